@@ -1,0 +1,137 @@
+"""Every knob of one run: what the caller passes, else the environment and config file, else the default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from langchain_core.embeddings import Embeddings
+from langchain_core.language_models import BaseChatModel
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field, InstanceOf, ValidationError
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.source import ChunkSource
+from adaptive_rag.state import QueryType
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+Profile = Literal["conservative", "balanced", "aggressive"]
+Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
+Reranker = Literal["none", "fused", "cross-encoder", "listwise", "pointwise"]
+
+CONFIG_FILE = "adaptive-rag.toml"
+
+
+class Context(BaseSettings):
+    """The settings of one run. Environment variables carry the prefix ADAPTIVE_RAG_."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="ADAPTIVE_RAG_",
+        frozen=True,
+        extra="forbid",
+        arbitrary_types_allowed=True,
+        toml_file=CONFIG_FILE,
+        validate_default=False,
+        use_attribute_docstrings=False,
+    )
+
+    index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
+        ".adaptive-rag", description="Folder or URI of the index to search."
+    )
+    retriever: SkipJsonSchema[InstanceOf[BaseRetriever] | None] = Field(
+        None, description="A LangChain retriever to search instead of the index.", exclude=True
+    )
+    embeddings: str | SkipJsonSchema[InstanceOf[Embeddings]] | None = Field(
+        None, description="Embedding model as 'provider:name'; by default the one the index was made with."
+    )
+    model: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = Field(
+        None, description="Chat model as 'provider:name'; without one the local stand-ins do every step."
+    )
+    fast_model: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = Field(
+        None, description="Chat model for routing and reranking; by default the same as `model`."
+    )
+    route: QueryType | None = Field(
+        None, description="Send every question this way instead of letting the classifier decide."
+    )
+    k: int = Field(4, ge=1, le=1000, description="Chunks that reach the answer.")
+    sub_questions: int = Field(3, ge=1, le=8, description="Sub-questions of an analytical question.")
+    viewpoints: int = Field(3, ge=2, le=8, description="Viewpoints of an opinion question.")
+    profile: Profile | None = Field(
+        None, description="Let the question's complexity set how many chunks are read, from this base."
+    )
+    fusion: Fusion = Field("weighted", description="How dense and sparse scores are joined.")
+    alpha: float | None = Field(
+        None, ge=0, le=1, description="Weight of the dense score; by default the analysis decides."
+    )
+    reranker: Reranker = Field("fused", description="What scores the candidates for relevance.")
+    reranker_model: str = Field(
+        "cross-encoder/ms-marco-MiniLM-L-6-v2",
+        description="Cross-encoder to load: a Hugging Face id or a local folder.",
+    )
+    ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
+    hedge: bool = Field(
+        True, description="Run the two likeliest strategies and fuse them when the classifier is unsure."
+    )
+    enhance: bool = Field(True, description="Enhance factual questions before retrieval.")
+    fan_out: bool = Field(True, description="Ask sub-questions and viewpoints separately.")
+    rerank: bool = Field(True, description="Score candidates again after retrieval.")
+    diversify: bool = Field(True, description="Prefer a diverse set for analytical questions.")
+    balance: bool = Field(True, description="Draw opinion chunks from every viewpoint in turn.")
+    contextualize: bool = Field(True, description="Add the user's context and history to contextual queries.")
+    window: bool = Field(True, description="Drop chunks that score far below the others.")
+    max_llm_calls: int = Field(6, ge=0, le=100, description="Chat calls one question may make, at most.")
+    max_tokens: int = Field(1024, ge=16, description="Tokens one answer may have, at most.")
+    deadline_s: float = Field(60.0, gt=0, description="Seconds after which local stand-ins take over.")
+    prompts: str | None = Field(None, description="Folder whose .md files replace the built-in prompts.")
+    abstain: bool = Field(True, description="Say so when the documents do not hold the answer.")
+    extractive_fallback: bool = Field(
+        True, description="Replace a model's answer that no passage supports by an extractive one."
+    )
+    user_id: str | None = Field(None, description="Whose stored profile is added to the context.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], **sources: PydanticBaseSettingsSource
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read what is passed first, then the environment, then the config file."""
+        toml = TomlConfigSettingsSource(settings_cls)
+        return sources["init_settings"], sources["env_settings"], toml
+
+
+def make_context(**knobs: Any) -> Context:
+    """Build a Context, turning a wrong value into one readable error.
+
+    Raises:
+        ConfigurationError: a knob is unknown or out of bounds; the message names each one.
+    """
+    try:
+        return Context(**knobs)
+    except ValidationError as error:
+        lines = []
+        for problem in error.errors():
+            knob = str(problem["loc"][0]) if problem["loc"] else "?"
+            if problem["type"] == "extra_forbidden":
+                known = ", ".join(sorted(Context.model_fields))
+                lines.append(f"{knob!r} is not a setting. The settings are: {known}.")
+            else:
+                lines.append(f"{knob} = {problem['input']!r} is not usable: {problem['msg'].lower()}.")
+        raise ConfigurationError(" ".join(dict.fromkeys(lines))) from error
+
+
+def context_of(runtime: Runtime[Context]) -> Context:
+    """Return the run's context, or the defaults where the caller passed none."""
+    return runtime.context if runtime.context is not None else make_context()
+
+
+def config_file() -> Path:
+    """Return the path of the config file that settings are read from."""
+    return Path(CONFIG_FILE)

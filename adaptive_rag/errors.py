@@ -1,0 +1,41 @@
+"""The errors that this package raises on purpose; each says what happened and how to mend it."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+
+class AdaptiveRAGError(Exception):
+    """Base of every error that Adaptive RAG raises on purpose."""
+
+
+class ConfigurationError(AdaptiveRAGError, ValueError):
+    """A setting, an argument or an input is not usable; nothing has been run yet."""
+
+
+class MissingExtraError(AdaptiveRAGError, ImportError):
+    """An optional package is not installed; the message holds the install line."""
+
+
+class IndexingError(AdaptiveRAGError):
+    """Documents could not be read or stored; what was complete before is still there."""
+
+
+class IndexMismatchError(AdaptiveRAGError):
+    """An index was made with other settings, or a folder is not an index of ours."""
+
+
+def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import an optional module, or say which extra brings it.
+
+    Raises:
+        MissingExtraError: the module is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{purpose} needs the package {module.partition('.')[0]!r}, which is not installed. "
+            f"Install it with: pip install 'adaptive-rag[{extra}]'"
+        ) from error

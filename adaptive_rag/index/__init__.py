@@ -1,0 +1,1 @@
+"""Chunks on disk, and back by vector or by words."""

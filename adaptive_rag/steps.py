@@ -1,0 +1,124 @@
+"""Turns a function into a graph node: drives its skill calls, sync or async, and writes its trace record."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Generator, Sequence
+from inspect import isgenerator
+from typing import Any, TypeAlias
+
+from langchain_core.runnables import RunnableLambda
+from langgraph.runtime import Runtime, get_runtime
+
+from adaptive_rag.context import Context, context_of
+from adaptive_rag.skills.base import Ask, Outcome
+from adaptive_rag.skills.run import Budget, aperform, perform
+from adaptive_rag.state import TraceRecord
+
+Update: TypeAlias = dict[str, Any]
+# A node yields the skills it wants performed, gets their outcomes, and returns its update.
+Steps: TypeAlias = Generator[Sequence[Ask[Any, Any]], list[Outcome[Any]], Update]
+NodeFunction: TypeAlias = Callable[[Any, Runtime[Context]], "Update | Steps"]
+
+
+def step(function: NodeFunction) -> RunnableLambda[Any, Update]:
+    """Make a node of a function that returns its update, or a generator that also yields `Ask`s.
+
+    Writing the node once as a generator keeps its sync and async forms the same: only the driver
+    differs, and while it waits for a model on the async path it holds no thread. The update's key
+    `record` (part of a TraceRecord) is completed with what was measured and appended to `trace`.
+    """
+    name = function.__name__
+
+    def run(state: Any) -> Update:
+        runtime = get_runtime(Context)
+        meter = _Meter(name, state, context_of(runtime))
+        work = function(state, runtime)
+        if not isgenerator(work):
+            return meter.close(work)
+        try:
+            asks = next(work)
+            while True:
+                asks = work.send(meter.note(asks, perform(asks, meter.context, meter.budget())))
+        except StopIteration as stop:
+            return meter.close(stop.value)
+
+    async def arun(state: Any) -> Update:
+        runtime = get_runtime(Context)
+        meter = _Meter(name, state, context_of(runtime))
+        done, value = await asyncio.to_thread(_advance, function, state, runtime)
+        while not done:
+            work, asks = value
+            outcomes = meter.note(asks, await aperform(asks, meter.context, meter.budget()))
+            done, value = await asyncio.to_thread(_resume, work, outcomes)
+        return meter.close(value)
+
+    node = RunnableLambda(run, afunc=arun, name=name)
+    node.__doc__ = function.__doc__
+    return node
+
+
+def _advance(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> tuple[bool, Any]:
+    work = function(state, runtime)
+    if not isgenerator(work):
+        return True, work
+    return _resume(work, None)
+
+
+def _resume(work: Steps, outcomes: list[Outcome[Any]] | None) -> tuple[bool, Any]:
+    try:
+        # A fresh generator is started with None, a waiting one gets what it waited for.
+        asks = next(work) if outcomes is None else work.send(outcomes)
+    except StopIteration as stop:
+        return True, stop.value
+    return False, (work, asks)
+
+
+class _Meter:
+    """Measures one run of one node."""
+
+    def __init__(self, name: str, state: Any, context: Context) -> None:
+        self.context = context
+        self._name = name
+        self._state = state
+        self._started = time.perf_counter()
+        self._outcomes: list[tuple[Ask[Any, Any], Outcome[Any]]] = []
+        self._rounds = 0
+
+    def budget(self) -> Budget:
+        """Return what is left of the question's calls and time."""
+        spent = sum(record.get("calls", 0) for record in self._state.get("trace", ()))
+        spent += sum(outcome.calls for _, outcome in self._outcomes)
+        started_at = self._state.get("started_at", time.time())
+        return Budget(
+            calls=self.context.max_llm_calls - spent,
+            seconds=started_at + self.context.deadline_s - time.time(),
+        )
+
+    def note(self, asks: Sequence[Ask[Any, Any]], outcomes: list[Outcome[Any]]) -> list[Outcome[Any]]:
+        """Remember what a round of calls cost."""
+        self._outcomes += zip(asks, outcomes, strict=True)
+        # Calls of one round run at once: the round is as long as the skill that was called most often.
+        self._rounds += max((min(outcome.calls, 2) for outcome in outcomes), default=0)
+        return outcomes
+
+    def close(self, update: Update) -> Update:
+        """Complete the update's record and append it to the trace."""
+        tokens: dict[str, int] = {}
+        for _, outcome in self._outcomes:
+            for kind, count in outcome.tokens.items():
+                tokens[kind] = tokens.get(kind, 0) + count
+        record = TraceRecord(
+            step=self._name,
+            ms=round((time.perf_counter() - self._started) * 1000, 3),
+            calls=sum(outcome.calls for _, outcome in self._outcomes),
+            rounds=self._rounds,
+            tokens=tokens,
+            stand_ins=[entry for ask, o in self._outcomes for entry in o.stand_in(ask.skill.name)],
+        )
+        record.update(update.pop("record", {}))
+        branches = [hit["record"] for hit in sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])]
+        # A node that starts the trace anew (classify) returns an empty one.
+        before = update.get("trace", self._state.get("trace", []))
+        return {**update, "trace": [*before, *branches, record]}

@@ -1,0 +1,1 @@
+"""Wiring only: no prompts, no I/O, no arithmetic."""
