@@ -1,0 +1,50 @@
+"""Writes the answer from the documents, in free text with [n] markers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from adaptive_rag.skills.base import Skill, SkillRequest
+from adaptive_rag.skills.conversation import format_history
+from adaptive_rag.state import Candidate, QueryType, Turn
+
+
+@dataclass(frozen=True)
+class GenerateRequest(SkillRequest):
+    """A question of a known type, what was found for it, and a local way to answer."""
+
+    question: str
+    query_type: QueryType
+    user_context: str
+    history: list[Turn]
+    documents: list[Candidate]
+    answer_locally: Callable[[], str]
+
+    def prompt_values(self) -> dict[str, str]:
+        """Return the values for the prompt's placeholders."""
+        from adaptive_rag.answering.passages import format_passages
+
+        return {
+            "question": self.question,
+            "query_type": self.query_type,
+            "user_context": self.user_context or "(none)",
+            "history": format_history(self.history) or "(none)",
+            "passages": format_passages(self.documents),
+        }
+
+
+class DraftAnswer(BaseModel):
+    """The answer's text."""
+
+    text: str = Field(min_length=1)
+
+
+def extract(request: GenerateRequest) -> DraftAnswer:
+    """Answer with sentences that stand in the documents."""
+    return DraftAnswer(text=request.answer_locally())
+
+
+GENERATE = Skill("generate", DraftAnswer, extract, role="answer")
