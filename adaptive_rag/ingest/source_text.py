@@ -1,0 +1,139 @@
+"""What every loader makes of a file: its text, and where in the file each character came from.
+
+The contract of a span: `start` and `end` count characters of `SourceText.text`, the text that
+`extract_text(path)` returns for the same file, every time. So `extract_text(path).text[start:end]`
+is a chunk's text, or a citation's quote, to the letter.
+
+- Plain text and Markdown are kept as they stand; only line ends become "\\n" and a byte order mark
+  goes, as `Path.read_text` does it. A span is therefore also a span of the file's own content.
+- PDF text is cleaned: ligatures, hyphens at line ends, running heads, repeated blanks. The map kept
+  beside it leads any span back to the text that the PDF library reads from each page.
+- Everything else (HTML, Word, tables) is text that the loader writes; there the spans are its own.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SECTION_SEPARATOR = " > "
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page: its number as viewers count it, its span, and where its raw text starts and ends."""
+
+    number: int
+    start: int
+    end: int
+    raw_start: int
+    raw_end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading, where its text starts, and its depth (1 is the top)."""
+
+    offset: int
+    title: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A stretch that chunks do not cross (a row, a document handed in), and what is known of it."""
+
+    start: int
+    end: int
+    metadata: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RawSpan:
+    """A stretch of one page's raw text; `page` is None where the source has no pages."""
+
+    page: int | None
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class OffsetMap:
+    """Runs of cleaned text and the runs of raw text they were made from, in order.
+
+    Within a run of equal lengths characters match one to one; otherwise (a ligature, an added blank)
+    the run is matched as a whole. Three integers a run keep a long book's map small.
+    """
+
+    clean: array[int] = field(default_factory=lambda: array("q"))
+    raw: array[int] = field(default_factory=lambda: array("q"))
+    lengths: array[int] = field(default_factory=lambda: array("q"))
+
+    def add(self, clean: int, length: int, raw: int, raw_length: int) -> None:
+        """Append a run, joining it to the last one where both go on without a gap."""
+        if self.clean and length == raw_length:
+            before, kept = clean - self.clean[-1], self.lengths[-1]
+            if before == kept and self.raw[-1] + kept == raw:
+                self.lengths[-1] += raw_length
+                return
+        self.clean.append(clean)
+        self.raw.append(raw)
+        self.lengths.append(raw_length)
+
+    def raw_bounds(self, offset: int, end: int) -> tuple[int, int]:
+        """Return the raw span of the run's part that holds the character at `offset`.
+
+        `end` is where the cleaned text ends; it closes the last run.
+        """
+        if not self.clean:
+            return offset, offset + 1
+        index = max(0, bisect_right(self.clean, offset) - 1)
+        start = self.clean[index]
+        stop = self.clean[index + 1] if index + 1 < len(self.clean) else end
+        raw, raw_length = self.raw[index], self.lengths[index]
+        if stop - start == raw_length:
+            return raw + offset - start, raw + offset - start + 1
+        return raw, raw + raw_length
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The text of one source, and what is known about its stretches."""
+
+    source: str
+    text: str
+    content_hash: str
+    """SHA-256 of the file's bytes, hexadecimal."""
+    pages: tuple[Page, ...] = ()
+    headings: tuple[Heading, ...] = ()
+    records: tuple[Record, ...] = ()
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What holds for the whole source; every chunk carries it."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know: an encoding guessed, pages without text."""
+    offsets: OffsetMap = field(default_factory=OffsetMap)
+
+    def page_at(self, offset: int) -> int | None:
+        """Return the number of the page that holds the character at `offset`."""
+        page = self._page(offset)
+        return page.number if page else None
+
+    def offset_on_page(self, offset: int) -> int:
+        """Return how many characters of the page's cleaned text stand before `offset`."""
+        page = self._page(offset)
+        return offset - page.start if page else offset
+
+    def section_at(self, offset: int) -> str | None:
+        """Return the headings above `offset`, outermost first: "4 Storms > Warning levels"."""
+        raise NotImplementedError
+
+    def raw_span(self, start: int, end: int) -> list[RawSpan]:
+        """Return where `text[start:end]` stands in the raw text, one span for each page it touches."""
+        raise NotImplementedError
+
+    def _page(self, offset: int) -> Page | None:
+        index = bisect_right(self.pages, offset, key=lambda page: page.start) - 1
+        return self.pages[max(0, index)] if self.pages else None
