@@ -1,0 +1,90 @@
+"""The documents as a prompt shows them: numbered, fenced, and unable to speak for anybody but themselves."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from adaptive_rag.state import Candidate
+
+# About 3,000 tokens: four full chunks and what they carry around them.
+DEFAULT_BUDGET = 12_000
+CUT = " …"
+
+# Characters that a reader does not see, or that turn the direction of the text around them.
+_INVISIBLE = {"Cf", "Cc", "Co", "Cn"}
+_ROLES = (
+    r"system|user|assistant|human|ai|developer|tool|function|instructions?|context|passages?|question|answer|"
+    r"input|output|response|prompt"
+)
+_ROLE = re.compile(rf"(?im)^(?P<lead>[\s>#*_\-|\"'(\[]*)(?P<role>{_ROLES})(?P<tail>[\s*_\])\"']*):")
+_MARKER = re.compile(r"\[(?P<inside>\s*\^?(?:(?:passage|source|document|doc)\s*)?\d[\d\s,;–—-]*)\]", re.I)
+_TEMPLATE = re.compile(
+    r"\[(?P<inside>\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|PASSAGE[^\]]{0,20})\s*)\]", re.I
+)
+_RULE = re.compile(r"(?m)^\s*(?:[-=_*~#]{3,}|#{1,6}(?=\s))")
+_LOOKALIKES = str.maketrans("＜＞［］【】〈〉＃：｜ǀ⟦⟧﹤﹥", "<>[][]<>#:||[]<>")
+
+
+def format_passages(documents: Sequence[Candidate], budget: int = DEFAULT_BUDGET) -> str:
+    """Write documents as numbered passages for a prompt, in at most about `budget` characters of text.
+
+    [n] is `documents[n - 1]`. Every line of a document's text is quoted with "| ", and whatever could
+    close the fence, pass for a marker or open a role's turn is respelled; so what stands between the
+    fences is the document's and nobody else's. Where the budget is short, the longest passages are
+    cut; none is left out, since the numbers must hold.
+    """
+    texts = [neutralize(document["text"]) for document in documents]
+    limit = _share(sorted(map(len, texts)), budget)
+    return "\n\n".join(
+        _fence(number, document, _cut(text, limit))
+        for number, (document, text) in enumerate(zip(documents, texts, strict=True), start=1)
+    )
+
+
+def neutralize(text: str) -> str:
+    """Respell what a model could take for a fence, a marker, a role or a template's token."""
+    text = "".join(
+        character if character in "\n\t" or unicodedata.category(character) not in _INVISIBLE else ""
+        for character in text.replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .replace("\u2028", "\n")
+        .replace("\u2029", "\n")
+    ).translate(_LOOKALIKES)
+    text = re.sub(r"<(?=\s*[/!?|<a-zA-Z])", "‹", text)
+    text = re.sub(r"(?<=[|/\w\"'?>\-])\s*>", "›", text) if "‹" in text else text
+    text = text.replace("```", "'''").replace("~~~", "---")
+    text = _MARKER.sub(r"(\g<inside>)", text)
+    text = _TEMPLATE.sub(r"(\g<inside>)", text)
+    text = _ROLE.sub(r"\g<lead>\g<role>\g<tail> –", text)
+    return _RULE.sub("—", text)
+
+
+def _fence(number: int, document: Candidate, text: str) -> str:
+    source = " ".join(neutralize(document["source"]).split()).replace('"', "'")[-120:]
+    page = f' page="{document["page"]}"' if document["page"] is not None else ""
+    body = "\n".join(f"| {line}" for line in text.splitlines() if line.strip())
+    return f'<passage n="{number}" source="{source}"{page}>\n{body}\n</passage>'
+
+
+def _share(lengths: Sequence[int], budget: int) -> int:
+    """Return the longest a passage may be so that all of them fit; the short ones leave room to the long."""
+    left = budget
+    for index, length in enumerate(lengths):
+        share = left // (len(lengths) - index)
+        if length > share:
+            return share
+        left -= length
+    return budget
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    head = text[: max(0, limit - len(CUT))]
+    ends = [match.end() for match in re.finditer(r"[.!?](?=\s)", head)]
+    # The last full sentence, unless that throws away half of what there is room for.
+    if ends and ends[-1] > len(head) // 2:
+        return head[: ends[-1]] + CUT
+    return head.rpartition(" ")[0] + CUT if " " in head else head + CUT

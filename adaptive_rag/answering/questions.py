@@ -1,0 +1,131 @@
+"""What form of answer a question asks for, read from its words; the sentence ranking prefers that form."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from adaptive_rag.answering.terms import stem, terms
+
+Form = Literal["definition", "person", "time", "place", "number", "list", "other"]
+
+_DEFINITION = re.compile(
+    r"^(?:so |and |but |please )*(?:what(?:'s|’s| is| are| was| were)|define|what does|what do|explain what|"
+    r"tell me what|describe what|who is|who was|who were)\s+(?:the (?:meaning|definition|concept|idea) of\s+|"
+    r"meant by\s+|is meant by\s+)?(?:an?\s+|the\s+)?(?P<subject>.+?)"
+    r"(?:\s+(?:mean|stand for|is|are))?\s*(?:,? and (?:why|how|what|when|where)\b.*)?[?.!]*$",
+    re.IGNORECASE,
+)
+_FORMS: tuple[tuple[Form, str], ...] = (
+    (
+        "number",
+        r"\bhow (?:many|much|long|old|far|tall|big|large|high|deep|often|fast|heavy)\b|"
+        r"\bwhat (?:percentage|number|share|proportion|temperature|amount|population|fraction|age|speed)\b",
+    ),
+    (
+        "time",
+        r"\bwhen\b|\b(?:what|which) (?:year|century|decade|date|day|month|era)\b",
+    ),
+    (
+        "list",
+        r"\bwhich ones\b|\bname (?:the|some|two|three|four|five)\b|^list\b|\bwhat are (?:the|some)\b|"
+        r"\bwhat (?:kinds|types|forms|sorts)\b",
+    ),
+    (
+        "person",
+        r"\bwho\b|\bwhose\b|\bwhich (?:person|scientist|mathematician|king|author|man|woman|philosopher|"
+        r"physicist|president)\b",
+    ),
+    (
+        "place",
+        r"^where\b|\b(?:what|which) (?:city|country|town|state|place|region|river|island|continent)\b",
+    ),
+)
+_YEAR = re.compile(
+    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,4}\s*(?:b\.?c|a\.?d|bce|ce)\b|\bcentur(?:y|ies)\b|"
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\s+\d",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?<=[\w,;:)’'] )(?:\(?[A-Z][\w'’-]+)|^[A-Z][\w'’-]+ (?:[A-Z]|of [A-Z])")
+_PLACE = re.compile(r"\b(?:in|at|near|from|of|to|on) (?:the )?[A-Z]\w+")
+_DIGIT = re.compile(
+    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|dozen|twenty|thirty|forty|"
+    r"fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|half|third|quarter)\b",
+    re.I,
+)
+_COPULA = (
+    r"(?:(?:is|are|was|were|can be)(?: (?:defined|known|called))?|refers? to|means?|denotes?|describes?|"
+    r"aims? to|consists? of|involves?|focus(?:es)? on|represents?|encompass(?:es)?|ensures?|stands? for)"
+)
+
+
+@dataclass(frozen=True)
+class Sought:
+    """The form of answer a question asks for, and the subject it wants defined."""
+
+    form: Form
+    subject: str = ""
+
+
+def read_question(question: str) -> Sought:
+    """Read from a question's words which form its answer has."""
+    text = " ".join(question.split())
+    for form, pattern in _FORMS:
+        if re.search(pattern, text, re.IGNORECASE):
+            # "Who was Hypatia?" asks what to know about a person, not for a name.
+            definition = _DEFINITION.match(text)
+            if form == "person" and definition and _is_subject(definition["subject"]):
+                return Sought("definition", definition["subject"].strip(" '\"“”‘’"))
+            return Sought(form)
+    definition = _DEFINITION.match(text)
+    if definition and _is_subject(definition["subject"]):
+        return Sought("definition", definition["subject"].strip(" '\"“”‘’"))
+    return Sought("other")
+
+
+def fits(sought: Sought, sentence: str, question_terms: set[str]) -> float:
+    """Return how well a sentence's form fits what is sought, 0 to 1."""
+    match sought.form:
+        case "definition":
+            return _defines(sought.subject, sentence)
+        case "time":
+            return float(bool(_YEAR.search(sentence)))
+        case "number":
+            return float(bool(_DIGIT.search(sentence)))
+        case "place":
+            return float(bool(_PLACE.search(sentence)))
+        case "person":
+            names = [name.lower().strip("(") for name in _NAME.findall(sentence)]
+            return float(any(stem(name.split()[0]) not in question_terms for name in names))
+        case "list":
+            return min(1.0, 0.3 * len(re.findall(r",|;|\band\b|\(\d\)", sentence)))
+        case _:
+            return 0.0
+
+
+def _is_subject(subject: str) -> bool:
+    """Tell whether a phrase names a thing rather than a relation ("the role of X in Y")."""
+    return 0 < len(subject.split()) <= 5 and not re.search(
+        r"\b(?:of|in|for|between|on|used|done|do|role|to|about|by)\b", subject, re.I
+    )
+
+
+def _defines(subject: str, sentence: str) -> float:
+    """Return 1 where the sentence opens by defining the subject, 0.5 where it opens with it."""
+    subject = re.sub(r"\s*\([^)]*\)", "", subject)
+    opening = re.match(
+        r"^[“\"']?(?:an?\s+|the\s+)?(?P<name>[^,.;:]{2,80}?)(?:,[^,]{0,60},)?\s+" + _COPULA + r"\b",
+        sentence,
+        re.I,
+    )
+    wanted = set(terms(subject))
+    if not wanted:
+        return 0.0
+    if opening:
+        name = set(terms(opening["name"]))
+        if wanted <= name:
+            # Few other words in front of the verb: the sentence is about the subject itself.
+            return 1.0 if len(name - wanted) <= 2 else 0.5
+    head = set(terms(" ".join(sentence.split()[: len(subject.split()) + 3])))
+    return 0.4 if wanted <= head else 0.0

@@ -1,0 +1,149 @@
+"""The sentences of the documents that may stand in an answer, each once, with their exact spans."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adaptive_rag.answering.request import AnswerRequest
+from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.state import Candidate
+
+_BULLET = re.compile(r"^(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+")
+_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
+_END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
+_OPENING = re.compile(r"^[\"'“‘(\[|*_]*[^\W_]")
+_CONTENTS = re.compile(
+    r"(?:\.\s?){4,}|…{2,}|\.{2,}\s*\d+\s*$|^\s*(?:chapter|section|part)\s+[\dIVXLC]+\b.{0,60}$", re.I
+)
+_REFERRING = re.compile(
+    r"^[\"“‘(]?(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|another|others|here|there|"
+    r"then|thus|hence|therefore|however|moreover|furthermore|nevertheless|also|but|yet|so|and|or|"
+    r"the (?:latter|former|same|second|others?|following)|among these|"
+    r"(?:for|in|by|of|to|with|from) (?:this|these|that|those)|as a result|for (?:example|instance)|in addition|additionally|consequently|conversely|"
+    r"on the other hand|according to (?:him|her|them))\b",
+    re.IGNORECASE,
+)
+# Under this length a sentence that refers back cannot be understood alone; above it, it carries itself.
+_REFERRING_WORDS = 40
+
+
+@dataclass(frozen=True)
+class Quotable:
+    """One sentence of a document, verbatim."""
+
+    document: int  # index into the request's documents
+    position: int  # index among the document's sentences
+    start: int
+    end: int
+    text: str
+    vector: Vectors
+    quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
+
+    @property
+    def refers_back(self) -> bool:
+        """Tell whether the sentence needs its predecessor to be understood."""
+        return bool(_REFERRING.match(self.text)) and len(self.text.split()) <= _REFERRING_WORDS
+
+
+def collect(request: AnswerRequest) -> list[Quotable]:
+    """Return the documents' sentences in document order, each span of a source once.
+
+    Overlapping chunks share sentences: the copy in the better-ranked chunk stays, unless the other copy
+    is longer because a chunk border cut the first.
+    """
+    kept: dict[str, list[Quotable]] = {}
+    for index, (document, sentences) in enumerate(zip(request.documents, request.sentences, strict=True)):
+        others = kept.setdefault(document["source"], [])
+        own = []
+        for position, (start, end) in enumerate(np.asarray(sentences.spans, dtype=np.int64).tolist()):
+            quotable = _quotable(index, position, document, (start, end), sentences.vectors[position])
+            if quotable is None:
+                continue
+            rival = next((o for o in others if o.start < quotable.end and quotable.start < o.end), None)
+            if rival is None:
+                own.append(quotable)
+            elif rival.end - rival.start < quotable.end - quotable.start and rival.quality < quotable.quality:
+                others.remove(rival)
+                own.append(quotable)
+        others += own
+    return sorted(
+        (quotable for group in kept.values() for quotable in group), key=lambda q: (q.document, q.position)
+    )
+
+
+def _quotable(
+    index: int, position: int, document: Candidate, span: tuple[int, int], vector: Any
+) -> Quotable | None:
+    """Trim a sentence to what a reader should see and judge it; None where nothing is left."""
+    start, end = max(span[0], document["start"], _answer_start(document)), min(span[1], document["end"])
+    text = document["text"][start - document["start"] : end - document["start"]]
+    for trim in (_leading_heading, _leading_bullet):
+        cut = trim(text, document)
+        text, start = text[cut:], start + cut
+    cut = len(text) - len(text.lstrip())
+    text, start = text.strip(), start + cut
+    if not any(character.isalnum() for character in text):
+        return None
+    return Quotable(
+        document=index,
+        position=position,
+        start=start,
+        end=start + len(text),
+        text=text,
+        vector=np.asarray(vector, dtype=np.float32),
+        quality=_quality(text),
+    )
+
+
+def _answer_start(document: Candidate) -> int:
+    """Return where a question-answer chunk's answer begins; the chunk's own start elsewhere."""
+    if document["metadata"].get("kind") != "qa":
+        return document["start"]
+    answer = document["metadata"].get("answer")
+    at = document["text"].rfind(answer) if isinstance(answer, str) and answer else -1
+    if at < 0:
+        marker = re.search(r"(?:^|\n)\s*(?:A|Answer)\s*:\s*", document["text"])
+        at = marker.end() if marker else 0
+    return document["start"] + at
+
+
+def _leading_heading(text: str, document: Candidate) -> int:
+    """Return the length of a heading that the splitter left in front of a sentence."""
+    first, newline, rest = text.partition("\n")
+    rest = rest.lstrip()
+    if newline and rest and len(first) < 80 and not re.search(r"[.,;:!?\-–]\s*$", first):
+        capitals = [word[0].isupper() for word in re.findall(r"[^\W\d_]{4,}", first)]
+        if rest[0].isupper() and capitals and all(capitals):
+            return len(text) - len(rest)
+    section = (document["section"] or "").strip()
+    heading = section.rpartition(" > ")[2]
+    if heading and text.startswith(heading) and re.match(r"\s+[A-Z]", text[len(heading) :]):
+        return len(heading)
+    return 0
+
+
+def _leading_bullet(text: str, document: Candidate) -> int:
+    stripped = text.lstrip()
+    mark = _BULLET.match(stripped) or _LABEL.match(stripped)
+    return len(text) - len(stripped) + (mark.end() if mark else 0)
+
+
+def _quality(text: str) -> float:
+    words = re.findall(r"[^\W\d_]+", text)
+    letters = sum(character.isalpha() for character in text)
+    if len(words) < 4 or letters < 0.55 * len(text) or text.endswith("?") or _CONTENTS.search(text):
+        return 0.0
+    long_words = [word for word in words if len(word) > 3]
+    if not _END.search(text):
+        # A line of a list may lack its full stop; a heading has capitals and hardly any small words.
+        heading = len(words) < 14 and sum(word[0].isupper() for word in long_words) > 0.6 * len(long_words)
+        return 0.0 if heading or text.endswith((":", ",", ";")) else 0.5
+    if not _OPENING.match(text) or text.lstrip("\"'“‘([|*_")[0].islower():
+        return 0.4
+    if sum(word.isupper() and len(word) > 1 for word in words) > 0.6 * len(words):
+        return 0.3
+    return 1.0 if len(words) >= 5 else 0.6

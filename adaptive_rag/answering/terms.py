@@ -1,0 +1,116 @@
+"""The words of a text as the answering steps compare them: content words, stems, numbers, negation."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_STOP_WORDS = """
+    a about above after again against all also am an and any are as at be because been before being below
+    between both but by can could did do does doing down during each either else ever few for from further
+    had has have having he her here hers herself him himself his how however i if in into is it its itself
+    just let many may me might more most much must my myself neither no nor not now of off on once one ones
+    only or other ought our ours ourselves out over own per quite rather same shall she should since so some
+    such than that the their theirs them themselves then there therefore these they this those though
+    through thus to too under until up upon us very was we were what when where whether which while who whom
+    whose why will with within without would yes yet you your yours yourself yourselves d ll m re s t ve
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
+# Words by which people ask rather than what they ask about.
+_ASKING_WORDS = """
+    according actually aspect aspects call called compare consider considered contrast currently define
+    definition describe detail detailed details difference different discuss document documents employ
+    employed especially example examples exist explain first general generally get give given happen
+    happened happens important importance include included includes including information involve involved
+    kind kinds know known like list made main major make makes mean means meaning mention mentioned mentions
+    method name named need number overview part particular people person please possible really regard
+    regarding relate related role say second several should significant some something sort specific state
+    summarize summary tell term text thing things think three two type types typically understand use used
+    uses using various view views want way ways work worked works
+"""
+ASKING_WORDS = frozenset(_ASKING_WORDS.split())
+_NEGATION = re.compile(
+    r"\b(?:no|not|never|none|nor|neither|cannot|without|nobody|nothing|nowhere|hardly|unable|\w+n't)\b", re.I
+)
+_WORD = re.compile(r"[^\W_]+")
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER_NAMES = "zero one two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS = {name: str(number) for number, name in enumerate(_NUMBER_NAMES.split())}
+# Longest first; a stem keeps at least four letters, so that short words are left alone.
+_CUT = """
+    ational fulness iveness ations ation ative atory ators ator ements ement ments ment ities ity ically
+    ical ics ings ing ions ion ives ive ists ist isms ism ally ies ied ers ors er or ed es ly al ic y e
+    s
+"""
+_TO_IZ = "izations isations ization isation ises izes ised ized ise ize"
+_SUFFIXES = sorted(
+    [*((suffix, "") for suffix in _CUT.split()), *((suffix, "iz") for suffix in _TO_IZ.split())],
+    key=lambda pair: -len(pair[0]),
+)
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    """Cut the endings that English adds to a word, so that "predicting" meets "prediction"."""
+    if word.endswith("'s"):
+        word = word[:-2]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for suffix, replacement in _SUFFIXES:
+        if word.endswith(suffix) and len(word) - len(suffix) >= 4:
+            word = word[: len(word) - len(suffix)] + replacement
+            break
+    return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
+
+
+def words(text: str) -> list[str]:
+    """Split a text into lower-case words."""
+    return _WORD.findall(text.lower())
+
+
+def terms(text: str) -> list[str]:
+    """Return the stems of a text's content words, in order and with repeats."""
+    return [stem(word) for word in words(text) if word not in STOP_WORDS]
+
+
+def weighted_terms(question: str) -> dict[str, float]:
+    """Return the stems a question asks about with their weight.
+
+    Names, numbers and quoted words weigh twice: an answer that lacks them is about something else.
+    Words by which people ask ("main", "kinds", "mention") weigh a fifth.
+    """
+    weights: dict[str, float] = {}
+    quoted = " ".join(re.findall(r"['\"“‘]([^'\"”’]{2,60})['\"”’]", question)).lower()
+    for match in _WORD.finditer(question):
+        raw, word = match.group(), match.group().lower()
+        if word in STOP_WORDS:
+            continue
+        if word in ASKING_WORDS:
+            weight = 0.2
+        elif (
+            any(letter.isdigit() for letter in raw)
+            or (match.start() > 0 and raw[0].isupper())
+            or word in quoted.split()
+        ):
+            weight = 2.0
+        else:
+            weight = 1.0
+        weights[stem(word)] = max(weight, weights.get(stem(word), 0.0))
+    return weights
+
+
+def coverage(weights: dict[str, float], present: set[str]) -> float:
+    """Return the share of the weight that the present stems cover; 0 where there is nothing to cover."""
+    total = sum(weights.values())
+    return sum(weight for term, weight in weights.items() if term in present) / total if total else 0.0
+
+
+def numbers(text: str) -> set[str]:
+    """Return the numbers of a text in one spelling: "1,000" is "1000", "three" is "3"."""
+    found = {match.replace(",", "").rstrip(".") for match in _NUMBER.findall(text)}
+    return found | {_NUMBER_WORDS[word] for word in words(text) if word in _NUMBER_WORDS}
+
+
+def negated(text: str) -> bool:
+    """Tell whether a text denies something."""
+    return bool(_NEGATION.search(text.replace("’", "'")))
