@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
+import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from adaptive_rag.ingest.source_text import SourceText
-from adaptive_rag.state import Chunk
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.ingest.sentences import sentence_spans
+from adaptive_rag.ingest.source_text import Record, SourceText
+
+if TYPE_CHECKING:
+    from adaptive_rag.state import Chunk
 
 DEFAULT_SIZE = 1000
 DEFAULT_OVERLAP = 200
+SMALLEST_SIZE = 50
+
+# how good a place to cut is, and how full a chunk must be before it is preferred to a later one
+_INSIDE, _SENTENCE, _PARAGRAPH, _HEADING = range(4)
+_FULL_ENOUGH = {_PARAGRAPH: 0.85, _HEADING: 0.75}
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A sentence, or a part of one too long for a chunk; `border` is what it begins."""
+
+    start: int
+    end: int
+    border: int
 
 
 def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_OVERLAP) -> Iterator[Chunk]:
     """Cut a source into chunks of at most `size` characters, in order.
 
-    A chunk begins with the last whole sentences of the one before, up to `overlap` characters. Its
-    `page` is the one it starts on; `metadata["page_end"]` is there when it ends on another. Ids are
-    stable: the same source, span and text give the same id.
+    A chunk begins with the last whole sentences of the one before, up to `overlap` characters; its
+    section is that of its first new sentence. Its `page` is the one it starts on. A sentence broken over
+    two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `page_in_chunk` finds the
+    page of each place in it. No chunk crosses a record or ends with a heading. Ids are stable: the same
+    source, span and text give the same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
     """
-    raise NotImplementedError
+    check_sizes(size, overlap)
+    return _split(text, size, overlap)
 
 
 def check_sizes(size: int, overlap: int) -> None:
@@ -30,4 +55,139 @@ def check_sizes(size: int, overlap: int) -> None:
     Raises:
         ConfigurationError: `size` is under 50, or `overlap` is negative or more than half of `size`.
     """
-    raise NotImplementedError
+    if size < SMALLEST_SIZE:
+        raise ConfigurationError(
+            f"A chunk size of {size!r} characters is too small: give {SMALLEST_SIZE} or more "
+            f"(default {DEFAULT_SIZE})."
+        )
+    if not 0 <= overlap <= size // 2:
+        raise ConfigurationError(
+            f"A chunk overlap of {overlap!r} characters does not fit a chunk size of {size}: "
+            f"give 0 to {size // 2}."
+        )
+
+
+def _split(text: SourceText, size: int, overlap: int) -> Iterator[Chunk]:
+    headings = [heading.offset for heading in text.headings]
+    whole = Record(0, len(text.text), {})
+    for record in text.records or (whole,):
+        units = _units(text.text, record, headings, size)
+        for first, fresh, cut in _pack(units, size, overlap):
+            span = units[first].start, units[cut - 1].end
+            yield _chunk(text, record, *span, section=text.section_at(units[fresh].start))
+
+
+def _units(text: str, record: Record, headings: list[int], size: int) -> list[_Unit]:
+    units = []
+    before = record.start
+    for start, end in sentence_spans(text[record.start : record.end], record.start):
+        # headings that begin since the last sentence, and not after this one's first character
+        if bisect_right(headings, start) > bisect_left(headings, before):
+            border = _HEADING
+        else:
+            border = _PARAGRAPH if text.count("\n", before, start) > 1 else _SENTENCE
+        before = end
+        for part_start, part_end in _parts(text, start, end, size):
+            units.append(_Unit(part_start, part_end, border))
+            border = _INSIDE
+    return units
+
+
+def _parts(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
+    """Cut a sentence that fits no chunk: after a clause, else between words, else anywhere."""
+    while end - start > size:
+        cut = start + size
+        for marks in (";:—\n", ",)", " \t"):
+            at = max(text.rfind(mark, start + size // 2, cut) for mark in marks)
+            if at > 0:
+                cut = at + 1
+                break
+        last = cut
+        while text[last - 1].isspace():
+            last -= 1
+        yield start, last
+        start = cut
+        while start < end and text[start].isspace():
+            start += 1
+    if start < end:
+        yield start, end
+
+
+def _pack(units: list[_Unit], size: int, overlap: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the chunks as units: the first one, the first that is new, and the one after the last."""
+    first = fresh = 0
+    while fresh < len(units):
+        start = units[first].start
+        limit = fresh + 1
+        while limit < len(units) and units[limit].end - start <= size:
+            limit += 1
+        cut = limit if limit == len(units) else _best_cut(units, first, fresh, limit, size)
+        yield first, fresh, cut
+        first, fresh = _step_back(units, fresh, cut, size, overlap), cut
+
+
+def _best_cut(units: list[_Unit], first: int, fresh: int, limit: int, size: int) -> int:
+    """Choose where a chunk ends among the units that fit: before a heading or paragraph, if full enough."""
+    start = units[first].start
+    for wanted, full in sorted(_FULL_ENOUGH.items(), reverse=True):
+        for cut in range(limit, fresh, -1):
+            if units[cut - 1].end - start < full * size:
+                break
+            if units[cut].border == wanted:
+                limit = cut
+                break
+        else:
+            continue
+        if units[limit].border == wanted:
+            break
+    while limit - 1 > fresh and units[limit - 1].border == _HEADING:
+        limit -= 1  # a heading goes with what it heads
+    return limit
+
+
+def _step_back(units: list[_Unit], fresh: int, cut: int, size: int, overlap: int) -> int:
+    """Return the first unit that the next chunk repeats."""
+    if cut == len(units):
+        return cut
+    first = cut
+    while first - 1 > fresh:
+        candidate = units[first - 1]
+        if units[cut - 1].end - candidate.start > overlap or units[cut].end - candidate.start > size:
+            break
+        first -= 1
+    return first
+
+
+def _chunk(text: SourceText, record: Record, start: int, end: int, section: str | None) -> Chunk:
+    passage = text.text[start:end]
+    page, last = text.page_at(start), text.page_at(end - 1)
+    metadata: dict[str, Any] = {**text.metadata, **record.metadata}
+    if last != page:
+        metadata["page_end"] = last
+        metadata["page_starts"] = {
+            str(later.number): later.start for later in text.pages if start < later.start < end
+        }
+    return {
+        "id": chunk_id(text.source, start, end, passage),
+        "source": text.source,
+        "page": record.page or page,
+        "section": section,
+        "start": start,
+        "end": end,
+        "text": passage,
+        "metadata": metadata,
+    }
+
+
+def page_in_chunk(chunk: Chunk, offset: int) -> int | None:
+    """Return the page that holds the character at `offset`, which counts as the chunk's span does."""
+    page = chunk["page"]
+    for number, start in chunk["metadata"].get("page_starts", {}).items():
+        if start <= offset:
+            page = int(number)
+    return page
+
+
+def chunk_id(source: str, start: int, end: int, text: str) -> str:
+    """Return the id of a chunk: 16 hexadecimal digits that depend on nothing but what it is."""
+    return hashlib.sha256(f"{source}\0{start}\0{end}\0{text}".encode(errors="surrogatepass")).hexdigest()[:16]

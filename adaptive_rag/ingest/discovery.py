@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import glob
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.ingest.loaders import LOADERS, suffixes
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +23,79 @@ class SourceFile:
 def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path] = ()) -> list[SourceFile]:
     """List the readable files under paths, folders and glob patterns, each once, in a stable order.
 
-    A source is named by its path as POSIX text, relative to the working directory where it lies below
-    it. Hidden files, `exclude` (the index folder) and folders of ours are passed over.
+    A source is named by its path as POSIX text: relative to the working directory where it lies below
+    it, else absolute. Hidden files and `exclude` (the index folder) are passed over in folders.
 
     Raises:
         ConfigurationError: a path does not exist, a file's suffix is not read, or nothing was found.
     """
-    raise NotImplementedError
+    asked = [paths] if isinstance(paths, str | Path) else list(paths)
+    if not asked:
+        raise ConfigurationError(
+            "No path was given. Give a file, a folder or a pattern such as 'docs/*.pdf'."
+        )
+    excluded = {os.path.realpath(path) for path in exclude}
+    found: dict[str, SourceFile] = {}
+    for path in asked:
+        for file in _expand(Path(path).expanduser(), excluded):
+            found.setdefault(os.path.realpath(file), SourceFile(file, name_source(file)))
+    if not found:
+        places = ", ".join(repr(str(path)) for path in asked)
+        raise ConfigurationError(
+            f"No file to read was found in {places}. These suffixes are read: {suffixes()}."
+        )
+    return list(found.values())
+
+
+def name_source(path: Path) -> str:
+    """Return the name of a file as a source."""
+    absolute = Path(os.path.abspath(path))
+    here = Path.cwd()
+    return (absolute.relative_to(here) if absolute.is_relative_to(here) else absolute).as_posix()
+
+
+def is_read(path: Path) -> bool:
+    """Tell whether a loader reads files of this suffix."""
+    return path.suffix.lower() in LOADERS
+
+
+def _expand(path: Path, excluded: set[str]) -> Iterator[Path]:
+    if path.is_dir():
+        yield from _walk(path, excluded)
+    elif path.exists():
+        if not is_read(path):
+            raise ConfigurationError(
+                f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these are "
+                f"read: {suffixes()}."
+            )
+        yield path
+    elif glob.has_magic(str(path)):
+        matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
+        if not matches:
+            raise ConfigurationError(f"No file matches the pattern {str(path)!r}.")
+        for match in matches:
+            if match.is_dir():
+                yield from _walk(match, excluded)
+            elif is_read(match):
+                yield match
+    else:
+        raise ConfigurationError(f"{str(path)!r} does not exist. Give a file, a folder or a pattern.")
+
+
+def _walk(folder: Path, excluded: set[str]) -> Iterator[Path]:
+    seen: set[str] = set()
+    for parent, folders, files in os.walk(folder, followlinks=True, onerror=_refuse):
+        real = os.path.realpath(parent)
+        if real in seen or real in excluded:  # a link that leads back up, or to where we have been
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(parent, name)
+            if not name.startswith(".") and is_read(path) and path.is_file():
+                yield path
+
+
+def _refuse(error: OSError) -> None:
+    raise ConfigurationError(f"The folder {error.filename!r} cannot be read: {error.strerror}.") from error

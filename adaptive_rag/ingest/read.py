@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adaptive_rag.ingest.discovery import SourceFile
+from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
+from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.discovery import SourceFile, discover, is_read, name_source
+from adaptive_rag.ingest.loaders import LOADERS, suffixes
 from adaptive_rag.ingest.source_text import SourceText
+
+_ATTEMPTS = 2
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A file that could not be read; the others are not touched by it."""
+    """A file that could not be read; the others are not touched by it.
+
+    `reason` reads on from the name: f"{source} {reason}".
+    """
 
     source: str
     reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.reason}"
 
 
 def read_sources(
@@ -26,12 +40,15 @@ def read_sources(
     Raises:
         ConfigurationError: as `discover` does, before any file is read.
     """
-    raise NotImplementedError
+    return (read_source(file) for file in discover(paths, exclude=exclude))
 
 
 def read_source(file: SourceFile) -> SourceText | Failure:
     """Read one discovered file; never raises for what is wrong with the file itself."""
-    raise NotImplementedError
+    try:
+        return _read_settled(file)
+    except (IndexingError, MissingExtraError) as error:
+        return Failure(file.source, str(error))
 
 
 def extract_text(path: str | Path) -> SourceText:
@@ -40,10 +57,62 @@ def extract_text(path: str | Path) -> SourceText:
     Raises:
         IndexingError: the file cannot be read; the message says why.
         ConfigurationError: it does not exist or its suffix is not read.
+        MissingExtraError: its loader needs a package that is not installed.
     """
-    raise NotImplementedError
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise ConfigurationError(f"{str(path)!r} does not exist or is not a file.")
+    if not is_read(path):
+        raise ConfigurationError(f"{str(path)!r} is not of a kind that is read: {suffixes()}.")
+    file = SourceFile(path, name_source(path))
+    try:
+        return _read_settled(file)
+    except IndexingError as error:
+        raise IndexingError(f"{file.source} {error}.") from error
 
 
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, hexadecimal; `SourceText.content_hash` is the same."""
-    raise NotImplementedError
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _read_settled(file: SourceFile) -> SourceText:
+    """Read a file that stays the same from start to end, so that its hash belongs to its text."""
+    try:
+        for _ in range(_ATTEMPTS):
+            before = _state(file.path)
+            if before[0] == 0:
+                raise IndexingError("is empty: it has 0 bytes")
+            try:
+                text = _read(file)
+            except IndexingError:
+                # half of a file that is being written looks damaged
+                if _state(file.path) == before:
+                    raise
+                continue
+            if _state(file.path) == before:
+                return text
+    except FileNotFoundError as error:
+        raise IndexingError("vanished while it was read") from error
+    except OSError as error:
+        raise IndexingError(f"cannot be read: {error.strerror or error}") from error
+    raise IndexingError(f"changed while it was read, {_ATTEMPTS} times. Index it again when it is finished")
+
+
+def _read(file: SourceFile) -> SourceText:
+    builder = TextBuilder()
+    content_hash = hash_file(file.path)
+    LOADERS[file.path.suffix.lower()](file.path, builder)
+    text = builder.build(file.source, content_hash)
+    if not text.text.strip():
+        raise IndexingError("holds no text")
+    return text
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    status = os.stat(path)
+    return status.st_size, status.st_mtime_ns, status.st_ino

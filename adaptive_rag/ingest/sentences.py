@@ -2,11 +2,153 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# never end a sentence, whatever follows
+_TITLES = _words(
+    "mr mrs ms mx dr prof st mt sr fr rev hon gen col capt cpt lt sgt maj cmdr adm gov sen rep pres "
+    "messrs mme mlle hr ing dipl e.g i.e eg ie cf vs viz resp approx ca c ibid op loc q.v d.h z.b u.a bzw "
+    "jan feb mar apr jun jul aug sep sept oct nov dec"
+)
+# abbreviations only before a number, or a Roman one: "no. 5", but "He said no."
+_NUMBERED = _words(
+    "no nos nr fig figs eq eqs eqn sec secs sect ch chap chaps art arts vol vols p pp pg para ref refs tab "
+    "app bk lib prop thm ex ed eds ver v s"
+)
+# may end a sentence, and do where an ordinary sentence opening follows
+_EITHER = _words(
+    "etc al inc ltd co corp bros jr esq dept univ est assn a.m p.m b.c a.d b.c.e c.e u.s u.k u.n e.u u.s.a "
+    "d.c ph.d m.d b.a m.a b.sc m.sc ll.d n.b p.s"
+)
+_OPENINGS = _words(
+    "a after all although an and another as at because before both but by during each even every few first "
+    "for from had has have he her here his how however i if in it its later many most my nevertheless no "
+    "nor not now of on once one only or our other others she since so some still such than that the their "
+    "then there therefore these they this those though thus to today under until was we were what when "
+    "where whether which while who why will with you your"
+)
+
+_PARAGRAPH = re.compile(r"\n[ \t\f\v]*(?:\n[ \t\f\v]*)+")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•▪◦‣·–—>]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)]|#{1,6}|\|)[ \t]")
+_LABEL = re.compile(r"[^\s:][^:\n]{0,40}: ")
+_RULE = re.compile(r"[ \t]*(?:[-=*_~#]{3,}|```.*)[ \t]*")
+# a terminator, the quotes and brackets that close with it, and reference marks set after it: ".” [6]"
+_END = re.compile(
+    r"(?P<mark>[.!?…]+)(?P<close>[)\]}\"'”’»]*)(?:[ \t]?\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])*(?=\s|$)"
+    r"|[。！？]+[」』”’）]*"
+)
+_LAST_WORD = re.compile(r"[^\W_](?:[\w.&’'-]*\w)?$")
+_NEXT_WORD = re.compile(r"\s*(?P<open>[(\[{\"'“‘«¿¡*_]*)(?P<word>[\w’']*)")
+_ROMAN = re.compile(r"[IVXLCDM]+$")
+# a word is looked for this far back from its full stop
+_REACH = 40
+
 
 def sentence_spans(text: str, offset: int = 0) -> list[tuple[int, int]]:
     """Return the span of each sentence in `text`, without the blanks around it.
 
     Spans are shifted by `offset`, so that `sentence_spans(chunk["text"], chunk["start"])` counts as
-    the chunk's own span does. They are in order, never overlap and are never empty.
+    the chunk's own span does. They are in order, never overlap and are never empty. A heading, a list
+    item and a line of "label: value" are sentences of their own.
     """
-    raise NotImplementedError
+    spans = []
+    for block_start, block_end in _blocks(text):
+        start = block_start
+        for end in (*_sentence_ends(text, block_start, block_end), block_end):
+            left, right = _strip(text, start, end)
+            if any(map(str.isalnum, text[left:right])):
+                spans.append((left + offset, right + offset))
+            start = end
+    return spans
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the stretches that no sentence crosses: paragraphs, list items, headings, labelled lines."""
+    start = 0
+    for gap in (*_PARAGRAPH.finditer(text), None):
+        end = gap.start() if gap else len(text)
+        if start < end:
+            yield from _split_lines(text, start, end)
+        start = gap.end() if gap else end
+
+
+def _split_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    if text.find("\n", start, end) < 0:
+        yield start, end
+        return
+    lines = text[start:end].split("\n")
+    width = max(map(len, lines))
+    position = begin = start
+    for line, following in pairwise(lines):
+        position += len(line) + 1
+        if _ends_line(line, following, width):
+            yield begin, position
+            begin = position
+    yield begin, end
+
+
+def _ends_line(line: str, following: str, width: int) -> bool:
+    """Tell a line that was ended on purpose from one that was wrapped."""
+    if _ITEM.match(following) or _RULE.fullmatch(following) or _RULE.fullmatch(line):
+        return True
+    if line.lstrip().startswith("#") or (_LABEL.match(line) and _LABEL.match(following)):
+        return True
+    word = following.split(maxsplit=1)[:1]
+    if not word or word[0][:1].islower():
+        return False
+    # the next word would have fitted on this line, so nothing but intent ended it
+    return len(line.rstrip()) + 1 + len(word[0]) < 0.85 * width
+
+
+def _sentence_ends(text: str, start: int, end: int) -> Iterator[int]:
+    begin = start
+    for match in _END.finditer(text, start, end):
+        if match.end() >= end:
+            return
+        if match["mark"] is None or _is_end(text, begin, match):
+            yield match.end()
+            begin = match.end()
+
+
+def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
+    """Decide whether a terminator followed by a blank ends its sentence."""
+    following = _NEXT_WORD.match(text, match.end())
+    assert following is not None  # every part of the pattern may be empty
+    word = following["word"]
+    if word[:1].islower():
+        return False
+    if match["mark"] != "." or match["close"]:
+        return True
+    before = _LAST_WORD.search(text, max(begin, match.start() - _REACH), match.start())
+    if before is None:
+        return True
+    last, opens = before[0], word.lower() in _OPENINGS
+    lowered = last.lower()
+    if len(word) == 1 and text[following.end() : following.end() + 1] == ".":
+        opens = False  # another initial
+    if text[begin : before.start()].strip("([*_# \t\n") == "" and (last.isdigit() or len(last) == 1):
+        return False  # the number of a list item: "3. Close the gate."
+    if lowered in _TITLES:
+        return False
+    if lowered in _NUMBERED and (word[:1].isdigit() or _ROMAN.match(word)):
+        return False
+    if len(last) == 1 and last.isalpha():  # an initial, or a name like "plan B"
+        return not word[:1].isdigit() and last != "I" and opens if last.isupper() else opens
+    if lowered in _EITHER or re.fullmatch(r"(?:\w\.)+\w", last):
+        return opens
+    return True
+
+
+def _strip(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end

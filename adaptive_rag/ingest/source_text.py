@@ -4,7 +4,7 @@ The contract of a span: `start` and `end` count characters of `SourceText.text`,
 `extract_text(path)` returns for the same file, every time. So `extract_text(path).text[start:end]`
 is a chunk's text, or a citation's quote, to the letter.
 
-- Plain text and Markdown are kept as they stand; only line ends become "\\n" and a byte order mark
+- Plain text and Markdown are kept as they stand; only line ends become line feeds and a byte order mark
   goes, as `Path.read_text` does it. A span is therefore also a span of the file's own content.
 - PDF text is cleaned: ligatures, hyphens at line ends, running heads, repeated blanks. The map kept
   beside it leads any span back to the text that the PDF library reads from each page.
@@ -40,6 +40,8 @@ class Heading:
     offset: int
     title: str
     level: int
+    section: str
+    """The headings that lead here, outermost first: "4 Storms > Warning levels"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class Record:
     start: int
     end: int
     metadata: Mapping[str, Any]
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,11 +131,34 @@ class SourceText:
 
     def section_at(self, offset: int) -> str | None:
         """Return the headings above `offset`, outermost first: "4 Storms > Warning levels"."""
-        raise NotImplementedError
+        index = bisect_right(self.headings, offset, key=lambda heading: heading.offset) - 1
+        if index < 0:
+            return None
+        heading = self.headings[index]
+        # the heading of one record says nothing about the next
+        return heading.section if heading.offset >= self._record_start(offset) else None
 
     def raw_span(self, start: int, end: int) -> list[RawSpan]:
         """Return where `text[start:end]` stands in the raw text, one span for each page it touches."""
-        raise NotImplementedError
+        if not 0 <= start < end <= len(self.text):
+            raise ValueError(f"span {start}:{end} does not lie in a text of {len(self.text)} characters")
+        first, _ = self.offsets.raw_bounds(start, len(self.text))
+        _, last = self.offsets.raw_bounds(end - 1, len(self.text))
+        if not self.pages:
+            return [RawSpan(None, first, last)]
+        return [
+            RawSpan(
+                page.number,
+                max(first, page.raw_start) - page.raw_start,
+                min(last, page.raw_end) - page.raw_start,
+            )
+            for page in self.pages
+            if page.raw_start < last and first < page.raw_end
+        ]
+
+    def _record_start(self, offset: int) -> int:
+        index = bisect_right(self.records, offset, key=lambda record: record.start) - 1
+        return self.records[index].start if index >= 0 else 0
 
     def _page(self, offset: int) -> Page | None:
         index = bisect_right(self.pages, offset, key=lambda page: page.start) - 1

@@ -1,0 +1,109 @@
+"""Used while a PDF is read: what is wrong with a line of extracted text, mended piece by piece."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+# Unicode's presentation forms of Latin ligatures. NFKC over everything would also turn "10²" into "102".
+_LIGATURES = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
+# TeX sets an accent as a character of its own before the letter: "D¨uhring"
+_ACCENTS = {
+    "¨": "\u0308",
+    "´": "\u0301",
+    "`": "\u0300",
+    "ˆ": "\u0302",
+    "˜": "\u0303",
+    "ˇ": "\u030c",
+    "¸": "\u0327",
+}
+_DIRT = re.compile(
+    r"(?P<ligature>[\ufb00-\ufb06])"
+    r"|(?P<accent>(?:[¨´ˆ˜ˇ¸]|(?<=[^\W\d_])`)[^\W\d_])"
+    r"|(?P<blanks>(?! (?=\S))[\s\u200b\u2060]+)"
+    r"|(?P<nothing>[\u00ad\u200b\u2060\ufeff\x00-\x08\x0e-\x1f\x7f])"
+)
+_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_HYPHENS = "-\u2010\u00ad"
+_BEFORE_HYPHEN = re.compile(rf"(?P<word>[^\W_]+(?:['’-][^\W_]+)*)[{_HYPHENS}]$")
+_AFTER_HYPHEN = re.compile(r"[^\W\d_]+")
+# first parts that English writes with a hyphen more often than not
+_PREFIXES = frozenset(
+    ("all", "cross", "ex", "half", "high", "long", "low", "mid", "non", "quasi", "self", "semi", "well")
+)
+
+
+def clean(text: str) -> Iterator[tuple[str, int, int]]:
+    """Cut a line into pieces, each with the start and length of the raw text it was made from.
+
+    Ligatures become letters, an accent set apart joins its letter, runs of blanks become one blank,
+    and soft hyphens and control characters go.
+    """
+    position = 0
+    for match in _DIRT.finditer(text):
+        if position < match.start():
+            yield text[position : match.start()], position, match.start() - position
+        found, position = match[0], match.end()
+        if match["ligature"]:
+            yield _LIGATURES[found], match.start(), 1
+        elif match["accent"]:
+            yield _compose(found), match.start(), len(found)
+        elif match["blanks"]:
+            yield " ", match.start(), len(found)
+    if position < len(text):
+        yield text[position:], position, len(text) - position
+
+
+def clean_text(text: str) -> str:
+    """Return a line as `clean` makes it."""
+    return "".join(piece for piece, _, _ in clean(text))
+
+
+def _compose(accented: str) -> str:
+    letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
+    composed = unicodedata.normalize("NFC", letter + _ACCENTS[accented[0]])
+    return composed if len(composed) == 1 else accented
+
+
+class Vocabulary:
+    """The words of one document, which decide what becomes of a hyphen at a line's end."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+
+    def learn(self, lines: Iterable[str]) -> None:
+        """Count the words of lines, leaving out those that a line's end cuts in two."""
+        cut = False
+        for line in lines:
+            words = _WORD.findall(line.lower())
+            if cut:
+                words = words[1:]
+            cut = line.endswith(tuple(_HYPHENS))
+            self._counts.update(words[:-1] if cut else words)
+
+    def joins(self, before: str, after: str) -> str | None:
+        """Say how two lines meet: "" without the hyphen, "-" with it, None where no word is cut.
+
+        A word that goes on in lower case loses its hyphen, unless the document (or usage) writes it
+        with one; a hyphen before a capital or a figure stays.
+        """
+        match = _BEFORE_HYPHEN.search(before)
+        if match is None:
+            return None
+        if before[-1] == "\u00ad":
+            return ""
+        rest = _AFTER_HYPHEN.match(after)
+        if rest is None or not after[:1].islower():
+            return "-" if after[:1].isalnum() else None
+        first, second = match["word"].lower(), rest[0].lower()
+        part = first.rpartition("-")[2]
+        joined = self._counts[first + second] or self._counts[part + second]
+        hyphened = self._counts[f"{first}-{second}"]
+        if joined or hyphened:
+            return "" if joined >= hyphened else "-"
+        if "-" in first or first in _PREFIXES or first[-1].isdigit():
+            return "-"
+        known = min(len(first), len(second)) > 3 and self._counts[first] and self._counts[second]
+        return "-" if known else ""

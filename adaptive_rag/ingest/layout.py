@@ -1,0 +1,231 @@
+"""Used while a PDF is read: lines on a page to running heads, paragraphs and headings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+
+from adaptive_rag.ingest.cleaning import Vocabulary, clean_text
+
+# how a line follows the one before
+WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
+
+_ITEM = re.compile(r"\s*(?:[-*•▪◦‣·–—●■]\s|\(?(?:\d{1,3}|[a-z])[.)]\s)")
+_CLOSED = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
+# what a formula's fractions and exponents fall into
+_CRUMB = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
+_EDGE_LINES = 3
+_HEAD_CHARS = 120
+_NUMERAL = re.compile(r"\d+|(?<!\w)[ivxlcdm]+(?!\w)")
+
+
+@dataclass(slots=True)
+class Line:
+    """A line of a page: its pieces with their offsets in the page's raw text, its box, its type."""
+
+    pieces: list[tuple[int, str]]
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+    size: float
+    bold: bool
+    text: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.text = " ".join(piece.strip() for _, piece in self.pieces).strip()
+
+    def extend(self, other: Line) -> None:
+        """Take in a line that stands on the same height further right."""
+        self.pieces += other.pieces
+        self.x1, self.y0, self.y1 = other.x1, min(self.y0, other.y0), max(self.y1, other.y1)
+        if len(other.text) > len(self.text):
+            self.size = other.size
+        self.bold = self.bold and other.bold
+        self.text = f"{self.text} {other.text}"
+
+
+def merge_fragments(lines: Sequence[Line]) -> list[Line]:
+    """Join what stands side by side: wide gaps and table cells cut a line into several."""
+    merged: list[Line] = []
+    for line in lines:
+        if not line.text:
+            continue
+        last = merged[-1] if merged else None
+        if last and line.x0 > last.x1 - 1 and _overlap(last, line) > 0.5:
+            last.extend(line)
+        else:
+            merged.append(line)
+    return merged
+
+
+def _overlap(a: Line, b: Line) -> float:
+    shared = min(a.y1, b.y1) - max(a.y0, b.y0)
+    return shared / max(0.1, min(a.y1 - a.y0, b.y1 - b.y0))
+
+
+class Survey:
+    """What a first pass over all pages learns: words, type sizes, and the lines that recur at the edges."""
+
+    def __init__(self) -> None:
+        self.vocabulary = Vocabulary()
+        self._sizes: Counter[float] = Counter()
+        self._bold: Counter[bool] = Counter()
+        self._edges: Counter[tuple[str, str]] = Counter()
+        self._slots: dict[tuple[str, int, int], list[str]] = {}
+        self._heads: frozenset[tuple[str, int, int]] | None = None
+        self._pages = 0
+        self.lines = 0
+
+    def add(self, lines: Sequence[Line]) -> None:
+        """Take in one page."""
+        self._pages += 1
+        self.lines += len(lines)
+        self.vocabulary.learn(line.text for line in lines)
+        for line in lines:
+            self._sizes[round(line.size, 1)] += len(line.text)
+            self._bold[line.bold] += len(line.text)
+        for slot, line in _edge_lines(lines):
+            key = _recurring(line.text)
+            self._edges[slot[0], key] += 1
+            self._slots.setdefault(slot, []).append(key)
+
+    @property
+    def body_size(self) -> float:
+        """The type size of most characters."""
+        return self._sizes.most_common(1)[0][0] if self._sizes else 0.0
+
+    @property
+    def body_bold(self) -> bool:
+        """Whether most characters are bold."""
+        return self._bold[True] > self._bold[False]
+
+    def body(self, lines: Sequence[Line]) -> list[Line]:
+        """Return a page's lines without its running heads and feet.
+
+        A place at the page's edge (height and type size) belongs to heads when most of the lines that
+        stand there recur on other pages, numbers aside. Then whatever stands there goes, so that the
+        head of a short chapter goes with the others.
+        """
+        if self._heads is None:
+            self._heads = self._find_heads()
+            self._slots.clear()
+        dropped = {id(line) for slot, line in _edge_lines(lines, alone=True) if slot in self._heads}
+        return [line for line in lines if id(line) not in dropped]
+
+    def _find_heads(self) -> frozenset[tuple[str, int, int]]:
+        often = min(3, max(2, self._pages))
+        heads = set()
+        for slot, keys in self._slots.items():
+            recurring = sum(self._edges[slot[0], key] >= often for key in keys)
+            if len(keys) >= often and recurring >= 0.6 * len(keys):
+                heads.add(slot)
+        return frozenset(heads)
+
+
+def _recurring(text: str) -> str:
+    return _NUMERAL.sub("#", clean_text(text).casefold())
+
+
+def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple[tuple[str, int, int], Line]]:
+    """Yield the lines set apart from the body at the top and the foot of a page, with their place.
+
+    Only what a gap or a smaller type parts from the body can be a head; a page whose every line could
+    be one tells nothing, unless `alone` says that heads are known and this page may hold no more.
+    """
+    ordered = sorted(lines, key=lambda line: line.y0)
+    if not ordered:
+        return
+    steps = [b.y0 - a.y0 for a, b in pairwise(ordered) if b.y0 - a.y0 > 1]
+    pitch = median(steps) if len(steps) > 2 else 1.3 * max(line.size for line in ordered)
+    for edge, inward in (("top", ordered), ("foot", ordered[::-1])):
+        group: list[Line] = []
+        for line, neighbour in zip(inward, [*inward[1:], None], strict=True):
+            group.append(line)
+            if len(group) > _EDGE_LINES or len(line.text) > _HEAD_CHARS:
+                break
+            if neighbour is None:
+                if alone:
+                    yield from (((edge, round(one.y0 / 3), round(one.size)), one) for one in group)
+                break
+            if abs(neighbour.y0 - line.y0) > 1.35 * pitch:
+                yield from (((edge, round(one.y0 / 3), round(one.size)), one) for one in group)
+                break
+
+
+class Flow:
+    """Decides how each line of a page follows the one before; made anew for every page."""
+
+    def __init__(self, lines: Sequence[Line]) -> None:
+        self.lines = lines
+        steps = [b.y0 - a.y0 for a, b in pairwise(lines)]
+        steps = [step for step in steps if step > 1]
+        self._pitch = median(steps) if steps else 0.0
+
+    def column(self, line: Line) -> tuple[float, float]:
+        """Return the left and right edge of the lines that stand under and over `line`."""
+        reach = 4 * line.size
+        beside = [other for other in self.lines if abs(other.x0 - line.x0) < reach]
+        return min(other.x0 for other in beside), max(other.x1 for other in beside)
+
+    def relation(self, index: int) -> int:
+        """Say how `lines[index]` follows the line before it on this page."""
+        before, line = self.lines[index - 1], self.lines[index]
+        step = line.y0 - before.y0
+        if abs(step) < 0.95 * self._pitch and (_CRUMB.fullmatch(before.text) or _CRUMB.fullmatch(line.text)):
+            return WRAPPED
+        if unlike(before, line):
+            return NEW_PARAGRAPH
+        if step < -0.5 * line.size:  # the next column
+            return self.relation_across(self, line)
+        if step > 1.45 * max(self._pitch, 1.05 * line.size):
+            return NEW_PARAGRAPH
+        if _ITEM.match(line.text):
+            return NEW_LINE
+        if self._indented(index):
+            return NEW_PARAGRAPH
+        if self.ends_early(before, line):
+            return NEW_PARAGRAPH if step > 1.15 * self._pitch else NEW_LINE
+        return WRAPPED
+
+    def relation_across(self, following: Flow, line: Line) -> int:
+        """Say how the first line of the next page (or column) follows the last line of this one."""
+        last = self.lines[-1] if following is not self else self.lines[self.lines.index(line) - 1]
+        if unlike(last, line) or _ITEM.match(line.text):
+            return NEW_PARAGRAPH
+        if line.text[:1].islower():
+            return WRAPPED
+        if _CLOSED.search(last.text) and line.x0 - following.column(line)[0] > 0.7 * line.size:
+            return NEW_PARAGRAPH
+        return NEW_PARAGRAPH if self.ends_early(last, line) else WRAPPED
+
+    def ends_early(self, before: Line, line: Line) -> bool:
+        """Tell a line that was ended on purpose: the next word would have fitted on it."""
+        word = line.text.split(maxsplit=1)[0]
+        room = self.column(before)[1] - before.x1
+        needed = (len(word) + 1) * (before.x1 - before.x0) / max(1, len(before.text))
+        return room > 1.15 * needed + 0.5 * before.size
+
+    def _indented(self, index: int) -> bool:
+        """Tell the first line of an indented paragraph from the rest of a hanging one."""
+        before, line = self.lines[index - 1], self.lines[index]
+        shift, least = line.x0 - before.x0, 0.7 * line.size
+        if shift > 4 * line.size:
+            return False
+        after = self.lines[index + 1] if index + 1 < len(self.lines) else None
+        if shift > least:
+            if _ITEM.match(before.text):
+                return False
+            return after is None or after.y0 < line.y0 or after.x0 < line.x0 - least
+        if shift < -least and index > 1:
+            return abs(self.lines[index - 2].x0 - before.x0) < 1
+        return False
+
+
+def unlike(a: Line, b: Line) -> bool:
+    """Tell lines of another type size or weight apart."""
+    return a.bold != b.bold or abs(a.size - b.size) > 0.1 * max(a.size, b.size)
