@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,52 +24,45 @@ MINILM = "local:all-MiniLM-L6-v2"
 MINILM_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 MINILM_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
+# Longer texts are cut before they are tokenised; a token of English has about five characters.
+CHARACTERS_PER_TOKEN = 32
+SLICE = 256
+
 Vectors = NDArray[np.float32]
 
 
 class OnnxEmbeddings(Embeddings):
     """Embed texts with a sentence-transformers network exported to ONNX.
 
-    Mean pooling over the attended tokens, then unit length, as `sentence-transformers` does it.
+    Mean pooling over the attended tokens, then unit length, as `sentence-transformers` does it. Each
+    text is run alone, several at a time: nothing is spent on padding, and the vector of a text does not
+    depend on its neighbours, as it would in a batch of a dynamically quantised network.
     """
 
-    def __init__(
-        self,
-        model: Path,
-        tokenizer: Path,
-        *,
-        name: str,
-        max_tokens: int = 256,
-        batch_size: int = 8,
-    ) -> None:
+    def __init__(self, model: Path, tokenizer: Path, *, name: str, max_tokens: int = 256) -> None:
         self.name = name
-        self.batch_size = batch_size
+        self.workers = _cpu_count()
+        self._max_characters = max_tokens * CHARACTERS_PER_TOKEN
         self._tokenizer = _load_tokenizer(tokenizer, max_tokens)
         self._session = _load_session(model)
         self._inputs = {node.name for node in self._session.get_inputs()}
-        self.dimension = int(self._session.get_outputs()[0].shape[-1])
+        self.dimension = self._dimension()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts into unit vectors, in the order given.
 
-        Texts are batched by length, since a batch is padded to its longest text.
-
         Returns:
             An array of shape (len(texts), dimension), float32.
         """
+        if len(texts) == 1 or self.workers == 1:
+            rows = [self._embed(text) for text in texts]
+            return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        encodings = self._tokenizer.encode_batch([text or " " for text in texts])
-        by_length = sorted(range(len(texts)), key=lambda i: len(encodings[i].ids))
-        for start in range(0, len(by_length), self.batch_size):
-            rows = by_length[start : start + self.batch_size]
-            width = len(encodings[rows[-1]].ids)
-            ids = np.zeros((len(rows), width), dtype=np.int64)
-            mask = np.zeros_like(ids)
-            for row, i in enumerate(rows):
-                length = len(encodings[i].ids)
-                ids[row, :length] = encodings[i].ids
-                mask[row, :length] = 1
-            vectors[rows] = self._pool(ids, mask)
+        with ThreadPoolExecutor(self.workers, thread_name_prefix="embed") as pool:
+            # slices bound the number of waiting tasks, and how long an interrupt waits
+            for start in range(0, len(texts), SLICE):
+                for row, vector in enumerate(pool.map(self._embed, texts[start : start + SLICE])):
+                    vectors[start + row] = vector
         return vectors
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -79,14 +73,17 @@ class OnnxEmbeddings(Embeddings):
         """Embed one query; the LangChain entry point."""
         return self.encode([text])[0].tolist()  # type: ignore[no-any-return]
 
-    def _pool(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Vectors:
-        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        feed = {name: array for name, array in feed.items() if name in self._inputs}
-        hidden = self._session.run(None, feed)[0]
-        weights = mask[:, :, None].astype(np.float32)
-        mean = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-        norm = np.linalg.norm(mean, axis=1, keepdims=True)
-        return np.asarray(mean / np.maximum(norm, 1e-12), dtype=np.float32)
+    def _embed(self, text: str) -> Vectors:
+        encoding = self._tokenizer.encode(text.strip()[: self._max_characters])
+        ids = np.asarray([encoding.ids], dtype=np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        hidden = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
+        mean = hidden[0].mean(axis=0)
+        return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12), dtype=np.float32)
+
+    def _dimension(self) -> int:
+        declared = self._session.get_outputs()[0].shape[-1]
+        return declared if isinstance(declared, int) else len(self._embed("dimension"))
 
 
 @cache
@@ -144,7 +141,16 @@ def _load_session(path: Path) -> InferenceSession:
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
+    # Texts run side by side, so each needs one thread only; threads inside a short run mostly wait.
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _cpu_count() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _check_digest(path: Path, expected: str) -> None:

@@ -1,0 +1,78 @@
+"""One writer at a time: whoever comes second waits, or learns who holds the index."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from adaptive_rag.errors import IndexingError
+
+LOCK = ".lock"
+HOLDER = "lock.json"
+POLL_SECONDS = 0.2
+
+
+@contextmanager
+def write_lock(
+    folder: Path | None, *, wait_seconds: float, on_wait: Callable[[str], None] | None
+) -> Iterator[None]:
+    """Hold the index for writing; a process that dies lets go of it.
+
+    `on_wait` is told once who holds it, when there is a wait. A bucket (no folder) has no lock.
+
+    Raises:
+        IndexingError: another process still holds it after `wait_seconds`, or the folder is read-only.
+    """
+    if folder is None:
+        yield
+        return
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(folder / LOCK)
+    deadline, told = time.monotonic() + wait_seconds, False
+    while True:
+        try:
+            lock.acquire(timeout=0)
+            break
+        except Timeout as error:
+            holder = _holder(folder)
+            if time.monotonic() >= deadline:
+                raise IndexingError(
+                    f"The index {folder} is being written by {holder}. "
+                    "Wait until it has finished, or index into another folder with --index."
+                ) from error
+            if on_wait and not told:
+                on_wait(f"Waiting for {holder}, which is writing the index {folder}.")
+                told = True
+            time.sleep(POLL_SECONDS)
+        except OSError as error:
+            raise IndexingError(
+                f"The index {folder} cannot be written: {error.strerror or error}. What it holds is untouched."
+            ) from error
+    try:
+        since = datetime.now().astimezone().isoformat(timespec="seconds")
+        holder_file = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
+        try:
+            (folder / HOLDER).write_text(holder_file, encoding="utf-8")
+        except OSError as error:
+            raise IndexingError(
+                f"The index {folder} cannot be written: {error.strerror or error}. What it holds is untouched."
+            ) from error
+        yield
+    finally:
+        (folder / HOLDER).unlink(missing_ok=True)
+        lock.release()
+
+
+def _holder(folder: Path) -> str:
+    try:
+        holder = json.loads((folder / HOLDER).read_text(encoding="utf-8"))
+        return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

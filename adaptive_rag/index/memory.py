@@ -1,0 +1,85 @@
+"""Chunks in memory, searched exactly: for tests, notebooks and a few hundred passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+from rank_bm25 import BM25Okapi
+
+from adaptive_rag.index.source import Sentences
+from adaptive_rag.ingest.sentences import sentence_spans
+from adaptive_rag.models.onnx import Vectors, load_minilm
+from adaptive_rag.state import Candidate, Chunk
+
+
+class MemoryIndex:
+    """A ChunkSource over chunks held in memory."""
+
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
+        self._chunks = list(chunks)
+        self._row = {chunk["id"]: row for row, chunk in enumerate(self._chunks)}
+        self._vectors = load_minilm().encode([chunk["text"] for chunk in self._chunks])
+        self._bm25 = BM25Okapi([_words(chunk["text"]) or [""] for chunk in self._chunks]) if chunks else None
+
+    @classmethod
+    def from_texts(cls, texts: Sequence[str], *, source: str = "memory") -> Self:
+        """Hold each text as one chunk, the texts standing one after another in one source."""
+        chunks: list[Chunk] = []
+        start = 0
+        for number, text in enumerate(texts):
+            chunks.append(
+                Chunk(
+                    id=f"{source}-{number}",
+                    source=source,
+                    page=None,
+                    section=None,
+                    start=start,
+                    end=start + len(text),
+                    text=text,
+                    metadata={},
+                )
+            )
+            start += len(text) + 1
+        return cls(chunks)
+
+    def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
+        """Return the union of the best `limit` chunks by vector and by words, for each query."""
+        return [self._search(query, vector, limit) for query, vector in zip(queries, self._embed(queries), strict=True)]
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks."""
+        return self._vectors[[self._row[id_] for id_ in ids]]
+
+    def sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of each chunk, embedded when asked for."""
+        found = []
+        for id_ in ids:
+            chunk = self._chunks[self._row[id_]]
+            spans = sentence_spans(chunk["text"])
+            vectors = self._embed([chunk["text"][start:end] for start, end in spans])
+            found.append(Sentences(np.array(spans, dtype=np.int64).reshape(-1, 2) + chunk["start"], vectors))
+        return found
+
+    def _search(self, query: str, vector: Vectors, limit: int) -> list[Candidate]:
+        if self._bm25 is None:
+            return []
+        dense, sparse = self._vectors @ vector, self._bm25.get_scores(_words(query))
+        by_words = [row for row in np.argsort(-sparse)[:limit] if sparse[row] > 0]
+        rows = dict.fromkeys([*np.argsort(-dense)[:limit], *by_words])
+        return [
+            Candidate(
+                **self._chunks[row],
+                scores={"dense": float(dense[row]), "sparse": float(sparse[row])},
+                labels=[],
+            )
+            for row in rows
+        ]
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        return load_minilm().encode(texts)
+
+
+def _words(text: str) -> list[str]:
+    return "".join(c.lower() if c.isalnum() else " " for c in text).split()
