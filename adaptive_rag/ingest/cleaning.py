@@ -22,6 +22,7 @@ _ACCENTS = {
 _DIRT = re.compile(
     r"(?P<ligature>[\ufb00-\ufb06])"
     r"|(?P<accent>(?:[¨´ˆ˜ˇ¸]|(?<=[^\W\d_])`)[^\W\d_])"
+    r"|(?P<leader>(?:\. ?){5,})"
     r"|(?P<blanks>(?! (?=\S))[\s\u200b\u2060]+)"
     r"|(?P<nothing>[\u00ad\u200b\u2060\ufeff\x00-\x08\x0e-\x1f\x7f])"
 )
@@ -30,16 +31,14 @@ _HYPHENS = "-\u2010\u00ad"
 _BEFORE_HYPHEN = re.compile(rf"(?P<word>[^\W_]+(?:['’-][^\W_]+)*)[{_HYPHENS}]$")
 _AFTER_HYPHEN = re.compile(r"[^\W\d_]+")
 # first parts that English writes with a hyphen more often than not
-_PREFIXES = frozenset(
-    ("all", "cross", "ex", "half", "high", "long", "low", "mid", "non", "quasi", "self", "semi", "well")
-)
+_PREFIXES = frozenset({"cross", "half", "high", "long", "low", "mid", "non", "quasi", "self", "well"})
 
 
 def clean(text: str) -> Iterator[tuple[str, int, int]]:
     """Cut a line into pieces, each with the start and length of the raw text it was made from.
 
-    Ligatures become letters, an accent set apart joins its letter, runs of blanks become one blank,
-    and soft hyphens and control characters go.
+    Ligatures become letters, an accent set apart joins its letter, runs of blanks become one blank, the
+    dots that lead to a page number become three, and soft hyphens and control characters go.
     """
     position = 0
     for match in _DIRT.finditer(text):
@@ -50,6 +49,8 @@ def clean(text: str) -> Iterator[tuple[str, int, int]]:
             yield _LIGATURES[found], match.start(), 1
         elif match["accent"]:
             yield _compose(found), match.start(), len(found)
+        elif match["leader"]:
+            yield "… ", match.start(), len(found)
         elif match["blanks"]:
             yield " ", match.start(), len(found)
     if position < len(text):
@@ -103,7 +104,7 @@ class Vocabulary:
         hyphened = self._counts[f"{first}-{second}"]
         if joined or hyphened:
             return "" if joined >= hyphened else "-"
-        if "-" in first or first in _PREFIXES or first[-1].isdigit():
+        if "-" in first or first[-1].isdigit():
             return "-"
-        known = min(len(first), len(second)) > 3 and self._counts[first] and self._counts[second]
-        return "-" if known else ""
+        prefixed = first in _PREFIXES or (min(len(first), len(second)) > 3 and self._counts[first])
+        return "-" if prefixed and self._counts[second] else ""

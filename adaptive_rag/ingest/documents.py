@@ -53,6 +53,8 @@ def to_document(chunk: Chunk) -> Document:
         "start_index": chunk["start"],
         "end_index": chunk["end"],
     }
+    # many vector stores take flat metadata only
+    metadata.pop("page_starts", None)
     if chunk["page"] is not None:
         metadata |= {"page": chunk["page"], "page_label": str(chunk["page"])}
     if chunk["section"]:

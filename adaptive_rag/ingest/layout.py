@@ -14,13 +14,17 @@ from adaptive_rag.ingest.cleaning import Vocabulary, clean_text
 # how a line follows the one before
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
 
-_ITEM = re.compile(r"\s*(?:[-*•▪◦‣·–—●■]\s|\(?(?:\d{1,3}|[a-z])[.)]\s)")
+_BULLET = re.compile(r"[-*•▪◦‣·–—●■]\s")
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z])[.)]\s")
 _CLOSED = re.compile(r"[.!?:;…][\"'”’»)\]]*\s*$")
 # what a formula's fractions and exponents fall into
 _CRUMB = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
 _EDGE_LINES = 3
 _HEAD_CHARS = 120
 _NUMERAL = re.compile(r"\d+|(?<!\w)[ivxlcdm]+(?!\w)")
+_LEADER = re.compile(r"(?:\. ?){5}")
+# a place at a page's edge: top or foot, height, type size
+_Slot = tuple[str, int, int]
 
 
 @dataclass(slots=True)
@@ -35,6 +39,8 @@ class Line:
     size: float
     bold: bool
     text: str = field(init=False)
+    stops: list[float] = field(default_factory=list)
+    """Where further columns begin, if the line is a table's row."""
 
     def __post_init__(self) -> None:
         self.text = " ".join(piece.strip() for _, piece in self.pieces).strip()
@@ -42,6 +48,8 @@ class Line:
     def extend(self, other: Line) -> None:
         """Take in a line that stands on the same height further right."""
         self.pieces += other.pieces
+        if other.x0 - self.x1 > 1.2 * self.size:
+            self.stops.append(other.x0)
         self.x1, self.y0, self.y1 = other.x1, min(self.y0, other.y0), max(self.y1, other.y1)
         if len(other.text) > len(self.text):
             self.size = other.size
@@ -76,8 +84,8 @@ class Survey:
         self._sizes: Counter[float] = Counter()
         self._bold: Counter[bool] = Counter()
         self._edges: Counter[tuple[str, str]] = Counter()
-        self._slots: dict[tuple[str, int, int], list[str]] = {}
-        self._heads: frozenset[tuple[str, int, int]] | None = None
+        self._slots: dict[_Slot, list[set[str]]] = {}
+        self._heads: frozenset[_Slot] | None = None
         self._pages = 0
         self.lines = 0
 
@@ -90,9 +98,10 @@ class Survey:
             self._sizes[round(line.size, 1)] += len(line.text)
             self._bold[line.bold] += len(line.text)
         for slot, line in _edge_lines(lines):
-            key = _recurring(line.text)
-            self._edges[slot[0], key] += 1
-            self._slots.setdefault(slot, []).append(key)
+            # a head may hold the book's title on one side and the chapter's on the other
+            keys = {_recurring(piece) for _, piece in line.pieces}
+            self._edges.update((slot[0], key) for key in keys)
+            self._slots.setdefault(slot, []).append(keys)
 
     @property
     def body_size(self) -> float:
@@ -117,21 +126,21 @@ class Survey:
         dropped = {id(line) for slot, line in _edge_lines(lines, alone=True) if slot in self._heads}
         return [line for line in lines if id(line) not in dropped]
 
-    def _find_heads(self) -> frozenset[tuple[str, int, int]]:
+    def _find_heads(self) -> frozenset[_Slot]:
         often = min(3, max(2, self._pages))
         heads = set()
-        for slot, keys in self._slots.items():
-            recurring = sum(self._edges[slot[0], key] >= often for key in keys)
-            if len(keys) >= often and recurring >= 0.6 * len(keys):
+        for slot, lines in self._slots.items():
+            recurring = sum(any(self._edges[slot[0], key] >= often for key in found) for found in lines)
+            if len(lines) >= often and recurring >= 0.6 * len(lines):
                 heads.add(slot)
         return frozenset(heads)
 
 
 def _recurring(text: str) -> str:
-    return _NUMERAL.sub("#", clean_text(text).casefold())
+    return _NUMERAL.sub("#", clean_text(text).strip().casefold())
 
 
-def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple[tuple[str, int, int], Line]]:
+def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple[_Slot, Line]]:
     """Yield the lines set apart from the body at the top and the foot of a page, with their place.
 
     Only what a gap or a smaller type parts from the body can be a head; a page whose every line could
@@ -165,6 +174,10 @@ class Flow:
         steps = [b.y0 - a.y0 for a, b in pairwise(lines)]
         steps = [step for step in steps if step > 1]
         self._pitch = median(steps) if steps else 0.0
+        self._rows: set[int] = set()
+        for index, (a, b) in enumerate(pairwise(lines)):
+            if any(abs(left - right) < 2 for left in a.stops for right in b.stops):
+                self._rows |= {index, index + 1}
 
     def column(self, line: Line) -> tuple[float, float]:
         """Return the left and right edge of the lines that stand under and over `line`."""
@@ -176,6 +189,10 @@ class Flow:
         """Say how `lines[index]` follows the line before it on this page."""
         before, line = self.lines[index - 1], self.lines[index]
         step = line.y0 - before.y0
+        if index in self._rows:
+            return NEW_LINE if index - 1 in self._rows else NEW_PARAGRAPH
+        if index - 1 in self._rows:  # the rest of a cell, or what follows the table
+            return NEW_LINE if line.x0 - before.x0 > line.size else NEW_PARAGRAPH
         if abs(step) < 0.95 * self._pitch and (_CRUMB.fullmatch(before.text) or _CRUMB.fullmatch(line.text)):
             return WRAPPED
         if unlike(before, line):
@@ -184,7 +201,7 @@ class Flow:
             return self.relation_across(self, line)
         if step > 1.45 * max(self._pitch, 1.05 * line.size):
             return NEW_PARAGRAPH
-        if _ITEM.match(line.text):
+        if self._begins_item(before, line) or _LEADER.search(before.text):
             return NEW_LINE
         if self._indented(index):
             return NEW_PARAGRAPH
@@ -195,7 +212,7 @@ class Flow:
     def relation_across(self, following: Flow, line: Line) -> int:
         """Say how the first line of the next page (or column) follows the last line of this one."""
         last = self.lines[-1] if following is not self else self.lines[self.lines.index(line) - 1]
-        if unlike(last, line) or _ITEM.match(line.text):
+        if unlike(last, line) or self._begins_item(last, line):
             return NEW_PARAGRAPH
         if line.text[:1].islower():
             return WRAPPED
@@ -210,6 +227,13 @@ class Flow:
         needed = (len(word) + 1) * (before.x1 - before.x0) / max(1, len(before.text))
         return room > 1.15 * needed + 0.5 * before.size
 
+    def _begins_item(self, before: Line, line: Line) -> bool:
+        """Tell a list item from a wrapped line that begins with a number: "there were | 13. The sea"."""
+        if _BULLET.match(line.text):
+            return True
+        closed = _CLOSED.search(before.text) or _NUMBER.match(before.text) or self.ends_early(before, line)
+        return bool(closed and _NUMBER.match(line.text))
+
     def _indented(self, index: int) -> bool:
         """Tell the first line of an indented paragraph from the rest of a hanging one."""
         before, line = self.lines[index - 1], self.lines[index]
@@ -218,7 +242,7 @@ class Flow:
             return False
         after = self.lines[index + 1] if index + 1 < len(self.lines) else None
         if shift > least:
-            if _ITEM.match(before.text):
+            if _BULLET.match(before.text) or _NUMBER.match(before.text):
                 return False
             return after is None or after.y0 < line.y0 or after.x0 < line.x0 - least
         if shift < -least and index > 1:

@@ -84,10 +84,16 @@ def raw_page_text(path: str | Path, page: int) -> str:
         return "".join(text + "\n" for text, _, _ in _raw_lines(document[page - 1]))
 
 
-@contextmanager
-def _open(path: Path) -> Iterator[Any]:
+def _library() -> Any:
+    """Import PyMuPDF, which has no types, when a PDF is met."""
     import pymupdf
 
+    return pymupdf
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    pymupdf = _library()
     shown = pymupdf.TOOLS.mupdf_display_errors(), pymupdf.TOOLS.mupdf_display_warnings()
     pymupdf.TOOLS.mupdf_display_errors(False)
     pymupdf.TOOLS.mupdf_display_warnings(False)
@@ -136,8 +142,7 @@ def _check_ends(path: Path) -> bool:
 
 def _pages(document: Any) -> Iterator[tuple[int, list[Line], int]]:
     """Yield the number, the lines and the length of the raw text of each page."""
-    import pymupdf
-
+    pymupdf = _library()
     for number, page in enumerate(document, start=1):
         lines, raw = [], 0
         found = _raw_lines(page)
@@ -154,9 +159,7 @@ def _pages(document: Any) -> Iterator[tuple[int, list[Line], int]]:
 
 
 def _raw_lines(page: Any) -> list[tuple[str, dict[str, Any], bool]]:
-    import pymupdf
-
-    blocks = page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)["blocks"]
+    blocks = page.get_text("dict", flags=_library().TEXTFLAGS_TEXT)["blocks"]
     return [
         ("".join(span["text"] for span in line["spans"]), line, abs(line["dir"][1]) < 0.1)
         for block in blocks
@@ -182,10 +185,8 @@ def _line(line: dict[str, Any], text: str, raw: int, words: list[tuple[int, int]
 
 def _narrow_words(page: Any) -> dict[int, list[tuple[int, int]]]:
     """Cut lines whose words run together where the letters stand apart; keyed by the line's number."""
-    import pymupdf
-
     cuts = {}
-    blocks = page.get_text("rawdict", flags=pymupdf.TEXTFLAGS_TEXT)["blocks"]
+    blocks = page.get_text("rawdict", flags=_library().TEXTFLAGS_TEXT)["blocks"]
     for index, line in enumerate(line for block in blocks for line in block.get("lines", ())):
         letters = [(char, span["size"]) for span in line["spans"] for char in span["chars"]]
         text = "".join(char["c"] for char, _ in letters)

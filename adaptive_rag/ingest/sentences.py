@@ -36,7 +36,9 @@ _OPENINGS = _words(
 )
 
 _PARAGRAPH = re.compile(r"\n[ \t\f\v]*(?:\n[ \t\f\v]*)+")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•▪◦‣·–—>]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)]|#{1,6}|\|)[ \t]")
+_BULLET = re.compile(r"[ \t]*(?:[-*+•▪◦‣·–—>]|#{1,6}|\|)[ \t]")
+_NUMBER = re.compile(r"[ \t]*\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)][ \t]")
+_CLOSED = re.compile(r"[.!?:;,…][\"'”’»)\]]*\s*$")
 _LABEL = re.compile(r"[^\s:][^:\n]{0,40}: ")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#]{3,}|```.*)[ \t]*")
 # a terminator, the quotes and brackets that close with it, and reference marks set after it: ".” [6]"
@@ -96,7 +98,10 @@ def _split_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _ends_line(line: str, following: str, width: int) -> bool:
     """Tell a line that was ended on purpose from one that was wrapped."""
-    if _ITEM.match(following) or _RULE.fullmatch(following) or _RULE.fullmatch(line):
+    # "there were | 13. The sea" is no list: its first line is neither closed nor an item itself
+    if _NUMBER.match(following) and (_NUMBER.match(line) or _CLOSED.search(line)):
+        return True
+    if _BULLET.match(following) or _RULE.fullmatch(following) or _RULE.fullmatch(line):
         return True
     if line.lstrip().startswith("#") or (_LABEL.match(line) and _LABEL.match(following)):
         return True
