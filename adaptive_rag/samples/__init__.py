@@ -1,0 +1,41 @@
+"""The sample corpus: documents about an invented coastal town, for `adaptive-rag demo` and first steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class SampleQuestion:
+    """A question that the sample documents answer, and the strategy that it calls for."""
+
+    question: str
+    type: Literal["factual", "analytical", "opinion", "contextual"]
+    user_context: str | None = None
+
+
+SAMPLE_QUESTIONS: tuple[SampleQuestion, ...] = (
+    SampleQuestion("What is the highest water level ever recorded at Pellhythe?", "factual"),
+    SampleQuestion("How does dredging the harbour affect Cotter Marsh?", "analytical"),
+    SampleQuestion("What are the different views on raising the sea wall?", "opinion"),
+    SampleQuestion(
+        "How should I prepare for a flood?", "contextual", "I rent a ground-floor flat in Mill Street."
+    ),
+)
+
+
+def samples_path() -> Path:
+    """Return the folder of the sample documents, ready to be indexed."""
+    return Path(__file__).parent / "documents"
+
+
+def questions_path() -> Path:
+    """Return the evaluation questions over the samples (JSON lines; see `SAMPLE_QUESTIONS` for four)."""
+    return Path(__file__).parent / "questions.jsonl"
+
+
+def ontology_path() -> Path:
+    """Return the example ontology that fits the samples (YAML: category -> terms)."""
+    return Path(__file__).parent / "ontology.yaml"
