@@ -1,0 +1,210 @@
+"""The shipped samples: the handbook is rebuilt, the questions are checked against the documents."""
+
+import csv
+import importlib.util
+import json
+import re
+import sys
+from collections import Counter
+from html import unescape
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pymupdf
+import pytest
+import yaml
+
+from adaptive_rag.samples import SAMPLE_QUESTIONS, ontology_path, questions_path, samples_path
+
+TYPES = {"factual", "analytical", "opinion", "contextual"}
+ROOT = Path(__file__).resolve().parents[2]
+HANDBOOK = samples_path() / "climate_handbook.pdf"
+QUESTIONS: list[dict[str, Any]] = [
+    json.loads(line) for line in questions_path().read_text(encoding="utf-8").splitlines()
+]
+LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl"}
+
+
+def pages(path: Path) -> list[str]:
+    with pymupdf.open(path) as document:
+        return [page.get_text() for page in document]
+
+
+def plain(text: str) -> str:
+    for ligature, letters in LIGATURES.items():
+        text = text.replace(ligature, letters)
+    return " ".join(text.split())
+
+
+def comparable(text: str) -> str:
+    """Drop what a line end may add or remove: blanks and hyphens."""
+    return re.sub(r"[\s\-\u00ad]+", "", plain(text))
+
+
+def body_of_handbook() -> str:
+    """The handbook without its header (two lines) and page number (one line) on each page."""
+    lines = [line for page in pages(HANDBOOK)[3:] for line in page.strip().splitlines()[2:-1]]
+    return "\n".join(lines)
+
+
+def text_of(name: str) -> str:
+    path = samples_path() / name
+    if path.suffix == ".pdf":
+        return body_of_handbook()
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".html":
+        return unescape(re.sub(r"<[^>]+>", " ", text.split("</head>")[1]))
+    if path.suffix == ".csv":
+        return "\n".join(f"{row['question']} {row['answer']}" for row in csv.DictReader(text.splitlines()))
+    return text
+
+
+@pytest.fixture(scope="module")
+def builder() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("build_samples", ROOT / "training" / "build_samples.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["build_samples"] = module  # dataclasses look their module up
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def rebuilt(builder: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("handbook") / "climate_handbook.pdf"
+    builder.build(builder.SOURCE, target)
+    return target
+
+
+def test_the_handbook_has_at_least_fifteen_pages_of_text_and_stays_small() -> None:
+    assert len([page for page in pages(HANDBOOK)[3:] if len(page) > 300]) >= 15
+    assert HANDBOOK.stat().st_size < 400_000
+
+
+def test_building_the_handbook_again_gives_the_shipped_text(rebuilt: Path) -> None:
+    assert pages(rebuilt) == pages(HANDBOOK)
+
+
+def test_headings_extract_in_the_order_of_the_source() -> None:
+    source = (ROOT / "training" / "samples" / "climate_handbook.md").read_text(encoding="utf-8")
+    wanted = [plain(line.lstrip("# ")) for line in source.splitlines() if line.startswith("#")]
+    lines = [plain(line) for line in body_of_handbook().splitlines()]
+    headings = set(wanted)
+    assert [line for line in lines if line in headings] == wanted
+
+
+def test_the_outline_points_at_the_page_that_holds_each_heading() -> None:
+    with pymupdf.open(HANDBOOK) as document:
+        outline = document.get_toc()
+        assert {level for level, _, _ in outline} == {1, 2}
+        for _, title, number in outline:
+            assert title in plain(document[number - 1].get_text())
+
+
+def test_every_paragraph_of_the_source_stands_in_the_handbook() -> None:
+    source = (ROOT / "training" / "samples" / "climate_handbook.md").read_text(encoding="utf-8")
+    body = comparable(body_of_handbook())
+    paragraphs = [p for p in source.split("\n\n") if p and p[0].isalpha()]
+    assert len(paragraphs) > 70
+    assert [p[:60] for p in paragraphs if comparable(p) not in body] == []
+
+
+def test_the_handbook_exercises_the_cleaning_of_pdf_text() -> None:
+    texts = pages(HANDBOOK)
+    joined = "\n".join(texts)
+    assert len(re.findall(r"[a-z]-\n[a-z]", joined)) >= 20
+    assert sum(joined.count(ligature) for ligature in LIGATURES) >= 50
+    assert all("Pellhythe Climate Handbook" in text.splitlines()[0] for text in texts[1:])
+    assert [text.strip().splitlines()[-1] for text in texts[3:]] == [str(n) for n in range(4, len(texts) + 1)]
+
+
+def test_the_faq_has_its_columns_and_no_question_twice() -> None:
+    with (samples_path() / "faq.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert 40 <= len(rows) <= 60
+    assert all(set(row) == {"question", "answer", "category"} and all(row.values()) for row in rows)
+    assert len({row["question"] for row in rows}) == len(rows)
+
+
+def test_the_debate_lets_at_least_twelve_voices_speak() -> None:
+    text = (samples_path() / "sea_wall_debate.md").read_text(encoding="utf-8")
+    speakers = [part for part in re.split(r"^## ", text, flags=re.M)[1:] if not part.startswith("Close")]
+    assert len(speakers) >= 12
+    assert all(len(speech.split()) > 90 for speech in speakers)
+
+
+def test_the_questions_cover_every_type_and_some_have_no_answer() -> None:
+    counts = Counter(row["type"] for row in QUESTIONS)
+    assert set(counts) == TYPES
+    assert min(counts.values()) >= 10
+    assert sum(not row["has_answer"] for row in QUESTIONS) >= 8
+    assert all(
+        (row["source"] is None) == (row["quote"] is None) == (not row["has_answer"]) for row in QUESTIONS
+    )
+    assert len({row["question"] for row in QUESTIONS}) == len(QUESTIONS)
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in QUESTIONS if row["has_answer"]], ids=lambda row: row["question"][:50]
+)
+def test_the_quote_of_a_question_stands_in_its_source(row: dict[str, Any]) -> None:
+    normalise = comparable if row["source"].endswith(".pdf") else plain
+    assert normalise(row["quote"]) in normalise(text_of(row["source"]))
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in QUESTIONS if row["has_answer"]], ids=lambda row: row["question"][:50]
+)
+def test_figures_in_an_ideal_answer_are_found_in_the_documents(row: dict[str, Any]) -> None:
+    everything = plain("\n".join(text_of(path.name) for path in samples_path().iterdir()))
+    figures = re.findall(r"\d+(?:[.,]\d+)*", row["ideal_answer"])
+    assert [figure for figure in figures if figure not in everything] == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        (r"27\.6 million|budget of (\d+\.\d) million", "27.6"),
+        (
+            r"Option A[^.]*?raises the (?:whole )?wall[^.]*? from 5\.10 to (\d\.\d\d)|wall to (\d\.\d\d)",
+            "6.20",
+        ),
+        (r"up to (\d,\d{3}) pounds", "7,500"),
+        (r"borehole[^.]*closed (?:on 6 September |in )(\d{4})", "2019"),
+        (r"beds for (\d+)", "260"),
+        (r"falls? below (\d\d\.\d) metres PD|level below (\d\d\.\d) metres PD", "21.5"),
+    ],
+)
+def test_the_documents_agree_on_their_figures(pattern: str, value: str) -> None:
+    everything = plain("\n".join(text_of(path.name) for path in sorted(samples_path().iterdir())))
+    found = {group for match in re.finditer(pattern, everything) for group in match.groups() if group}
+    assert found == {value}
+
+
+def test_the_plan_adds_up() -> None:
+    source = (ROOT / "training" / "samples" / "climate_handbook.md").read_text(encoding="utf-8")
+    plan = source.split("| Item | Million pounds |")[1].split("| Total |")
+    items = [float(match) for match in re.findall(r"\| (\d+\.\d) \|$", plan[0], flags=re.M)]
+    assert round(sum(items), 1) == float(plan[1].split("|")[0]) == 27.6
+    assert (
+        round(sum(map(float, re.findall(r"\((\d+\.\d)(?: million)?\)", plan[1].split("###")[0]))), 1) == 27.6
+    )
+
+
+def test_the_demo_asks_one_answerable_question_of_each_type() -> None:
+    known = {(row["question"], row["type"]): row for row in QUESTIONS}
+    assert {sample.type for sample in SAMPLE_QUESTIONS} == TYPES
+    assert len(SAMPLE_QUESTIONS) == len(TYPES)
+    for sample in SAMPLE_QUESTIONS:
+        row = known[sample.question, sample.type]
+        assert row["has_answer"] and row.get("user_context") == sample.user_context
+
+
+def test_every_term_of_the_ontology_occurs_in_the_documents() -> None:
+    everything = plain("\n".join(text_of(path.name) for path in samples_path().iterdir())).lower()
+    ontology = yaml.safe_load(ontology_path().read_text(encoding="utf-8"))
+    assert len(ontology) == 6
+    terms = [term for terms in ontology.values() for term in terms]
+    assert len(terms) == len(set(terms))
+    assert [term for term in terms if term.lower() not in everything] == []
