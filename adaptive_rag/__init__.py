@@ -1,1 +1,41 @@
-"""Adaptive RAG."""
+"""Adaptive RAG: answers questions over your own documents, each by the strategy that suits it."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adaptive_rag.context import Context
+    from adaptive_rag.graph.builder import build_graph
+    from adaptive_rag.index import Index
+    from adaptive_rag.retriever import AdaptiveRetriever
+    from adaptive_rag.runnable import AdaptiveRAG
+
+__all__ = ["AdaptiveRAG", "AdaptiveRetriever", "Context", "Index", "build_graph"]
+
+# A checkout keeps graph/ and nodes/ beside this folder, an installed copy inside it. Whoever starts
+# Python in a checkout imports this file rather than the installed one, and must find them all the same.
+_HERE = Path(__file__).parent
+if not (_HERE / "graph").is_dir() and (_HERE.parent / "graph" / "builder.py").is_file():
+    __path__.append(str(_HERE.parent))
+
+# Imported when first used, so that the shell answers --help without loading the whole stack.
+_HOMES = {
+    "AdaptiveRAG": "adaptive_rag.runnable",
+    "AdaptiveRetriever": "adaptive_rag.retriever",
+    "Context": "adaptive_rag.context",
+    "Index": "adaptive_rag.index",
+    "build_graph": "adaptive_rag.graph.builder",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'adaptive_rag' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

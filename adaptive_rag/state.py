@@ -66,6 +66,8 @@ class Candidate(Chunk):
 
     scores: dict[str, float]
     labels: list[str]
+    # the strategy that kept it; tells two rankings apart where two strategies ran
+    route: NotRequired[QueryType]
 
 
 class Citation(TypedDict):
@@ -143,18 +145,23 @@ class State(InputState, total=False):
     trace: list[TraceRecord]
 
 
-class OutputState(TypedDict):
-    """What a caller gets."""
+class RetrievalState(TypedDict):
+    """What a caller gets who wants no answer."""
 
     question: str
     query_type: QueryType
     analysis: QueryAnalysis
     documents: list[Candidate]
+    trace: list[TraceRecord]
+
+
+class OutputState(RetrievalState):
+    """What a caller gets."""
+
     answer: str
     citations: list[Citation]
     grounding: float
     abstained: bool
-    trace: list[TraceRecord]
     messages: Annotated[list[AnyMessage], add_messages]
 
 
@@ -165,6 +172,14 @@ class Hit(TypedDict):
     query: Query
     candidates: list[Candidate]
     record: TraceRecord
+
+
+class Branch(TypedDict):
+    """What one branch of a fan-out is sent."""
+
+    order: int
+    query: Query
+    analysis: QueryAnalysis
 
 
 class StrategyState(TypedDict, total=False):
@@ -183,3 +198,31 @@ class StrategyState(TypedDict, total=False):
     trace: list[TraceRecord]
     # private to the subgraph: the branches of a fan-out add to it, the next step folds it
     hits: Annotated[list[Hit], operator.add]
+
+
+class StrategyOutput(TypedDict, total=False):
+    """What a strategy hands back."""
+
+    implied_context: str
+    documents: list[Candidate]
+    trace: list[TraceRecord]
+
+
+def join_traces(left: list[TraceRecord], right: list[TraceRecord]) -> list[TraceRecord]:
+    """Append the records of a trace that starts as the other one does, each record once."""
+    same = next((i for i, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(left))
+    return [*left, *right[same:]]
+
+
+def keep_given(left: str, right: str) -> str:
+    """Keep what was said: of two strategies at most one infers a context."""
+    return right or left
+
+
+class HedgeState(StrategyState, total=False):
+    """The state of two strategies that run side by side."""
+
+    implied_context: Annotated[str, keep_given]  # type: ignore[misc]
+
+    documents: Annotated[list[Candidate], operator.add]  # type: ignore[misc]
+    trace: Annotated[list[TraceRecord], join_traces]  # type: ignore[misc]

@@ -118,7 +118,9 @@ class _Meter:
             stand_ins=[entry for ask, o in self._outcomes for entry in o.stand_in(ask.skill.name)],
         )
         record.update(update.pop("record", {}))
-        branches = [hit["record"] for hit in sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])]
+        branches = [
+            hit["record"] for hit in sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])
+        ]
         # A node that starts the trace anew (classify) returns an empty one.
         before = update.get("trace", self._state.get("trace", []))
         return {**update, "trace": [*before, *branches, record]}

@@ -46,7 +46,10 @@ class MemoryIndex:
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return the union of the best `limit` chunks by vector and by words, for each query."""
-        return [self._search(query, vector, limit) for query, vector in zip(queries, self._embed(queries), strict=True)]
+        return [
+            self._search(query, vector, limit)
+            for query, vector in zip(queries, self._embed(queries), strict=True)
+        ]
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from pathlib import Path
-from typing import Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import StandIn
 
 SkillName = Literal[
@@ -21,15 +18,22 @@ Role = Literal["fast", "answer"]
 RequestT = TypeVar("RequestT", bound="SkillRequest")
 ResultT = TypeVar("ResultT", bound=BaseModel)
 
-PROMPTS = Path(__file__).parent.parent / "prompts"
-
 
 class SkillRequest:
     """The question of one call: `prompt_values` fills the prompt, the stand-in reads the rest."""
 
+    @property
+    def style_prompt(self) -> str | None:
+        """Name a prompt beside the skill's own, whose text fills the placeholder {style}."""
+        return None
+
     def prompt_values(self) -> dict[str, str]:
         """Return the values for the prompt's placeholders."""
         raise NotImplementedError
+
+    def shortened(self) -> SkillRequest | None:
+        """Return the same request with shorter passages, or None where nothing can be cut."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,13 @@ class Skill(Generic[RequestT, ResultT]):
     role: Role = "fast"
     # Checks what the schema cannot know, such as an index beyond the candidates; raises ValueError.
     check: Callable[[RequestT, ResultT], ResultT] | None = None
+    # Turns what a model wrote instead of the schema's form (a parsed JSON value, or its text) into the
+    # schema's fields; raises ValueError where that would be guessing.
+    read: Callable[[RequestT, Any], dict[str, Any]] | None = None
+    # Bounds that hold for this request only, such as the number of scores, by the schema's fields.
+    narrow: Callable[[RequestT], dict[str, dict[str, Any]]] | None = None
+    # The result is what the model writes, not a form it fills; it is streamed.
+    free_text: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,24 +73,15 @@ class Outcome(Generic[ResultT]):
     by: Literal["model", "stand-in"]
     reason: str = ""
     calls: int = 0
+    rounds: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
+    # US dollars; None where a call's price is not known
+    cost: float | None = None
+    # What went wrong on the way to the result, such as a reply that had to be asked for again.
+    notes: tuple[str, ...] = ()
+    # The model could not be reached, or hung; asking it again for the same question is not worth the wait.
+    unreachable: bool = False
 
     def stand_in(self, name: SkillName) -> list[StandIn]:
         """Return the record of the stand-in, or nothing where a model answered."""
         return [] if self.by == "model" else [StandIn(skill=name, reason=self.reason)]
-
-
-@cache
-def load_prompt(name: SkillName, folder: str | None = None) -> str:
-    """Read a skill's prompt, the user's own where the folder has one.
-
-    Raises:
-        ConfigurationError: the folder does not exist.
-    """
-    if folder is not None:
-        if not Path(folder).is_dir():
-            raise ConfigurationError(f"prompts = {folder!r} is not a folder; expected one with .md files.")
-        own = Path(folder) / f"{name}.md"
-        if own.is_file():
-            return own.read_text(encoding="utf-8")
-    return (PROMPTS / f"{name}.md").read_text(encoding="utf-8")

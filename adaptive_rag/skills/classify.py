@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from adaptive_rag.skills.base import Skill, SkillRequest
 from adaptive_rag.skills.conversation import format_history
-from adaptive_rag.state import QueryAnalysis, QueryType, Turn
+from adaptive_rag.skills.reading import pick
+from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType, Turn
+
+_LABEL = re.compile(rf"\b({'|'.join(QUERY_TYPES)})", re.I)
+_DENIED = re.compile(
+    rf"\b(?:not|n't|isn.t|rather than|instead of|never)\s+(?:an?\s+|\w+ly\s+)?(?:{'|'.join(QUERY_TYPES)})",
+    re.I,
+)
 
 
 @dataclass(frozen=True)
@@ -41,4 +51,20 @@ def keep_local(request: ClassifyRequest) -> Classification:
     return Classification(type=request.local["type"], reason=request.local["reason"][:300])
 
 
-CLASSIFY = Skill("classify", Classification, keep_local)
+def read(request: ClassifyRequest, value: Any) -> dict[str, Any]:
+    """Read a type in any case, alone or in a sentence that names no other."""
+    reason = ""
+    if isinstance(value, Mapping):
+        plain = {str(key).lower(): item for key, item in value.items()}
+        reason = str(plain.get("reason") or "")[:300]
+        rest = {key: item for key, item in plain.items() if key != "reason"}
+        value = pick(rest, "type", "query_type", "question_type", "category", "classification", "label")
+    elif isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    named = {match.lower() for match in _LABEL.findall(str(value))}
+    if len(named) != 1 or _DENIED.search(str(value)):
+        raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
+    return {"type": named.pop(), "reason": reason}
+
+
+CLASSIFY = Skill("classify", Classification, keep_local, read=read)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from adaptive_rag.retrieval.expansion import contextual_query
 from adaptive_rag.skills.base import Skill, SkillRequest
 from adaptive_rag.skills.conversation import format_history
+from adaptive_rag.skills.reading import labelled, one_text, pick, single_line
 from adaptive_rag.state import Turn
 
 
@@ -44,9 +47,26 @@ def resolve_locally(request: ContextualizeRequest) -> ContextualizedQuery:
 
 def keep_context(request: ContextualizeRequest, result: ContextualizedQuery) -> ContextualizedQuery:
     """Keep the user's own words where they gave a context: a model's summary may lose some."""
+    one_text(result.query, "query")
     if not request.user_context:
         return result
     return result.model_copy(update={"context": request.user_context[:2000]})
 
 
-CONTEXTUALIZE = Skill("contextualize", ContextualizedQuery, resolve_locally, check=keep_context)
+def read(request: ContextualizeRequest, value: Any) -> dict[str, Any]:
+    """Read the query, and the context where there is one, from a form or from labelled lines."""
+    if isinstance(value, Mapping):
+        plain = {str(key).lower(): item for key, item in value.items()}
+        context = plain.pop("context", None) or plain.pop("user_context", None) or ""
+        query = one_text(pick(plain, "query", "question", "rewritten_query", "standalone_question"), "query")
+        return {"context": context if isinstance(context, str) else str(context), "query": query}
+    if not isinstance(value, str):
+        return {"query": one_text(value, "query")}
+    found = labelled(value, "context", "query", "question", "rewritten query", "standalone question")
+    context = found.pop("context", "")
+    if found:
+        return {"context": context, "query": one_text(list(found.values())[-1], "query")}
+    return {"query": single_line(value, "query")}
+
+
+CONTEXTUALIZE = Skill("contextualize", ContextualizedQuery, resolve_locally, check=keep_context, read=read)

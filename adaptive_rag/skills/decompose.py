@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from adaptive_rag.retrieval.expansion import aspect_queries
 from adaptive_rag.skills.base import Skill, SkillRequest
-from adaptive_rag.skills.lists import exactly
+from adaptive_rag.skills.reading import exactly, texts
 from adaptive_rag.state import Candidate
 
 
@@ -42,4 +43,14 @@ def check(request: DecomposeRequest, result: SubQuestions) -> SubQuestions:
     return SubQuestions(sub_questions=exactly(request.n, result.sub_questions, "sub-questions"))
 
 
-DECOMPOSE = Skill("decompose", SubQuestions, split_by_aspect, check=check)
+def read(request: DecomposeRequest, value: Any) -> dict[str, Any]:
+    """Read a list, however it is written."""
+    return {"sub_questions": exactly(request.n, texts(value, "sub-questions"), "sub-questions")}
+
+
+def narrow(request: DecomposeRequest) -> dict[str, dict[str, Any]]:
+    """Ask for exactly n items."""
+    return {"sub_questions": {"minItems": request.n, "maxItems": request.n}}
+
+
+DECOMPOSE = Skill("decompose", SubQuestions, split_by_aspect, check=check, read=read, narrow=narrow)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from adaptive_rag.retrieval.expansion import feedback_query
 from adaptive_rag.skills.base import Skill, SkillRequest
+from adaptive_rag.skills.reading import labelled, one_text, pick, single_line
 from adaptive_rag.state import Candidate
 
 
@@ -35,4 +38,33 @@ def add_feedback_terms(request: EnhanceRequest) -> EnhancedQuery:
     return EnhancedQuery(query=feedback_query(request.question, request.first_hits())[:1000])
 
 
-ENHANCE = Skill("enhance", EnhancedQuery, add_feedback_terms)
+def read(request: EnhanceRequest, value: Any) -> dict[str, Any]:
+    """Read a query from a form, a labelled line or a text of one line."""
+    if isinstance(value, Mapping):
+        return {"query": one_text(pick(value, "query", "rewritten_query", "search_query"), "query")}
+    if not isinstance(value, str):
+        return {"query": one_text(value, "query")}
+    found = labelled(
+        value, "rewritten query", "enhanced query", "search query", "query", "rewritten question"
+    )
+    if found:
+        return {"query": one_text(list(found.values())[-1], "query")}
+    return {"query": single_line(value, "query")}
+
+
+def check(request: EnhanceRequest, result: EnhancedQuery) -> EnhancedQuery:
+    """Require that the query is still about what was asked."""
+    one_text(result.query, "query")
+    asked, written = _stems(request.question), _stems(result.query)
+    if asked and not asked & written:
+        raise ValueError(f"the query {result.query[:80]!r} has no word in common with the question")
+    return result
+
+
+def _stems(text: str) -> set[str]:
+    # Four letters make a stem that survives a plural or another tense; only Latin words are compared,
+    # since a query may rightly be written in the language of the documents.
+    return {word[:4].lower() for word in re.findall(r"[A-Za-z0-9]{4,}", text)}
+
+
+ENHANCE = Skill("enhance", EnhancedQuery, add_feedback_terms, check=check, read=read)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, Field
 
@@ -22,6 +22,13 @@ class GenerateRequest(SkillRequest):
     history: list[Turn]
     documents: list[Candidate]
     answer_locally: Callable[[], str]
+    # Characters of passage text in the prompt.
+    passage_budget: int = 12_000
+
+    @property
+    def style_prompt(self) -> str:
+        """Name the prompt that says how a question of this type is answered."""
+        return f"generate-{self.query_type}"
 
     def prompt_values(self) -> dict[str, str]:
         """Return the values for the prompt's placeholders."""
@@ -32,14 +39,20 @@ class GenerateRequest(SkillRequest):
             "query_type": self.query_type,
             "user_context": self.user_context or "(none)",
             "history": format_history(self.history) or "(none)",
-            "passages": format_passages(self.documents),
+            "passages": format_passages(self.documents, self.passage_budget),
         }
+
+    def shortened(self) -> GenerateRequest:
+        """Return the same request with passages of a third the length."""
+        return replace(self, passage_budget=self.passage_budget // 3)
 
 
 class DraftAnswer(BaseModel):
     """The answer's text."""
 
     text: str = Field(min_length=1)
+    # Names the streamed message, so that the final one replaces it instead of appearing twice.
+    message_id: str | None = None
 
 
 def extract(request: GenerateRequest) -> DraftAnswer:
@@ -47,4 +60,4 @@ def extract(request: GenerateRequest) -> DraftAnswer:
     return DraftAnswer(text=request.answer_locally())
 
 
-GENERATE = Skill("generate", DraftAnswer, extract, role="answer")
+GENERATE = Skill("generate", DraftAnswer, extract, role="answer", free_text=True)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from adaptive_rag.skills.base import Skill, SkillRequest
+from adaptive_rag.skills.numbers import read_scores
 from adaptive_rag.state import Candidate
+
+# Characters of passage text: relevance shows in a passage's first lines, and every candidate is in the prompt.
+SCORING_BUDGET = 8_000
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,7 @@ class ScoreRequest(SkillRequest):
     context: str
     candidates: list[Candidate]
     score_locally: Callable[[], list[float]]
+    passage_budget: int = SCORING_BUDGET
 
     def prompt_values(self) -> dict[str, str]:
         """Return the values for the prompt's placeholders."""
@@ -28,14 +34,18 @@ class ScoreRequest(SkillRequest):
             "question": self.question,
             "context": self.context or "(none)",
             "n": str(len(self.candidates)),
-            "passages": format_passages(self.candidates),
+            "passages": format_passages(self.candidates, self.passage_budget),
         }
+
+    def shortened(self) -> ScoreRequest:
+        """Return the same request with passages of a third the length."""
+        return replace(self, passage_budget=self.passage_budget // 3)
 
 
 class Scores(BaseModel):
     """A relevance for each candidate, 0 (useless) to 10 (answers the question), in their order."""
 
-    scores: list[float] = Field(max_length=200, description="One number from 0 to 10 a passage, in order.")
+    scores: list[float] = Field(description="One number from 0 to 10 a passage, in order.")
 
 
 def score_locally(request: ScoreRequest) -> Scores:
@@ -52,4 +62,16 @@ def check(request: ScoreRequest, result: Scores) -> Scores:
     return result
 
 
-SCORE = Skill("score", Scores, score_locally, check=check)
+def read(request: ScoreRequest, value: Any) -> dict[str, Any]:
+    """Read the scores from a list, a mapping, or lines of text."""
+    return {"scores": read_scores(value, len(request.candidates))}
+
+
+def narrow(request: ScoreRequest) -> dict[str, dict[str, Any]]:
+    """Ask for whole numbers from 0 to 10, one for each candidate."""
+    n = len(request.candidates)
+    item = {"type": "integer", "minimum": 0, "maximum": 10}
+    return {"scores": {"items": item, "minItems": n, "maxItems": n}}
+
+
+SCORE = Skill("score", Scores, score_locally, check=check, read=read, narrow=narrow)

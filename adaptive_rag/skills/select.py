@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from adaptive_rag.skills.base import Skill, SkillRequest
+from adaptive_rag.skills.numbers import read_numbers
+from adaptive_rag.skills.reading import pick
+from adaptive_rag.skills.score import SCORING_BUDGET
 from adaptive_rag.state import Candidate
 
 
@@ -19,6 +23,7 @@ class SelectRequest(SkillRequest):
     candidates: list[Candidate]
     k: int
     select_locally: Callable[[], list[int]]
+    passage_budget: int = SCORING_BUDGET
 
     def prompt_values(self) -> dict[str, str]:
         """Return the values for the prompt's placeholders."""
@@ -28,8 +33,12 @@ class SelectRequest(SkillRequest):
             "question": self.question,
             "k": str(self.k),
             "n": str(len(self.candidates)),
-            "passages": format_passages(self.candidates),
+            "passages": format_passages(self.candidates, self.passage_budget),
         }
+
+    def shortened(self) -> SelectRequest:
+        """Return the same request with passages of a third the length."""
+        return replace(self, passage_budget=self.passage_budget // 3)
 
 
 class Selection(BaseModel):
@@ -52,4 +61,18 @@ def check(request: SelectRequest, result: Selection) -> Selection:
     return Selection(passages=list(dict.fromkeys([*result.passages, *local]))[: request.k])
 
 
-SELECT = Skill("select", Selection, select_locally, check=check)
+def read(request: SelectRequest, value: Any) -> dict[str, Any]:
+    """Read passage numbers from a list, a form, or a sentence that names them."""
+    if isinstance(value, Mapping):
+        value = pick(value, "passages", "selection", "selected", "indices", "chosen", "numbers")
+    return {"passages": read_numbers(value, len(request.candidates))}
+
+
+def narrow(request: SelectRequest) -> dict[str, dict[str, Any]]:
+    """Ask for at most k numbers that name a passage."""
+    item = {"type": "integer", "minimum": 1, "maximum": len(request.candidates)}
+    most = min(request.k, len(request.candidates))
+    return {"passages": {"items": item, "minItems": 1, "maxItems": most}}
+
+
+SELECT = Skill("select", Selection, select_locally, check=check, read=read, narrow=narrow)

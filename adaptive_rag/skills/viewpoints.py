@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pydantic import BaseModel, Field
 
 from adaptive_rag.retrieval.expansion import stance_viewpoints
 from adaptive_rag.skills.base import Skill, SkillRequest
-from adaptive_rag.skills.lists import exactly
+from adaptive_rag.skills.reading import exactly, texts
 
 
 @dataclass(frozen=True)
@@ -39,4 +40,14 @@ def check(request: ViewpointsRequest, result: Viewpoints) -> Viewpoints:
     return Viewpoints(viewpoints=exactly(request.n, result.viewpoints, "viewpoints"))
 
 
-VIEWPOINTS = Skill("viewpoints", Viewpoints, probe_stances, check=check)
+def read(request: ViewpointsRequest, value: Any) -> dict[str, Any]:
+    """Read a list, however it is written."""
+    return {"viewpoints": exactly(request.n, texts(value, "viewpoints"), "viewpoints")}
+
+
+def narrow(request: ViewpointsRequest) -> dict[str, dict[str, Any]]:
+    """Ask for exactly n items."""
+    return {"viewpoints": {"minItems": request.n, "maxItems": request.n}}
+
+
+VIEWPOINTS = Skill("viewpoints", Viewpoints, probe_stances, check=check, read=read, narrow=narrow)

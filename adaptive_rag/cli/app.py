@@ -1,0 +1,42 @@
+"""Names the commands; each lives in a file of its own and imports what is heavy when it runs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from adaptive_rag.cli.ask import ask
+from adaptive_rag.cli.demo import demo
+from adaptive_rag.cli.graph import graph
+from adaptive_rag.cli.index import index
+from adaptive_rag.cli.info import info
+from adaptive_rag.cli.output import reporting_errors
+from adaptive_rag.cli.search import search
+
+app = typer.Typer(
+    name="adaptive-rag",
+    help="Answer questions over your own documents, each by the retrieval strategy that suits it.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for command in (ask, index, search, info, graph, demo):
+    app.command()(reporting_errors(command))
+
+
+def _version(show: bool) -> None:
+    if show:
+        from importlib.metadata import version
+
+        typer.echo(f"adaptive-rag {version('adaptive-rag')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None: ...

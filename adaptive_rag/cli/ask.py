@@ -1,0 +1,55 @@
+"""`adaptive-rag ask`: one question, one routed and cited answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from adaptive_rag.cli.options import (
+    ContextOption,
+    IndexOption,
+    JsonOption,
+    KOption,
+    ModelOption,
+    ProfileOption,
+    RouteOption,
+    SettingOption,
+    knobs,
+)
+
+
+def ask(
+    question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")],
+    docs: Annotated[
+        list[Path] | None,
+        typer.Option("--docs", "-d", help="Files or folders to index first where they are new."),
+    ] = None,
+    index: IndexOption = None,
+    context: ContextOption = "",
+    route: RouteOption = None,
+    profile: ProfileOption = None,
+    k: KOption = None,
+    model: ModelOption = None,
+    settings: SettingOption = None,
+    as_json: JsonOption = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Show every step and its reasons.")] = False,
+) -> None:
+    """Ask a question and get an answer with citations."""
+    from adaptive_rag.cli.answers import print_answer, print_trace
+    from adaptive_rag.cli.output import print_json
+    from adaptive_rag.cli.session import answer, index_documents
+
+    given = knobs(settings, index=index, route=route, profile=profile, k=k, model=model)
+    if question == "-":
+        question = typer.get_text_stream("stdin").read()
+    if docs:
+        index_documents(docs, given, quiet=as_json)
+    output, seconds = answer(question, context, given)
+    if as_json:
+        print_json({key: value for key, value in output.items() if key != "messages"})
+        return
+    print_answer(output, seconds)
+    if trace:
+        print_trace(output["trace"])

@@ -1,0 +1,26 @@
+"""`adaptive-rag graph`: the state machine as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def graph(
+    xray: Annotated[bool, typer.Option("--xray", help="Show the inside of the strategies.")] = False,
+    png: Annotated[Path | None, typer.Option("--png", help="Write a picture to this file.")] = None,
+) -> None:
+    """Print the graph as Mermaid, or write it as a PNG."""
+    from adaptive_rag.graph.builder import build_graph
+
+    drawable = build_graph().compile().get_graph(xray=xray)
+    if png is None:
+        typer.echo(drawable.draw_mermaid())
+        return
+    from adaptive_rag.cli.output import stderr
+    from adaptive_rag.graph.drawing import draw_png
+
+    png.write_bytes(draw_png(drawable))
+    stderr().print(f"Wrote {png}", markup=False)

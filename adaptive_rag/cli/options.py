@@ -1,0 +1,52 @@
+"""Options that several commands share, written once."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+IndexOption = Annotated[
+    str | None,
+    typer.Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag"),
+]
+ContextOption = Annotated[
+    str, typer.Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
+]
+RouteOption = Annotated[
+    str | None,
+    typer.Option("--route", "-r", help="Fix the route: factual, analytical, opinion or contextual."),
+]
+ProfileOption = Annotated[
+    str | None,
+    typer.Option("--profile", help="How much to read: conservative, balanced or aggressive."),
+]
+KOption = Annotated[int | None, typer.Option("-k", help="Chunks that reach the answer.", show_default="4")]
+ModelOption = Annotated[
+    str | None,
+    typer.Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL"),
+]
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Any other setting, as name=value.", metavar="NAME=VALUE"),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+
+def knobs(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
+    """Collect the settings that were given.
+
+    Raises:
+        ConfigurationError: a `--set` is not of the form name=value.
+    """
+    from adaptive_rag.errors import ConfigurationError
+
+    given = {name: value for name, value in named.items() if value is not None}
+    for setting in settings or []:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ConfigurationError(
+                f"--set {setting!r} is not usable: expected NAME=VALUE, as in hedge=false."
+            )
+        given[name.strip().replace("-", "_")] = value.strip()
+    return given

@@ -1,0 +1,56 @@
+"""The door for LangChain retrieval: what the graph finds, without its answer."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import ConfigDict
+
+from adaptive_rag.context import Context, make_context
+from adaptive_rag.graph.builder import build_retrieval_graph
+from adaptive_rag.ingest import to_document
+
+
+class AdaptiveRetriever(BaseRetriever):
+    """Retrieve by the strategy that suits the question.
+
+    Takes every setting of `Context` by name, in the constructor or for one call.
+
+    Raises:
+        ConfigurationError: a setting is unknown or out of bounds.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="allow")
+
+    user_context: str = ""
+
+    def model_post_init(self, _: Any) -> None:
+        """Check the settings at once, not at the first question."""
+        self._context_for({})
+
+    @cached_property
+    def _graph(self) -> Any:
+        return build_retrieval_graph().compile(name="adaptive_retriever")
+
+    def _context_for(self, knobs: dict[str, Any]) -> Context:
+        return make_context(**{**(self.model_extra or {}), **knobs})
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **knobs: Any
+    ) -> list[Document]:
+        state = {"question": query, "user_context": knobs.pop("user_context", self.user_context)}
+        config = {"callbacks": run_manager.get_child()}
+        found = self._graph.invoke(state, config, context=self._context_for(knobs))
+        return [to_document(candidate) for candidate in found["documents"]]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **knobs: Any
+    ) -> list[Document]:
+        state = {"question": query, "user_context": knobs.pop("user_context", self.user_context)}
+        config = {"callbacks": run_manager.get_child()}
+        found = await self._graph.ainvoke(state, config, context=self._context_for(knobs))
+        return [to_document(candidate) for candidate in found["documents"]]

@@ -1,0 +1,157 @@
+"""Reads the scores and passage numbers that chat models write."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_OUT_OF = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:/|\bout of\b|\bof\b)\s*(\d+(?:\.\d+)?)", re.I)
+_PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%")
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w]|\.\d)")
+# "Passage 3: 7/10", "[3] 7", "3. 7", "3) - 7"
+_ENTRY = re.compile(
+    r"^[\s*_#>-]*(?:passage|document|doc|source|candidate|text)?\s*[\[(#]?(?P<index>\d{1,3})[\])]?[\s*_]*"
+    r"(?:[:.)=–—-]|score|is|\s)[\s*_]*(?:score|relevance|rating|is|of)?\s*[:=]?[\s*_]*(?P<score>-?\d.*)$",
+    re.I,
+)
+_NAMED = re.compile(r"(?:passage|document|doc|source)s?\s*#?\s*(\d{1,4})|\[\s*(-?\d{1,4})\s*\]", re.I)
+
+
+def read_scores(value: Any, n: int) -> list[float]:
+    """Return n scores on a scale of 0 to 10, in the passages' order.
+
+    Raises:
+        ValueError: there are not n of them, or one is not a number.
+    """
+    if isinstance(value, str):
+        value = _entries(value, n)
+    if isinstance(value, Mapping):
+        found = _by_number(list(value.items()), n)
+    elif isinstance(value, Sequence) and value and all(isinstance(item, Mapping) for item in value):
+        found = _by_fields(value, n)
+    elif isinstance(value, Sequence):
+        found = [read_score(item) for item in value]
+    elif n == 1:
+        found = [read_score(value)]
+    else:
+        raise ValueError(f"expected a list of {n} scores, got {value!r}")
+    if len(found) != n:
+        raise ValueError(f"expected {n} scores, one a passage, got {len(found)}")
+    return _on_ten(found)
+
+
+def read_score(value: Any) -> float:
+    """Return one score: 7, "7", "7/10", "70%", "8 out of 10".
+
+    Raises:
+        ValueError: it is no number.
+    """
+    if isinstance(value, bool) or value is None:
+        raise ValueError(f"expected a number from 0 to 10, got {value!r}")
+    if isinstance(value, int | float):
+        number = float(value)
+    elif out_of := _OUT_OF.search(str(value)):
+        whole = float(out_of[2])
+        number = 10 * float(out_of[1]) / whole if whole else math.nan
+    elif percent := _PERCENT.search(str(value)):
+        number = float(percent[1]) / 10
+    else:
+        numbers = _NUMBER.findall(str(value))
+        if len(numbers) != 1:
+            raise ValueError(f"expected a number from 0 to 10, got {value!r}")
+        number = float(numbers[0])
+    if not math.isfinite(number):
+        raise ValueError(f"expected a number from 0 to 10, got {value!r}")
+    return number
+
+
+def read_numbers(value: Any, n: int) -> list[int]:
+    """Return passage numbers counted from 1.
+
+    A list that holds a 0 and nothing beyond n - 1 was counted from 0 and is moved up by one.
+
+    Raises:
+        ValueError: an entry is no whole number, or there is none.
+    """
+    if isinstance(value, str):
+        named = [int(a or b) for a, b in _NAMED.findall(value)]
+        numbers = named or [int(found) for found in re.findall(r"(?<![\w.])-?\d+(?![\w%]|\.\d)", value)]
+    elif isinstance(value, Sequence):
+        numbers = [_whole(item) for item in value]
+    else:
+        numbers = [_whole(value)]
+    if not numbers:
+        raise ValueError(f"expected the numbers of passages, 1 to {n}, got {value!r}")
+    if 0 in numbers and all(0 <= number < n for number in numbers):
+        return [number + 1 for number in numbers]
+    return numbers
+
+
+def _whole(item: Any) -> int:
+    if isinstance(item, Mapping):
+        item = next(iter(item.values()), None)
+    if isinstance(item, bool) or item is None:
+        raise ValueError(f"expected the number of a passage, got {item!r}")
+    if isinstance(item, str):
+        found = re.findall(r"-?\d+", item)
+        if len(found) != 1:
+            raise ValueError(f"expected the number of a passage, got {item!r}")
+        return int(found[0])
+    if isinstance(item, int | float) and float(item).is_integer():
+        return int(item)
+    raise ValueError(f"expected the number of a passage, got {item!r}")
+
+
+def _entries(text: str, n: int) -> Any:
+    """Read lines like "Passage 2: 7/10" as a mapping, else all numbers of the text as a list."""
+    found = [match for line in re.split(r"[\n;]", text) if (match := _ENTRY.match(line.strip()))]
+    if len(found) >= n and n > 1:
+        return [{"passage": match["index"], "score": match["score"]} for match in found]
+    if n == 1 and found:
+        return [found[0]["score"]]
+    scores = _OUT_OF.findall(text)
+    if len(scores) == n:
+        return [f"{score}/{whole}" for score, whole in scores]
+    return _NUMBER.findall(text)
+
+
+def _by_fields(items: Sequence[Mapping[str, Any]], n: int) -> list[float]:
+    pairs = []
+    for position, item in enumerate(items, start=1):
+        plain = {str(key).lower(): field for key, field in item.items()}
+        score = next(
+            (plain[k] for k in ("score", "relevance", "rating", "value", "points") if k in plain), None
+        )
+        number = next(
+            (plain[k] for k in ("passage", "index", "id", "n", "number", "document") if k in plain), None
+        )
+        if score is None and len(plain) == 1:
+            number, score = next(iter(plain.items()))
+        pairs.append((position if number is None else number, score))
+    return _by_number(pairs, n)
+
+
+def _by_number(pairs: Sequence[tuple[Any, Any]], n: int) -> list[float]:
+    numbers = [_whole(key) if not isinstance(key, str) or re.search(r"\d", key) else None for key, _ in pairs]
+    if None in numbers:
+        # {"scores": [..]} and the like hold the list under some key.
+        lists = [item for _, item in pairs if isinstance(item, list | dict)]
+        if len(lists) == 1:
+            return read_scores(lists[0], n)
+        raise ValueError(f"expected one score for each of the {n} passages, got {[key for key, _ in pairs]}")
+    present = sorted(number for number in numbers if number is not None)
+    if present == list(range(n)):
+        numbers = [number + 1 for number in numbers if number is not None]
+    elif present != list(range(1, n + 1)):
+        raise ValueError(f"expected each of the passages 1 to {n} once, got {present}")
+    by_number = dict(zip(numbers, (read_score(score) for _, score in pairs), strict=True))
+    return [by_number[number] for number in range(1, n + 1)]
+
+
+def _on_ten(scores: list[float]) -> list[float]:
+    """Bring scores that were plainly given on a scale of 0 to 1 to 0 to 10."""
+    if any(not score.is_integer() for score in scores) and all(0 <= score <= 1 for score in scores):
+        return [10 * score for score in scores]
+    return scores

@@ -1,0 +1,40 @@
+"""Unsure questions: run the two likeliest strategies side by side and fuse what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from adaptive_rag.nodes import fuse
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
+
+from adaptive_rag.context import Context
+from adaptive_rag.state import HedgeState, QueryType, StrategyOutput
+
+
+def send_likeliest(state: HedgeState) -> list[Send]:
+    """Start the chosen strategy and its alternatives, each as if the question were of its type."""
+    routes: list[QueryType] = [state["query_type"], *state["analysis"]["alternatives"]]
+    return [Send(node_name(route), {**state, "query_type": route}) for route in routes]
+
+
+def node_name(route: QueryType) -> str:
+    """Name a strategy's node inside the hedge; Mermaid wants every subgraph's name to be unique."""
+    return f"as_{route}"
+
+
+def build_hedge(
+    strategies: Mapping[QueryType, Any],
+) -> StateGraph[HedgeState, Context, HedgeState, StrategyOutput]:
+    """Build the likeliest strategies => fuse."""
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
+        HedgeState, context_schema=Context, output_schema=StrategyOutput
+    )
+    for name, strategy in strategies.items():
+        graph.add_node(node_name(name), strategy)
+        graph.add_edge(node_name(name), "fuse")
+    graph.add_node("fuse", fuse)
+    graph.add_conditional_edges(START, send_likeliest, [node_name(name) for name in strategies])
+    graph.add_edge("fuse", END)
+    return graph

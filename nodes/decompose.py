@@ -1,0 +1,28 @@
+"""Analytical questions: split the question into the aspects it has."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+
+from adaptive_rag.context import Context, context_of
+from adaptive_rag.retrieval.search import first_hits
+from adaptive_rag.skills import DECOMPOSE, Ask
+from adaptive_rag.skills.decompose import DecomposeRequest
+from adaptive_rag.sources import source_of
+from adaptive_rag.state import Query, StrategyState
+from adaptive_rag.steps import Steps, step
+
+
+@step
+def decompose(state: StrategyState, runtime: Runtime[Context]) -> Steps:
+    """Split the question into sub-questions; the question itself is searched beside them."""
+    context = context_of(runtime)
+    question = state["question"]
+    queries = [Query(text=question)]
+    if context.fan_out:
+        request = DecomposeRequest(
+            question, context.sub_questions, lambda: first_hits(source_of(context), question)
+        )
+        [outcome] = yield [Ask(DECOMPOSE, request)]
+        queries += [Query(text=text, label=text) for text in outcome.result.sub_questions]
+    return {"queries": queries, "record": {"queries": [query["text"] for query in queries]}}

@@ -1,0 +1,27 @@
+"""Unsure questions: join what the two likeliest strategies found."""
+
+from __future__ import annotations
+
+from langgraph.runtime import Runtime
+from langgraph.types import Overwrite
+
+from adaptive_rag.context import Context, context_of
+from adaptive_rag.retrieval.branches import fuse_rankings
+from adaptive_rag.retrieval.search import summarise
+from adaptive_rag.state import Decision, HedgeState
+from adaptive_rag.steps import Update, step
+
+
+@step
+def fuse(state: HedgeState, runtime: Runtime[Context]) -> Update:
+    """Fuse the rankings of the strategies by reciprocal rank, weighted by how likely each type is."""
+    context = context_of(runtime)
+    analysis = state["analysis"]
+    routes = [state["query_type"], *analysis["alternatives"]]
+    rankings = [[d for d in state["documents"] if d.get("route") == route] for route in routes]
+    documents = fuse_rankings(rankings, [analysis["probabilities"][route] for route in routes])[: context.k]
+    decision = Decision(what="hedge", chosen=routes, why=analysis["reason"])
+    return {
+        "documents": Overwrite(documents),
+        "record": {"candidates": summarise(documents), "decisions": [decision]},
+    }
