@@ -15,6 +15,7 @@ import pymupdf
 import pytest
 import yaml
 
+from adaptive_rag.ingest import extract_text
 from adaptive_rag.samples import SAMPLE_QUESTIONS, ontology_path, questions_path, samples_path
 
 TYPES = {"factual", "analytical", "opinion", "contextual"}
@@ -180,6 +181,12 @@ def test_the_documents_agree_on_their_figures(pattern: str, value: str) -> None:
     everything = plain("\n".join(text_of(path.name) for path in sorted(samples_path().iterdir())))
     found = {group for match in re.finditer(pattern, everything) for group in match.groups() if group}
     assert found == {value}
+
+
+def test_every_quote_stands_in_the_text_that_is_indexed() -> None:
+    texts = {path.name: plain(extract_text(path).text) for path in samples_path().iterdir()}
+    quoted = [row for row in QUESTIONS if row["has_answer"]]
+    assert [row["quote"] for row in quoted if row["quote"] not in texts[row["source"]]] == []
 
 
 def test_the_plan_adds_up() -> None:
