@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import numpy as np
 
+from adaptive_rag.answering.questions import fits, read_question
 from adaptive_rag.answering.quotable import Quotable, collect
-from adaptive_rag.answering.ranking import Scores, rank, says_the_same
+from adaptive_rag.answering.ranking import Ranking, Scores, says_the_same
 from adaptive_rag.answering.request import AnswerRequest, Branch
+from adaptive_rag.answering.stance import Stance, side_of, takes
+from adaptive_rag.answering.terms import terms
 from adaptive_rag.state import Citation
 
 FACTUAL_SENTENCES = 3
+# What the neighbour of the best sentence gains that has the date, number or name which that one lacks.
+ASKED_FOR = 0.3
 BRANCH_SENTENCES = 3
 SITUATION_SENTENCES = 4
 GENERAL_SENTENCES = 2
 # A further sentence must score nearly as well as the first to be worth reading.
-NEAR_FACTUAL, NEAR_OTHER = 0.82, 0.7
+NEAR_FACTUAL, NEAR_OTHER = 0.75, 0.75
 # A sentence beside one already chosen continues its thought.
-CONTINUES = 0.06
+CONTINUES = 0.12
+# What a sentence loses for each point of cosine above ALIKE that it shares with one already chosen.
+RESEMBLES, ALIKE = 0.6, 0.6
+# How much a branch's own words count beside the whole question's, and being fetched for the branch.
+OWN, FETCHED_FOR = 0.65, 0.05
+LEFT_TO_OTHERS = 0.05
+# Share of the best branch's best score that a branch must reach to be heard.
+FAR_BEHIND = 0.9
+# What a sentence without a word of the viewpoint's side loses: praise under "risks" misleads most.
+OTHER_SIDE: Mapping[Stance, float] = MappingProxyType({"against": 0.25, "for": 0.08})
+# A sentence that refers back takes this many predecessors with it, unless they are this long.
+PREDECESSORS, LONG_PREDECESSOR = 2, 400
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 
@@ -33,12 +50,14 @@ class ExtractedAnswer:
 
     text: str
     citations: list[Citation]
+    unanswered: list[str] = field(default_factory=list)  # labels of branches the documents say nothing to
 
 
 @dataclass(frozen=True)
 class _Block:
     heading: str
     sentences: list[Quotable]
+    label: str = ""
 
 
 def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
@@ -46,123 +65,161 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
 
     One to three sentences for a factual question; a paragraph for each sub-question of an analytical
     one; a block for each viewpoint of an opinion one; for a contextual one what fits the asker's
-    situation, then what holds in general. Headings are set in bold on a line of their own. The answer
-    is empty where the documents hold no readable sentence.
+    situation, then what holds in general. A sentence that refers back ("It ...") brings its
+    predecessor. Headings are set in bold on a line of their own. The answer is empty where the
+    documents hold no readable sentence.
     """
     sentences = collect(request)
     if not sentences:
-        return ExtractedAnswer("", [])
+        return ExtractedAnswer("", [], [branch.label for branch in request.branches])
     arrange = {
         "factual": _factual,
         "analytical": _by_branch,
         "opinion": _by_branch,
         "contextual": _contextual,
     }[request.query_type]
-    blocks = [block for block in arrange(request, sentences) if block.sentences]
+    blocks = arrange(request, Ranking(sentences))
+    shown = [block for block in blocks if block.sentences]
     return ExtractedAnswer(
-        text="\n\n".join(_show(block) for block in blocks),
-        citations=[_cite(request, sentence) for block in blocks for sentence in block.sentences],
+        text="\n\n".join(_show(block) for block in shown),
+        citations=[_cite(request, sentence) for block in shown for sentence in block.sentences],
+        unanswered=[block.label for block in blocks if not block.sentences and block.label],
     )
 
 
-def _factual(request: AnswerRequest, sentences: list[Quotable]) -> list[_Block]:
-    scores = rank(request, sentences, request.question, request.question_vector)
-    chosen = _choose(sentences, scores, FACTUAL_SENTENCES, NEAR_FACTUAL, [])
-    return [_Block("", _in_reading_order(_with_predecessors(chosen, sentences, []), sentences, scores))]
+def _factual(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
+    scores = ranking.score(request.question, request.question_vector)
+    scores += ASKED_FOR * _completes(ranking, scores, request.question)
+    return [_Block("", _choose(ranking, scores, FACTUAL_SENTENCES, NEAR_FACTUAL * scores.max()))]
 
 
-def _by_branch(request: AnswerRequest, sentences: list[Quotable]) -> list[_Block]:
+def _completes(ranking: Ranking, scores: Scores, question: str) -> Scores:
+    """Mark the sentence beside the best one that has the date, number or name which that one lacks."""
+    marks = np.zeros(len(scores))
+    sought, asked = read_question(question), set(terms(question))
+    best = ranking.sentences[int(np.argmax(scores))]
+    if sought.form not in ("number", "time", "person", "place") or fits(sought, best.text, asked):
+        return marks
+    for offset in (1, 2, -1):
+        for i, s in enumerate(ranking.sentences):
+            beside = s.document == best.document and s.position == best.position + offset
+            if beside and s.quality > 0 and fits(sought, s.text, asked):
+                marks[i] = 1.0
+                return marks
+    return marks
+
+
+def _by_branch(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
     """Give each branch the best sentences of its own documents; none is used twice."""
-    branches = request.branches or [Branch(request.question, request.question_vector, heading="")]
-    whole = rank(request, sentences, request.question, request.question_vector)
+    whole = ranking.score(request.question, request.question_vector)
+    if not request.branches:
+        return [_Block("", _choose(ranking, whole, 2 * BRANCH_SENTENCES, NEAR_OTHER * whole.max()))]
+    scores = np.stack([_branch_scores(request, ranking, branch, whole) for branch in request.branches])
+    # A branch whose best sentence falls far behind the other branches' has nothing to say.
+    floors = NEAR_OTHER * np.maximum(scores.max(axis=1), FAR_BEHIND * scores.max())
     used: list[Quotable] = []
     blocks = []
-    for branch in branches:
-        scores = 0.6 * rank(request, sentences, branch.label, branch.vector) + 0.4 * whole
-        own = [
-            i
-            for i, sentence in enumerate(sentences)
-            if branch.label in request.documents[sentence.document]["labels"]
-        ]
-        pool = own or range(len(sentences))
-        chosen = _choose([sentences[i] for i in pool], scores[list(pool)], BRANCH_SENTENCES, NEAR_OTHER, used)
-        chosen = _in_reading_order(_with_predecessors(chosen, sentences, used), sentences, scores)
+    for branch, mine, floor in zip(request.branches, scores, floors, strict=True):
+        # A sentence that serves another branch clearly better is left to it.
+        open_ = np.where(mine >= scores.max(axis=0) - LEFT_TO_OTHERS, mine, -np.inf)
+        chosen = _choose(ranking, open_, BRANCH_SENTENCES, floor, used)
         used += chosen
-        blocks.append(_Block(branch.title if len(branches) > 1 else "", chosen))
+        blocks.append(_Block(_heading(branch, request.question), chosen, branch.label))
     return blocks
 
 
-def _contextual(request: AnswerRequest, sentences: list[Quotable]) -> list[_Block]:
-    whole = rank(request, sentences, request.question, request.question_vector)
+def _branch_scores(request: AnswerRequest, ranking: Ranking, branch: Branch, whole: Scores) -> Scores:
+    scores = OWN * ranking.score(branch.label, branch.vector) + (1 - OWN) * whole
+    fetched = [branch.label in request.documents[s.document]["labels"] for s in ranking.sentences]
+    scores += FETCHED_FOR * np.array(fetched)
+    side = side_of(branch.label) if request.query_type == "opinion" else None
+    if side is not None:
+        scores -= OTHER_SIDE[side] * np.array([not takes(side, s.text) for s in ranking.sentences])
+    return np.asarray(scores, dtype=np.float64)
+
+
+def _contextual(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
+    whole = ranking.score(request.question, request.question_vector)
     if not request.user_context.strip() or request.context_vector is None:
-        chosen = _choose(sentences, whole, SITUATION_SENTENCES, NEAR_OTHER, [])
-        chosen = _with_predecessors(chosen, sentences, [])
-        return [_Block(SITUATION_HEADING, _in_reading_order(chosen, sentences, whole))]
-    theirs = rank(request, sentences, request.user_context, request.context_vector)
-    both = 0.5 * whole + 0.5 * theirs
-    fitting = _choose(sentences, both, SITUATION_SENTENCES, NEAR_OTHER, [])
-    fitting = _in_reading_order(_with_predecessors(fitting, sentences, []), sentences, both)
-    general = _choose(sentences, whole, GENERAL_SENTENCES, NEAR_FACTUAL, fitting)
-    general = _in_reading_order(_with_predecessors(general, sentences, fitting), sentences, whole)
+        chosen = _choose(ranking, whole, SITUATION_SENTENCES, NEAR_OTHER * whole.max())
+        return [_Block("", chosen)]
+    both = 0.5 * whole + 0.5 * ranking.score(request.user_context, request.context_vector)
+    fitting = _choose(ranking, both, SITUATION_SENTENCES, NEAR_OTHER * both.max())
+    general = _choose(ranking, whole, GENERAL_SENTENCES, NEAR_FACTUAL * whole.max(), fitting)
     return [_Block(SITUATION_HEADING, fitting), _Block(GENERAL_HEADING, general)]
 
 
 def _choose(
-    sentences: Sequence[Quotable], scores: Scores, limit: int, near: float, used: Sequence[Quotable]
+    ranking: Ranking, scores: Scores, limit: int, floor: float, used: Sequence[Quotable] = ()
 ) -> list[Quotable]:
-    """Take the best sentence and those that come near it, without repeats."""
+    """Take up to `limit` sentences that score at least `floor`, without repeats, in reading order.
+
+    What resembles a sentence already taken loses by it (maximal marginal relevance, Carbonell and
+    Goldstein 1998), what continues one gains. Predecessors that a sentence needs come on top.
+    """
+    sentences = ranking.sentences
+    at = {(s.document, s.position): s for s in sentences}
+    readable = any(sentence.quality > 0 for sentence in sentences)
+    left = scores.copy()
+    left[[s.quality == 0 and readable for s in sentences]] = -np.inf
     chosen: list[Quotable] = []
-    scores = np.array(scores, dtype=np.float64)
-    open_ = [i for i in range(len(sentences)) if sentences[i].quality > 0] or list(range(len(sentences)))
-    floor = -np.inf
-    while open_ and len(chosen) < limit:
-        best = max(open_, key=lambda i: (scores[i], -i))
-        open_.remove(best)
-        if scores[best] < floor:
+    complete: list[Quotable] = []
+    while len(chosen) < limit:
+        best = int(np.argmax(left))
+        sentence, score = sentences[best], float(left[best])
+        if score < floor or score == -np.inf:
             break
-        sentence = sentences[best]
-        if any(says_the_same(sentence, other) for other in [*used, *chosen]):
+        left[best] = -np.inf
+        needed = _needed(sentence, at)
+        if sentence in complete or needed is None or any(other in used for other in needed):
             continue
-        if not chosen:
-            floor = near * scores[best]
+        if any(says_the_same(sentence, other) for other in [*used, *complete]):
+            continue
         chosen.append(sentence)
-        for i in open_:
-            if _adjacent(sentence, sentences[i]):
-                scores[i] += CONTINUES
-    return chosen
+        complete += [s for s in (*needed, sentence) if s not in complete]
+        left -= RESEMBLES * np.maximum(ranking.vectors @ sentence.vector - ALIKE, 0.0)
+        left += CONTINUES * np.array([_adjacent(sentence, other) for other in sentences])
+    return _in_reading_order(complete, dict(zip(sentences, scores.tolist(), strict=True)))
+
+
+def _needed(sentence: Quotable, at: Mapping[tuple[int, int], Quotable]) -> list[Quotable] | None:
+    """Return the sentences before this one that it refers to; None where they cannot be shown."""
+    needed: list[Quotable] = []
+    while sentence.refers_back and len(needed) < PREDECESSORS:
+        before = at.get((sentence.document, sentence.position - 1))
+        if before is None:
+            # A chunk that opens with "This ..." has lost what it speaks of, a source that does has not.
+            return needed if sentence.start == 0 else None
+        if before.quality < 0.5 or len(before.text) > LONG_PREDECESSOR:
+            return needed
+        needed.insert(0, before)
+        sentence = before
+    return needed
+
+
+def _in_reading_order(chosen: Sequence[Quotable], scores: Mapping[Quotable, float]) -> list[Quotable]:
+    """Put the document with the best sentence first; within a document keep its own order."""
+    best: dict[int, float] = {}
+    for s in chosen:
+        best[s.document] = max(scores[s], best.get(s.document, -np.inf))
+    return sorted(chosen, key=lambda s: (-best[s.document], s.document, s.start))
 
 
 def _adjacent(sentence: Quotable, other: Quotable) -> bool:
     return other.document == sentence.document and abs(other.position - sentence.position) == 1
 
 
-def _with_predecessors(
-    chosen: list[Quotable], sentences: Sequence[Quotable], used: Sequence[Quotable]
-) -> list[Quotable]:
-    """Put before a sentence that refers back ("It ...") the one that it refers to."""
-    at = {(s.document, s.position): s for s in sentences}
-    complete = list(chosen)
-    for sentence in chosen:
-        for _ in range(2):
-            before = at.get((sentence.document, sentence.position - 1))
-            if not sentence.refers_back or before is None or before.quality < 0.5:
-                break
-            if before in complete or before in used:
-                break
-            complete.append(before)
-            sentence = before
-    return complete
-
-
-def _in_reading_order(
-    chosen: list[Quotable], sentences: Sequence[Quotable], scores: Scores
-) -> list[Quotable]:
-    """Order by document, the one with the best sentence first, and within a document as it stands there."""
-    score = {id(sentence): float(value) for sentence, value in zip(sentences, scores, strict=True)}
-    best: dict[int, float] = {}
-    for sentence in chosen:
-        best[sentence.document] = max(score[id(sentence)], best.get(sentence.document, -np.inf))
-    return sorted(chosen, key=lambda s: (-best[s.document], s.document, s.start))
+def _heading(branch: Branch, question: str) -> str:
+    """Return what stands above a branch's sentences: a sub-question without the question it repeats."""
+    if branch.heading is not None:
+        return branch.heading
+    label, question = (" ".join(text.split()) for text in (branch.label, question))
+    if label.startswith(question):
+        label = label[len(question) :].strip(" .:;,()")
+        if not any(character.isalpha() for character in label):
+            return ""
+    label = label.rstrip(" .:;,")
+    return label[:1].upper() + label[1:]
 
 
 def _show(block: _Block) -> str:

@@ -23,6 +23,10 @@ _MARKER = re.compile(r"\[(?P<inside>\s*\^?(?:(?:passage|source|document|doc)\s*)
 _TEMPLATE = re.compile(
     r"\[(?P<inside>\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|PASSAGE[^\]]{0,20})\s*)\]", re.I
 )
+# "a < b" is no tag; "<b", "</", "<|" and "< passage" are.
+_OPENING = re.compile(r"<(?=[a-z/!?|<]|\s*/|\s*passage)", re.IGNORECASE)
+_CLOSING = re.compile(r"‹(?P<inside>[^<>‹›\n]{0,200})>")
+_LINK = re.compile(r"\]\((?=\s*\w+:)")
 _RULE = re.compile(r"(?m)^\s*(?:[-=_*~#]{3,}|#{1,6}(?=\s))")
 _LOOKALIKES = str.maketrans("＜＞［］【】〈〉＃：｜ǀ⟦⟧﹤﹥", "<>[][]<>#:||[]<>")
 
@@ -52,8 +56,8 @@ def neutralize(text: str) -> str:
         .replace("\u2028", "\n")
         .replace("\u2029", "\n")
     ).translate(_LOOKALIKES)
-    text = re.sub(r"<(?=\s*[/!?|<a-zA-Z])", "‹", text)
-    text = re.sub(r"(?<=[|/\w\"'?>\-])\s*>", "›", text) if "‹" in text else text
+    text = _CLOSING.sub(r"‹\g<inside>›", _OPENING.sub("‹", text))
+    text = _LINK.sub("] (", text)
     text = text.replace("```", "'''").replace("~~~", "---")
     text = _MARKER.sub(r"(\g<inside>)", text)
     text = _TEMPLATE.sub(r"(\g<inside>)", text)
@@ -62,7 +66,7 @@ def neutralize(text: str) -> str:
 
 
 def _fence(number: int, document: Candidate, text: str) -> str:
-    source = " ".join(neutralize(document["source"]).split()).replace('"', "'")[-120:]
+    source = re.sub(r"[\"<>]", "'", " ".join(neutralize(document["source"]).split()))[-120:]
     page = f' page="{document["page"]}"' if document["page"] is not None else ""
     body = "\n".join(f"| {line}" for line in text.splitlines() if line.strip())
     return f'<passage n="{number}" source="{source}"{page}>\n{body}\n</passage>'

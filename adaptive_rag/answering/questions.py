@@ -43,10 +43,14 @@ _FORMS: tuple[tuple[Form, str], ...] = (
     ),
 )
 _YEAR = re.compile(
-    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,4}\s*(?:b\.?c|a\.?d|bce|ce)\b|\bcentur(?:y|ies)\b|"
+    r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,4}\??\s*(?:b\.?\s?c|a\.?\s?d|bce|ce)\b|\bcentur(?:y|ies)\b|"
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\s+\d",
     re.IGNORECASE,
 )
+_LIFE = re.compile(
+    r"\(\D{0,12}\d{2,4}\??\s*(?:[–-]|to)\s*\D{0,8}\d{2,4}|\b(?:born|died|birth|death)\b", re.IGNORECASE
+)
+_LIFE_ASKED = re.compile(r"\b(?:born|birth|die|died|death|live|lived)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[\w,;:)’'] )(?:\(?[A-Z][\w'’-]+)|^[A-Z][\w'’-]+ (?:[A-Z]|of [A-Z])")
 _PLACE = re.compile(r"\b(?:in|at|near|from|of|to|on) (?:the )?[A-Z]\w+")
 _DIGIT = re.compile(
@@ -58,6 +62,9 @@ _COPULA = (
     r"(?:(?:is|are|was|were|can be)(?: (?:defined|known|called))?|refers? to|means?|denotes?|describes?|"
     r"aims? to|consists? of|involves?|focus(?:es)? on|represents?|encompass(?:es)?|ensures?|stands? for)"
 )
+_OPENING = re.compile(
+    r"^[“\"']?(?:an?\s+|the\s+)?(?P<name>[^,.;:]{2,80}?)(?:,[^,]{0,60},)?\s+" + _COPULA + r"\b", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,7 @@ class Sought:
 
     form: Form
     subject: str = ""
+    about_a_life: bool = False
 
 
 def read_question(question: str) -> Sought:
@@ -77,7 +85,7 @@ def read_question(question: str) -> Sought:
             definition = _DEFINITION.match(text)
             if form == "person" and definition and _is_subject(definition["subject"]):
                 return Sought("definition", definition["subject"].strip(" '\"“”‘’"))
-            return Sought(form)
+            return Sought(form, about_a_life=bool(_LIFE_ASKED.search(text)))
     definition = _DEFINITION.match(text)
     if definition and _is_subject(definition["subject"]):
         return Sought("definition", definition["subject"].strip(" '\"“”‘’"))
@@ -90,7 +98,8 @@ def fits(sought: Sought, sentence: str, question_terms: set[str]) -> float:
         case "definition":
             return _defines(sought.subject, sentence)
         case "time":
-            return float(bool(_YEAR.search(sentence)))
+            dated = float(bool(_YEAR.search(sentence)))
+            return dated if not sought.about_a_life or _LIFE.search(sentence) else 0.4 * dated
         case "number":
             return float(bool(_DIGIT.search(sentence)))
         case "place":
@@ -112,20 +121,23 @@ def _is_subject(subject: str) -> bool:
 
 
 def _defines(subject: str, sentence: str) -> float:
-    """Return 1 where the sentence opens by defining the subject, 0.5 where it opens with it."""
-    subject = re.sub(r"\s*\([^)]*\)", "", subject)
-    opening = re.match(
-        r"^[“\"']?(?:an?\s+|the\s+)?(?P<name>[^,.;:]{2,80}?)(?:,[^,]{0,60},)?\s+" + _COPULA + r"\b",
-        sentence,
-        re.I,
-    )
+    """Return 1 where the sentence opens by defining the subject, less where it names or describes it."""
+    subject = re.sub(r"\s*\([^)]*\)", "", subject).strip()
     wanted = set(terms(subject))
     if not wanted:
         return 0.0
-    if opening:
-        name = set(terms(opening["name"]))
-        if wanted <= name:
-            # Few other words in front of the verb: the sentence is about the subject itself.
-            return 1.0 if len(name - wanted) <= 2 else 0.5
-    head = set(terms(" ".join(sentence.split()[: len(subject.split()) + 3])))
-    return 0.4 if wanted <= head else 0.0
+    opening = _OPENING.match(sentence)
+    if opening and wanted <= (name := set(terms(opening["name"]))):
+        # Few other words in front of the verb: the sentence is about the subject itself. What merely
+        # happens to it ("is used in both") says less than what it is.
+        happens = re.match(r"\s+(?!called|known|defined)\w+(?:ed|en|wn|und)\b", sentence[opening.end() :])
+        return (1.0 if len(name - wanted) <= 2 else 0.5) - (0.4 if happens else 0.0)
+    # "... quantum bits, or qubits", "... collaborative settings (cobots)", "a qubit can exist ..."
+    spelled = re.escape(subject) + r"(?:s|es)?\b"
+    if re.search(
+        rf"(?:\bcalled|known as|named|termed|, or|\()\s*(?:an?\s|the\s)?[“\"']?{spelled}", sentence, re.I
+    ):
+        return 0.8
+    if re.search(rf"(?<![\w-])(?:an?|the)\s{spelled}\s(?:{_COPULA}|can|has|have)\b", sentence, re.I):
+        return 0.6
+    return 0.2 if wanted <= set(terms(" ".join(sentence.split()[: len(subject.split()) + 3]))) else 0.0

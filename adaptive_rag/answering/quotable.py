@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adaptive_rag.answering.request import AnswerRequest
+from adaptive_rag.answering.terms import terms
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
 
@@ -22,16 +23,19 @@ _CONTENTS = re.compile(
 _REFERRING = re.compile(
     r"^[\"“‘(]?(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|another|others|here|there|"
     r"then|thus|hence|therefore|however|moreover|furthermore|nevertheless|also|but|yet|so|and|or|"
-    r"the (?:latter|former|same|second|others?|following)|among these|"
-    r"(?:for|in|by|of|to|with|from) (?:this|these|that|those)|as a result|for (?:example|instance)|in addition|additionally|consequently|conversely|"
-    r"on the other hand|according to (?:him|her|them))\b",
+    r"the (?:latter|former|same|second|others?|following)|(?:all|some|most|each|many|one|among) (?:of )?these|"
+    r"(?:all|most|part) of (?:this|it|them)|as a result|for (?:example|instance)|"
+    r"(?:for|in|by|of|to|with|from) (?:this|these|that|those|it|him|her|them)|in addition|additionally|"
+    r"consequently|conversely|on the other hand|according to (?:him|her|them))\b",
     re.IGNORECASE,
 )
+# "AI enhances their precision": the word referred to stands in the sentence before.
+_EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those|such|his|her|both)\b", re.I)
 # Under this length a sentence that refers back cannot be understood alone; above it, it carries itself.
 _REFERRING_WORDS = 40
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Quotable:
     """One sentence of a document, verbatim."""
 
@@ -41,12 +45,14 @@ class Quotable:
     end: int
     text: str
     vector: Vectors
+    terms: tuple[str, ...]  # stems of the content words, with repeats
     quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
 
     @property
     def refers_back(self) -> bool:
         """Tell whether the sentence needs its predecessor to be understood."""
-        return bool(_REFERRING.match(self.text)) and len(self.text.split()) <= _REFERRING_WORDS
+        refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
+        return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
 
 
 def collect(request: AnswerRequest) -> list[Quotable]:
@@ -95,6 +101,7 @@ def _quotable(
         end=start + len(text),
         text=text,
         vector=np.asarray(vector, dtype=np.float32),
+        terms=tuple(terms(text)),
         quality=_quality(text),
     )
 
@@ -133,17 +140,26 @@ def _leading_bullet(text: str, document: Candidate) -> int:
 
 
 def _quality(text: str) -> float:
+    """Judge whether a text reads as a sentence: 1 it does, 0.5 it can be read, 0 it is none."""
     words = re.findall(r"[^\W\d_]+", text)
     letters = sum(character.isalpha() for character in text)
     if len(words) < 4 or letters < 0.55 * len(text) or text.endswith("?") or _CONTENTS.search(text):
         return 0.0
-    long_words = [word for word in words if len(word) > 3]
+    opening = text.lstrip("\"'“‘([|*_")
+    # "49 the method of exhaustion.": a page number, and the rest of a sentence.
+    numbered = re.match(r"\d+\s+[a-z]" if len(words) > 7 else r"\d+\s+[A-Za-z]", opening)
+    starts_low = opening[:1].islower() or opening.startswith("Where ") or bool(numbered)
     if not _END.search(text):
         # A line of a list may lack its full stop; a heading has capitals and hardly any small words.
+        long_words = [word for word in words if len(word) > 3]
         heading = len(words) < 14 and sum(word[0].isupper() for word in long_words) > 0.6 * len(long_words)
-        return 0.0 if heading or text.endswith((":", ",", ";")) else 0.5
-    if not _OPENING.match(text) or text.lstrip("\"'“‘([|*_")[0].islower():
-        return 0.4
-    if sum(word.isupper() and len(word) > 1 for word in words) > 0.6 * len(words):
+        return 0.0 if heading or text.endswith((":", ",", ";")) else 0.2 if starts_low else 0.5
+    shouted = re.match(r"[A-Z]{3,}[A-Z. ]*:", opening) or sum(
+        w.isupper() and len(w) > 1 for w in words
+    ) > 0.6 * len(words)
+    if starts_low or shouted or not _OPENING.match(text):
         return 0.3
-    return 1.0 if len(words) >= 5 else 0.6
+    # A word of 26 letters is several that lost their blanks.
+    if max(map(len, words)) > 25:
+        return 0.5
+    return 1.0 if len(words) > 5 else 0.7

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answering.questions import fits, read_question
 from adaptive_rag.answering.quotable import Quotable
-from adaptive_rag.answering.request import AnswerRequest, cosines
+from adaptive_rag.answering.request import cosines
 from adaptive_rag.answering.terms import coverage, terms, weighted_terms
 from adaptive_rag.models.onnx import Vectors
 
@@ -18,48 +20,66 @@ Scores = NDArray[np.float64]
 # What each signal may add to a sentence's score. Cosines of the embedded model lie between 0 and 0.9 for
 # related sentences, the others between 0 and 1, so that meaning leads and words decide close calls.
 MEANING, WORDS, COVERED, FORM, RANK = 1.0, 0.15, 0.25, 0.15, 0.06
+EXACT_FORM = 0.25  # the form's share where a date or a number is asked for
 POOR = 0.4  # taken from a sentence of quality 0
-REFERS_BACK = 0.04  # taken from a sentence that needs its predecessor
+REFERS_BACK = 0.08  # taken from a sentence that needs its predecessor
+# Taken for each word beyond those that are read in one breath, up to MOST.
+BREATH, LONG, MOST = 45, 0.002, 0.12
 # Two sentences as close as this say the same.
 SAME_MEANING, SAME_WORDS = 0.93, 0.8
 
 
-def rank(request: AnswerRequest, sentences: Sequence[Quotable], focus: str, vector: Vectors) -> Scores:
-    """Score sentences for a text in focus: the question itself, a sub-question, a viewpoint.
+class Ranking:
+    """The sentences of one request, ready to be scored for several texts in focus."""
 
-    Returns:
-        One score a sentence, about 0 to 1.5.
-    """
-    if not sentences:
-        return np.zeros(0)
-    tokenised = [terms(sentence.text) for sentence in sentences]
-    weights = weighted_terms(focus)
-    sought = read_question(focus)
-    question_terms = set(terms(focus))
-    scores: Scores = MEANING * cosines(np.stack([s.vector for s in sentences]), vector).astype(np.float64)
-    scores += WORDS * bm25(tokenised, list(weights))
-    for i, sentence in enumerate(sentences):
-        scores[i] += COVERED * coverage(weights, set(tokenised[i]))
-        scores[i] += FORM * fits(sought, sentence.text, question_terms)
-        scores[i] += RANK * (1 - sentence.document / len(request.documents))
-        scores[i] -= POOR * (1 - sentence.quality) + REFERS_BACK * sentence.refers_back
-    return scores
+    def __init__(self, sentences: Sequence[Quotable]) -> None:
+        self.sentences = sentences
+        self.vectors = np.stack([sentence.vector for sentence in sentences])
+        documents = 1 + max(sentence.document for sentence in sentences)
+        self._prior = np.array([_prior(sentence, documents) for sentence in sentences])
+
+    def score(self, focus: str, vector: Vectors) -> Scores:
+        """Score the sentences for the question itself, a sub-question or a viewpoint.
+
+        Returns:
+            One score a sentence, about 0 to 1.5.
+        """
+        weights = weighted_terms(focus)
+        sought, question_terms = read_question(focus), set(terms(focus))
+        scores: Scores = self._prior + MEANING * cosines(self.vectors, vector)
+        scores += WORDS * self._bm25(list(weights))
+        scores += COVERED * np.array([coverage(weights, set(s.terms)) for s in self.sentences])
+        form = EXACT_FORM if sought.form in ("time", "number") else FORM
+        scores += form * np.array([fits(sought, s.text, question_terms) for s in self.sentences])
+        return scores
+
+    def _bm25(self, query: Sequence[str]) -> Scores:
+        """Return each sentence's BM25 score as a share of the best one's; zeros where no word matches."""
+        if not query or self._index is None:
+            return np.zeros(len(self.sentences))
+        scores = np.maximum(np.asarray(self._index.get_scores(list(query)), dtype=np.float64), 0.0)
+        best = scores.max()
+        return np.asarray(scores / best if best > 0 else scores, dtype=np.float64)
+
+    @cached_property
+    def _index(self) -> Any:
+        from rank_bm25 import BM25Okapi
+
+        tokenised = [sentence.terms for sentence in self.sentences]
+        # BM25Okapi divides by the number of words it was given.
+        return BM25Okapi(tokenised) if any(tokenised) else None
 
 
-def bm25(tokenised: Sequence[Sequence[str]], query: Sequence[str]) -> Scores:
-    """Return the BM25 score of each sentence as a share of the best one's; zeros where no word matches."""
-    from rank_bm25 import BM25Okapi
-
-    if not query or not any(tokenised):
-        return np.zeros(len(tokenised))
-    scores = np.maximum(np.asarray(BM25Okapi(tokenised).get_scores(list(query)), dtype=np.float64), 0.0)
-    best = scores.max()
-    return np.asarray(scores / best if best > 0 else scores, dtype=np.float64)
+def _prior(sentence: Quotable, documents: int) -> float:
+    """Score what does not depend on the focus: the document's rank and the sentence's own fitness."""
+    too_long = min(MOST, LONG * max(0, len(sentence.text.split()) - BREATH))
+    unfit = POOR * (1 - sentence.quality) + REFERS_BACK * sentence.refers_back + too_long
+    return RANK * (1 - sentence.document / documents) - unfit
 
 
 def says_the_same(sentence: Quotable, other: Quotable) -> bool:
     """Tell whether two sentences repeat each other, in words or in meaning."""
     if float(sentence.vector @ other.vector) >= SAME_MEANING:
         return True
-    mine, theirs = set(terms(sentence.text)), set(terms(other.text))
+    mine, theirs = set(sentence.terms), set(other.terms)
     return bool(mine and theirs) and len(mine & theirs) / min(len(mine), len(theirs)) >= SAME_WORDS

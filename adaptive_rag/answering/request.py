@@ -19,13 +19,8 @@ class Branch:
 
     label: str  # as it stands in the documents' `labels`
     vector: Vectors  # (dimension,)
-    # What the reader sees above the branch's sentences; None stands for the label, "" for no heading.
+    # What the reader sees above the branch's sentences; None has it made of the label, "" shows none.
     heading: str | None = None
-
-    @property
-    def title(self) -> str:
-        """Return the heading that the reader sees."""
-        return self.label if self.heading is None else self.heading
 
 
 @dataclass(frozen=True)
