@@ -166,9 +166,7 @@ def draw_chart(name: str, page: pymupdf.Page, box: pymupdf.Rect) -> None:
         chart.axis(5.5, 0.5, low=3.0)
         chart.columns(FLOODS, 5.5, low=3.0)
         crest = chart.y(5.10, 5.5, 3.0)
-        chart.page.draw_line(
-            (chart.plot.x0, crest), (chart.plot.x1, crest), color=RUST, width=1.1, dashes="[4 3] 0"
-        )
+        chart.page.draw_line((chart.plot.x0, crest), (chart.plot.x1, crest), color=RUST, width=1.1)
         chart.text(chart.plot.x1, crest - 3, "crest 5.10", align=1, color=RUST)
     elif name == "sea-level":
         chart.axis(250, 50)
