@@ -1,1 +1,24 @@
-"""Chunks on disk, and back by vector or by words."""
+"""Chunks to disk, and back by vector or by words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from adaptive_rag.index.build import IndexReport, Progress
+    from adaptive_rag.index.index import Index
+
+__all__ = ["Index", "IndexReport", "Progress"]
+
+
+def __getattr__(name: str) -> Any:
+    # `adaptive_rag.index.source` is imported by the context of every run; the index itself when used.
+    if name == "Index":
+        from adaptive_rag.index.index import Index
+
+        return Index
+    if name in __all__:
+        from adaptive_rag.index import build
+
+        return getattr(build, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

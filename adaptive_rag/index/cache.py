@@ -61,9 +61,7 @@ class EmbeddingCache:
 
     def trim(self) -> None:
         """Let go of the oldest entries beyond the bound."""
-        self._run(
-            "DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", [ENTRIES_KEPT]
-        )
+        self._run("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", [ENTRIES_KEPT])
 
     def close(self) -> None:
         """Close the file; the cache is empty from now on."""

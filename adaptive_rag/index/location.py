@@ -36,8 +36,8 @@ class Location(Protocol):
         """Return something that changes whenever the file does; None where there is no file."""
         ...
 
-    def is_empty(self) -> bool:
-        """Tell whether nothing lies here yet."""
+    def is_empty(self, but_for: tuple[str, ...] = ()) -> bool:
+        """Tell whether nothing lies here yet, but for files whose names start so."""
         ...
 
 
@@ -78,9 +78,11 @@ class Folder:
             return None
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
-    def is_empty(self) -> bool:
-        """Tell whether the folder is missing or holds nothing."""
-        return not self._folder.exists() or not any(self._folder.iterdir())
+    def is_empty(self, but_for: tuple[str, ...] = ()) -> bool:
+        """Tell whether the folder is missing or holds nothing, but for files whose names start so."""
+        if not self._folder.exists():
+            return True
+        return all(file.name.startswith(but_for) for file in self._folder.iterdir())
 
     def _sync_folder(self) -> None:
         # the new name itself must survive a power cut; Windows has no such call
@@ -120,7 +122,7 @@ class Bucket:
         info = self._files.get_file_info(f"{self._prefix}/{name}")
         return (info.mtime_ns, info.size) if info.is_file else None
 
-    def is_empty(self) -> bool:
+    def is_empty(self, but_for: tuple[str, ...] = ()) -> bool:
         """Tell whether no object has this prefix."""
         from pyarrow import fs
 
@@ -135,11 +137,15 @@ def open_location(uri: str | Path) -> Location:
     """
     text = str(uri).strip()
     if not text:
-        raise ConfigurationError("index = '' names no folder: expected a path or a URI such as s3://bucket/kb.")
+        raise ConfigurationError(
+            "index = '' names no folder: expected a path or a URI such as s3://bucket/kb."
+        )
     scheme = urlparse(text).scheme
     if "://" in text and scheme != "file":
         return Bucket(text)
     path = Path(unquote(urlparse(text).path)) if scheme == "file" else Path(text).expanduser()
     if path.exists() and not path.is_dir():
-        raise ConfigurationError(f"index = {text!r} is a file; expected the folder of an index, or a new one.")
+        raise ConfigurationError(
+            f"index = {text!r} is a file; expected the folder of an index, or a new one."
+        )
     return Folder(path.absolute())

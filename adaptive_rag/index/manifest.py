@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import asdict, dataclass, field, replace
 
 from adaptive_rag.errors import IndexMismatchError
@@ -59,7 +58,8 @@ class Manifest:
     recall: dict[str, float] | None = None
     """What the approximate vector index finds of the exact result, and over how many chunks."""
     generation: int = 0
-    published: float = 0.0
+    committed: float = 0.0
+    """When the version was written, in seconds since 1970."""
 
     def publish(self, location: Location) -> Manifest:
         """Write the manifest and return it as written.
@@ -67,7 +67,7 @@ class Manifest:
         Raises:
             OSError: it cannot be written; the old one stands.
         """
-        written = replace(self, generation=self.generation + 1, published=time.time())
+        written = replace(self, generation=self.generation + 1)
         content = {"format": FORMAT, "made_by": "adaptive-rag", **asdict(written)}
         location.write(MANIFEST, json.dumps(content, ensure_ascii=False).encode())
         return written

@@ -1,0 +1,270 @@
+"""The index: a folder of chunks that can be built, opened and searched."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag.errors import ConfigurationError, IndexMismatchError
+from adaptive_rag.index.build import (
+    IndexReport,
+    Progress,
+    build_index,
+    refuse_foreign_folder,
+    remove_failed_start,
+)
+from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.lock import write_lock
+from adaptive_rag.index.manifest import MANIFEST, Manifest, Settings, read_manifest, rebuild_hint
+from adaptive_rag.index.source import Sentences
+from adaptive_rag.index.table import EXACT_UP_TO, storing
+from adaptive_rag.models.embeddings import embed_queries, embedding_name, encode, load_embeddings
+from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, Vectors
+from adaptive_rag.state import Candidate, Chunk
+
+if TYPE_CHECKING:
+    from adaptive_rag.index.plan import Documents
+    from adaptive_rag.index.reader import TableReader
+
+DEFAULT_CHUNK_SIZE = 1000
+DEFAULT_CHUNK_OVERLAP = 200
+LOCK_WAIT_SECONDS = 600.0
+
+
+class Index:
+    """An index that is open for searching.
+
+    It follows what other processes write: each search sees the state last completed. Its methods may
+    be called from several threads at once.
+    """
+
+    def __init__(self, location: Location, manifest: Manifest, embeddings: Embeddings) -> None:
+        self.uri = location.uri
+        self.embeddings = embeddings
+        self._location = location
+        self._lock = threading.Lock()
+        self._stamp = location.stamp(MANIFEST)
+        self._reader = _open_reader(location, manifest)
+
+    @classmethod
+    def open(cls, uri: str | Path, *, embeddings: str | Embeddings | None = None) -> Index:
+        """Open an index; the embedding model is the one it was made with, unless one is passed.
+
+        Raises:
+            IndexMismatchError: there is no index, or none of ours, or another model was passed.
+            ConfigurationError: the model has to be passed and was not.
+        """
+        location = open_location(uri)
+        manifest = _complete_manifest(location)
+        name = manifest.settings.embeddings
+        if embeddings is None:
+            embeddings = _load_recorded(location, name)
+        elif isinstance(embeddings, str):
+            embeddings = load_embeddings(embeddings)
+        if (passed := embedding_name(embeddings)) != name:
+            raise IndexMismatchError(
+                f"The index {location.uri} was made with {name!r}; asked for was {passed!r}. Leave the model "
+                f"out to use the index's own, or make it anew: {rebuild_hint(location.uri)} --embeddings {passed}"
+            )
+        return cls(location, manifest, embeddings)
+
+    @classmethod
+    def build(
+        cls,
+        documents: Documents,
+        uri: str | Path,
+        *,
+        embeddings: str | Embeddings = MINILM,
+        chunk_size: int = DEFAULT_CHUNK_SIZE,
+        chunk_overlap: int = DEFAULT_CHUNK_OVERLAP,
+        sentence_vectors: bool = True,
+        progress: Callable[[Progress], None] | None = None,
+        prune: bool = True,
+        rebuild: bool = False,
+        wait_seconds: float = LOCK_WAIT_SECONDS,
+        on_wait: Callable[[str], None] | None = None,
+    ) -> IndexReport:
+        """Bring an index up to date with files, folders, source texts or LangChain documents.
+
+        What is unchanged costs nothing, what changed is replaced, and with `prune` what vanished from
+        the folders named is removed. A run that breaks off leaves the last complete state; the next
+        run goes on from there. `rebuild` makes the index anew, with other settings if need be; the
+        old one serves until the new one is complete.
+
+        Raises:
+            IndexMismatchError: the index was made with other settings, or the folder is not an index.
+            IndexingError: nothing could be read, the place cannot be written, or another process
+                holds the index for longer than `wait_seconds`.
+            ConfigurationError: a path or a setting is wrong.
+        """
+        from adaptive_rag.ingest.chunking import check_sizes
+
+        check_sizes(chunk_size, chunk_overlap)
+        location = open_location(uri)
+        if (
+            isinstance(embeddings, str)
+            and (known := _recorded_settings(location))
+            and known.embeddings == embeddings
+        ):
+            dimension = known.dimension
+        else:
+            embeddings = load_embeddings(embeddings)
+            dimension = _dimension(embeddings)
+        name = embeddings if isinstance(embeddings, str) else embedding_name(embeddings)
+        settings = Settings(name, dimension, chunk_size, chunk_overlap, sentence_vectors)
+        refuse_foreign_folder(location)
+        if location.path is not None:
+            with storing(location.uri):
+                location.path.mkdir(parents=True, exist_ok=True)
+        try:
+            with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+                return build_index(
+                    documents,
+                    location,
+                    embeddings,
+                    settings,
+                    progress=progress,
+                    prune=prune,
+                    rebuild=rebuild,
+                )
+        except BaseException:
+            remove_failed_start(location)
+            raise
+
+    def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
+        """Return, for each query, the union of its best `limit` chunks by vector and by words.
+
+        `scores` holds "dense" (cosine) and "sparse" (BM25, 0.0 where no word matches); chunks that are
+        question-answer pairs also have "dense_question" and "dense_answer".
+        """
+        if not queries:
+            return []
+        reader = self._current()
+        return reader.search(queries, embed_queries(self.embeddings, queries), limit)
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks, shape (len(ids), dimension), unit length.
+
+        Raises:
+            KeyError: a chunk is not in the index.
+        """
+        return self._current().vectors(ids)
+
+    def sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of each chunk with their vectors; without any where the index keeps none.
+
+        Raises:
+            KeyError: a chunk is not in the index.
+        """
+        return self._current().sentences(ids)
+
+    def get(self, ids: Sequence[str]) -> list[Chunk]:
+        """Return chunks by id.
+
+        Raises:
+            KeyError: a chunk is not in the index.
+        """
+        return self._current().get(ids)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Go through all chunks."""
+        return self._current().chunks()
+
+    def sources(self) -> dict[str, int]:
+        """Return the indexed sources and how many chunks each has."""
+        return {name: record.chunks for name, record in self._current().manifest.sources.items()}
+
+    def __len__(self) -> int:
+        return self._current().manifest.chunks
+
+    def info(self) -> dict[str, Any]:
+        """Return what the index holds and how it was made."""
+        manifest = self._current().manifest
+        return {
+            "index": self.uri,
+            "embeddings": manifest.settings.embeddings,
+            "dimension": manifest.settings.dimension,
+            "chunk_size": manifest.settings.chunk_size,
+            "chunk_overlap": manifest.settings.chunk_overlap,
+            "sentence_vectors": manifest.settings.sentence_vectors,
+            "sources": len(manifest.sources),
+            "chunks": manifest.chunks,
+            "bytes": _folder_size(self._location.path),
+            "vector_search": "exact" if manifest.chunks <= EXACT_UP_TO else "approximate",
+            "recall": manifest.recall,
+            "updated": manifest.committed,
+        }
+
+    def _current(self) -> TableReader:
+        """Return the reader of the last complete state, opening it if another process moved on."""
+        stamp = self._location.stamp(MANIFEST) if self._location.path else self._stamp
+        if stamp == self._stamp:
+            return self._reader
+        with self._lock:
+            if stamp != self._stamp:
+                manifest = _complete_manifest(self._location)
+                known = self._reader.manifest
+                if manifest.settings.embeddings != known.settings.embeddings:
+                    raise IndexMismatchError(
+                        f"The index {self.uri} was made anew with {manifest.settings.embeddings!r} since it was "
+                        f"opened with {known.settings.embeddings!r}. Open it again."
+                    )
+                if (manifest.table, manifest.version) != (known.table, known.version):
+                    self._reader = _open_reader(self._location, manifest)
+                self._stamp = stamp
+            return self._reader
+
+
+def _open_reader(location: Location, manifest: Manifest) -> TableReader:
+    from adaptive_rag.index.reader import TableReader
+
+    return TableReader(location.uri, manifest)
+
+
+def _complete_manifest(location: Location) -> Manifest:
+    manifest = read_manifest(location)
+    command = f"adaptive-rag index PATH --index {location.uri}"
+    if manifest is None:
+        if location.is_empty():
+            raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
+        raise IndexMismatchError(
+            f"{location.uri} is not an index of ours: it has no {MANIFEST}. Name the folder of an index, or "
+            "make a new one with: adaptive-rag index PATH --index FOLDER"
+        )
+    if manifest.version is None:
+        raise IndexMismatchError(
+            f"The index {location.uri} holds nothing yet: its first run did not finish. Run: {command}"
+        )
+    return manifest
+
+
+def _recorded_settings(location: Location) -> Settings | None:
+    manifest = read_manifest(location)
+    return manifest.settings if manifest else None
+
+
+def _load_recorded(location: Location, name: str) -> Embeddings:
+    try:
+        return load_embeddings(name)
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"The index {location.uri} was made with {name!r}, which cannot be loaded by name. "
+            "Pass the same embeddings object: Index.open(uri, embeddings=...)."
+        ) from error
+
+
+def _dimension(embeddings: Embeddings) -> int:
+    if isinstance(embeddings, OnnxEmbeddings):
+        return embeddings.dimension
+    return int(encode(embeddings, ["dimension"]).shape[1])
+
+
+def _folder_size(folder: Path | None) -> int | None:
+    if folder is None:
+        return None
+    return int(np.sum([file.stat().st_size for file in folder.rglob("*") if file.is_file()], dtype=np.int64))

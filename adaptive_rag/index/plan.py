@@ -1,0 +1,166 @@
+"""What an indexing run has to do: which sources are new, changed, gone, or as they were."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.manifest import Manifest, SourceRecord
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+
+    from adaptive_rag.ingest import Failure, SourceFile, SourceText
+
+    Documents = str | Path | SourceText | Document | Iterable[str | Path | SourceText | Document]
+
+# File systems keep times to 2 seconds at worst: a file written so shortly before it was looked at
+# may change again and keep its time.
+SETTLED_NS = 2_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """What tells cheaply that a file is as it was."""
+
+    path: str
+    size: int
+    mtime_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A source to read and embed: a file, or a text at hand."""
+
+    source: str
+    size: int
+    file: SourceFile | None = None
+    text: SourceText | None = None
+    stamp: Stamp | None = None
+    replaces: SourceRecord | None = None
+
+    def read(self) -> SourceText | Failure:
+        """Return the source's text, or why it cannot be read."""
+        if self.text is not None:
+            return self.text
+        from adaptive_rag.ingest import read_source
+
+        assert self.file is not None
+        return read_source(self.file)
+
+
+@dataclass(slots=True)
+class Plan:
+    """The work of one run, and the sources that need none."""
+
+    work: list[Work] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    unchanged: int = 0
+    restamped: dict[str, SourceRecord] = field(default_factory=dict)
+    """Files whose time changed and whose content did not."""
+
+
+def plan_run(documents: Documents, manifest: Manifest, folder: Path | None, *, prune: bool) -> Plan:
+    """Compare documents with what the index holds.
+
+    Raises:
+        ConfigurationError: the documents are of no known kind, or a path leads nowhere.
+    """
+    from adaptive_rag.ingest import SourceText
+
+    if isinstance(documents, str | Path):
+        return _plan_files([documents], manifest, folder, prune=prune)
+    if isinstance(documents, SourceText) or hasattr(documents, "page_content"):
+        documents = [documents]
+    items = list(documents)
+    if all(isinstance(item, str | Path) for item in items):
+        return _plan_files(items, manifest, folder, prune=prune)
+    if any(isinstance(item, str | Path) for item in items):
+        raise ConfigurationError(
+            "Paths and documents cannot be mixed in one run: index them one after the other."
+        )
+    return _plan_texts(_texts(items), manifest)
+
+
+def _texts(items: list[Any]) -> Iterator[SourceText]:
+    from adaptive_rag.ingest import SourceText, from_langchain
+
+    if all(isinstance(item, SourceText) for item in items):
+        return iter(items)
+    return from_langchain(items)
+
+
+def _plan_texts(texts: Iterator[SourceText], manifest: Manifest) -> Plan:
+    plan = Plan()
+    seen: set[str] = set()
+    for text in texts:
+        if text.source in seen:
+            raise ConfigurationError(
+                f"Two documents are named {text.source!r}: a source is indexed as a whole."
+            )
+        seen.add(text.source)
+        record = manifest.sources.get(text.source)
+        if record and record.hash == text.content_hash:
+            plan.unchanged += 1
+        else:
+            plan.work.append(Work(text.source, len(text.text), text=text, replaces=record))
+    return plan
+
+
+def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | None, *, prune: bool) -> Plan:
+    from adaptive_rag.ingest import discover, hash_file
+
+    files = discover(paths, exclude=[folder] if folder else [])
+    plan = Plan()
+    by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
+    looked_at = time.time_ns()
+    seen: set[str] = set()
+    for file in files:
+        real = os.path.realpath(file.path)
+        # a file keeps the name it was first indexed by, whatever folder the next run starts in
+        source = by_path.get(real, file.source)
+        seen.add(source)
+        record = manifest.sources.get(source)
+        stamp = _stamp(real, looked_at)
+        if record and stamp and record.size == stamp.size:
+            if stamp.mtime_ns is not None and record.mtime_ns == stamp.mtime_ns:
+                plan.unchanged += 1
+                continue
+            try:
+                same = hash_file(file.path) == record.hash
+            except OSError:
+                same = False
+            if same:
+                plan.unchanged += 1
+                if record.mtime_ns != stamp.mtime_ns:
+                    plan.restamped[source] = replace(record, mtime_ns=stamp.mtime_ns)
+                continue
+        named = replace(file, source=source)
+        plan.work.append(Work(source, stamp.size if stamp else 0, named, None, stamp, record))
+    if prune:
+        roots = [Path(os.path.realpath(Path(path).expanduser())) for path in paths]
+        folders = [root for root in roots if root.is_dir()]
+        plan.removed = [
+            source
+            for source, record in manifest.sources.items()
+            if source not in seen and record.path and _is_below(record.path, folders)
+        ]
+    return plan
+
+
+def _stamp(real: str, looked_at: int) -> Stamp | None:
+    try:
+        status = os.stat(real)
+    except OSError:
+        return None
+    settled = looked_at - status.st_mtime_ns > SETTLED_NS
+    return Stamp(real, status.st_size, status.st_mtime_ns if settled else None)
+
+
+def _is_below(path: str, folders: Iterable[Path]) -> bool:
+    return any(Path(path).is_relative_to(folder) for folder in folders)

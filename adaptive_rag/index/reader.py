@@ -1,0 +1,248 @@
+"""One complete version of the table, ready to be searched by vector and by words."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive_rag.errors import IndexMismatchError
+from adaptive_rag.index.manifest import Manifest, rebuild_hint
+from adaptive_rag.index.sentences import unpack_sentences
+from adaptive_rag.index.source import Sentences
+from adaptive_rag.index.table import (
+    CHUNK_COLUMNS,
+    EXACT_UP_TO,
+    ID,
+    SENTENCE_COLUMNS,
+    TEXT,
+    VECTOR,
+    VIEWS,
+    connect,
+    read_chunk,
+)
+from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.state import Candidate, Chunk
+
+ROWS_KEPT = 4096
+SENTENCE_DIMENSION = 384
+IDS_PER_QUERY = 500
+# A pasted page as a query would ask for thousands of words; the first distinct ones decide.
+WORDS_PER_QUERY = 128
+PROBES = 24
+REFINE = 8
+
+_word = re.compile(r"\w+")
+
+Ids = NDArray[np.int64]
+
+
+class TableReader:
+    """Searches one version of the table; safe to share between threads."""
+
+    def __init__(self, uri: str, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self._dimension = manifest.settings.dimension
+        self._lock = threading.Lock()
+        self._rows: OrderedDict[int, dict[str, Any]] = OrderedDict()
+        self._row_of: dict[str, int] = {}
+        self._pool = ThreadPoolExecutor(8, thread_name_prefix="search")
+        try:
+            self.table = connect(uri).open_table(manifest.table)
+            self.table.checkout(manifest.version)
+            found = self.table.count_rows()
+        except (ValueError, RuntimeError, OSError) as error:
+            raise IndexMismatchError(
+                f"The index {uri} is damaged: its table {manifest.table!r}, version {manifest.version}, cannot "
+                f"be opened ({str(error).splitlines()[0]}). Make it anew: {rebuild_hint(uri)}"
+            ) from error
+        if found != manifest.chunks:
+            raise IndexMismatchError(
+                f"The index {uri} is damaged: its manifest speaks of {manifest.chunks} chunks, its table holds "
+                f"{found}. Make it anew: {rebuild_hint(uri)}"
+            )
+
+    def search(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[list[Candidate]]:
+        """Return the union of the best `limit` chunks by vector and by words, for each query."""
+        limit = min(max(1, limit), max(1, self.manifest.chunks))
+        if not self.manifest.chunks:
+            return [[] for _ in queries]
+        find = self._find_exact if self.manifest.chunks <= EXACT_UP_TO else self._find_approximate
+        found = find(queries, vectors, limit)
+        rows = self._fetch([int(row) for rows, _ in found for row in rows])
+        return [
+            [self._candidate(rows[int(row)], vector, float(score)) for row, score in zip(*hits, strict=True)]
+            for hits, vector in zip(found, vectors, strict=True)
+        ]
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks by id."""
+        rows = self._by_id(ids)
+        if not rows:
+            return np.zeros((0, self._dimension), dtype=np.float32)
+        return np.stack([row[VECTOR] for row in rows])
+
+    def sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of chunks by id."""
+        rows = self._by_id(ids)
+        bare = list(dict.fromkeys(row["_rowid"] for row in rows if "sentences" not in row))
+        if bare:
+            taken = self.table.take_row_ids(bare).select(SENTENCE_COLUMNS).with_row_id().to_arrow()
+            spans, vectors = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
+            unpacked = {
+                row: unpack_sentences(span, vector, SENTENCE_DIMENSION)
+                for row, span, vector in zip(taken["_rowid"].to_pylist(), spans, vectors, strict=True)
+            }
+            for row in rows:
+                row.setdefault("sentences", unpacked.get(row["_rowid"]))
+        return [row["sentences"] for row in rows]
+
+    def get(self, ids: Sequence[str]) -> list[Chunk]:
+        """Return chunks by id."""
+        return [row["chunk"] for row in self._by_id(ids)]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Go through all chunks, a batch at a time."""
+        query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
+        for batch in query.to_batches(1024):
+            for row in batch.to_pylist():
+                yield read_chunk(row)
+
+    def match(self, query: str, limit: int, among: Sequence[int] | None = None) -> tuple[Ids, Vectors]:
+        """Return the rows that hold words of the query and their BM25, best first."""
+        from lancedb.query import MatchQuery
+
+        # A match query has no syntax: quotes and operators are words or nothing.
+        words = list(dict.fromkeys(_word.findall(query)))[:WORDS_PER_QUERY]
+        nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        if not words or (among is not None and not len(among)):
+            return nothing
+        search = self.table.search(MatchQuery(" ".join(words), TEXT), query_type="fts")
+        if among is not None:
+            search = search.where(f"_rowid IN ({','.join(map(str, among))})", prefilter=True)
+        hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
+        return hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
+
+    @cached_property
+    def _resident(self) -> tuple[Ids, Vectors]:
+        """The row ids, ascending, and the vectors of a small table."""
+        query = self.table.search().select([VECTOR]).with_row_id(True).limit(self.manifest.chunks)
+        table = query.to_arrow()
+        rows = table["_rowid"].to_numpy().astype(np.int64)
+        flat = table[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
+        order = np.argsort(rows)
+        return rows[order], np.ascontiguousarray(flat[order])
+
+    def _find_exact(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[tuple[Ids, Vectors]]:
+        rows, matrix = self._resident
+        matched = list(self._pool.map(lambda query: self.match(query, len(rows)), queries))
+        found = []
+        for cosines, (word_rows, word_scores) in zip((matrix @ vectors.T).T, matched, strict=True):
+            sparse = np.zeros(len(rows), dtype=np.float32)
+            by_words = np.searchsorted(rows, word_rows)
+            sparse[by_words] = word_scores
+            union = _union(_best(cosines, limit), by_words[:limit])
+            found.append((rows[union], sparse[union]))
+        return found
+
+    def _find_approximate(
+        self, queries: Sequence[str], vectors: Vectors, limit: int
+    ) -> list[tuple[Ids, Vectors]]:
+        by_words = self._pool.map(lambda query: self.match(query, limit), queries)
+        near = list(self._pool.map(lambda vector: self.nearest(vector, limit), vectors))
+        found = []
+        lacking = []
+        for (word_rows, word_scores), vector_rows in zip(by_words, near, strict=True):
+            union = _union(vector_rows, word_rows)
+            scores = dict(zip(word_rows.tolist(), word_scores.tolist(), strict=True))
+            found.append((union, scores))
+            lacking.append([row for row in vector_rows.tolist() if row not in scores])
+        # chunks that only the vector found may still hold words of the query
+        more = self._pool.map(lambda query, rows: self.match(query, len(rows), among=rows), queries, lacking)
+        joined = []
+        for (union, scores), (rows, values) in zip(found, more, strict=True):
+            scores.update(zip(rows.tolist(), values.tolist(), strict=True))
+            sparse = np.array([scores.get(row, 0.0) for row in union.tolist()], dtype=np.float32)
+            joined.append((union, sparse))
+        return joined
+
+    def nearest(self, vector: Vectors, limit: int, *, exact: bool = False) -> Ids:
+        """Return the rows nearest to a vector, best first."""
+        search = self.table.search(vector, vector_column_name=VECTOR).distance_type("dot")
+        search = search.bypass_vector_index() if exact else search.nprobes(PROBES).refine_factor(REFINE)
+        hits = search.select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
+        ids: Ids = hits["_rowid"].to_numpy().astype(np.int64)
+        return ids
+
+    def _candidate(self, row: dict[str, Any], query: Vectors, sparse: float) -> Candidate:
+        scores = {"dense": float(row[VECTOR] @ query), "sparse": sparse}
+        if row[VIEWS] is not None:
+            scores["dense_question"], scores["dense_answer"] = (row[VIEWS] @ query).tolist()
+        return {**row["chunk"], "scores": scores, "labels": []}
+
+    def _fetch(self, row_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
+        wanted = dict.fromkeys(row_ids)
+        with self._lock:
+            held = {row: self._rows[row] for row in wanted if row in self._rows}
+            for row in held:
+                self._rows.move_to_end(row)
+        missing = [row for row in wanted if row not in held]
+        if missing:
+            columns = [*CHUNK_COLUMNS, VECTOR, VIEWS]
+            taken = self.table.take_row_ids(missing).select(columns).with_row_id().to_arrow()
+            held.update(self._keep(taken))
+        return held
+
+    def _by_id(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        with self._lock:
+            held = {i: self._rows[self._row_of[i]] for i in ids if i in self._row_of}
+        missing = [i for i in dict.fromkeys(ids) if i not in held]
+        for start in range(0, len(missing), IDS_PER_QUERY):
+            batch = missing[start : start + IDS_PER_QUERY]
+            quoted = ", ".join("'" + i.replace("'", "''") + "'" for i in batch)
+            query = self.table.search().where(f"{ID} IN ({quoted})")
+            columns = [*CHUNK_COLUMNS, VECTOR, VIEWS]
+            taken = query.select(columns).with_row_id(True).limit(len(batch)).to_arrow()
+            held.update({row["id"]: row for row in self._keep(taken).values()})
+        absent = [i for i in ids if i not in held]
+        if absent:
+            raise KeyError(f"No chunk has the id {absent[0]!r}.")
+        return [held[i] for i in ids]
+
+    def _keep(self, taken: Any) -> dict[int, dict[str, Any]]:
+        matrix = taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
+        kept: dict[int, dict[str, Any]] = {}
+        for raw, vector in zip(taken.drop_columns([VECTOR]).to_pylist(), matrix, strict=True):
+            views = raw[VIEWS]
+            if views is not None:
+                views = np.frombuffer(views, dtype=np.float32).reshape(2, -1)
+            row = {"_rowid": raw["_rowid"], "id": raw["id"], "chunk": read_chunk(raw)}
+            kept[raw["_rowid"]] = {**row, VECTOR: vector, VIEWS: views}
+        with self._lock:
+            for number, row in kept.items():
+                self._rows[number] = row
+                self._row_of[row["id"]] = number
+            while len(self._rows) > ROWS_KEPT:
+                _, dropped = self._rows.popitem(last=False)
+                self._row_of.pop(dropped["id"], None)
+        return kept
+
+
+def _best(scores: Vectors, limit: int) -> Ids:
+    """Return the positions of the highest scores, best first; ties in order of position."""
+    if limit < len(scores):
+        top = np.argpartition(-scores, limit - 1)[:limit]
+    else:
+        top = np.arange(len(scores))
+    return np.asarray(top[np.lexsort((top, -scores[top]))], dtype=np.int64)
+
+
+def _union(first: Ids, second: Ids) -> Ids:
+    return np.fromiter(dict.fromkeys([*first.tolist(), *second.tolist()]), dtype=np.int64)

@@ -1,0 +1,257 @@
+"""The table of chunks in LanceDB: its columns, its indexes, and how rows go in."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.state import Chunk
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lancedb.table import Table
+
+TEXT, VECTOR, ID, DOC = "text", "vector", "id", "doc"
+CHUNK_COLUMNS = ["id", "source", "page", "section", "start", "end", "text", "metadata"]
+SENTENCE_COLUMNS = ["sentence_spans", "sentence_vectors"]
+VIEWS = "views"
+
+# Above this many chunks an approximate vector index takes over from the exact product in memory.
+EXACT_UP_TO = 50_000
+# The approximate index is trained anew once the table has grown by this factor.
+RETRAIN_AT = 2.0
+# Compacting rewrites files, which is not worth it for a few small ones.
+FRAGMENTS_LEFT_ALONE = 8
+# Up to this many chunks everything is put in order after each run.
+SMALL = 5_000
+CLOCK_MARGIN_S = 60
+# What LanceDB may keep of its indexes in memory, per process.
+INDEX_CACHE_BYTES = 768 * 2**20
+METADATA_CACHE_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One chunk on its way into the table."""
+
+    chunk: Chunk
+    doc: str
+    vector: Vectors
+    views: Vectors | None = None
+    """(2, dimension): the question alone and the answer alone, for a question-answer pair."""
+    sentence_spans: bytes | None = None
+    sentence_vectors: bytes | None = None
+
+
+@cache
+def connect(uri: str) -> Any:
+    """Open the database of an index; one connection a process."""
+    # its warnings about its own defaults are nothing a user can act on
+    os.environ.setdefault("LANCEDB_LOG", "error")
+    import lancedb
+
+    session = lancedb.Session(
+        index_cache_size_bytes=INDEX_CACHE_BYTES, metadata_cache_size_bytes=METADATA_CACHE_BYTES
+    )
+    return lancedb.connect(uri, session=session)
+
+
+def schema(dimension: int) -> pa.Schema:
+    """Return the columns of the table."""
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("id", pa.string(), nullable=False),
+            pa.field("doc", pa.string(), nullable=False),
+            pa.field("source", pa.string(), nullable=False),
+            pa.field("page", pa.int32()),
+            pa.field("section", pa.string()),
+            pa.field("start", pa.int64()),
+            pa.field("end", pa.int64()),
+            pa.field("text", pa.string()),
+            pa.field("metadata", pa.string()),
+            pa.field("vector", pa.list_(pa.float32(), dimension)),
+            pa.field("views", pa.binary()),
+            pa.field("sentence_spans", pa.binary()),
+            pa.field("sentence_vectors", pa.binary()),
+        ]
+    )
+
+
+def to_arrow(rows: Sequence[Row], dimension: int) -> pa.Table:
+    """Lay rows out in columns."""
+    import pyarrow as pa
+
+    columns: dict[str, Any] = {name: [row.chunk[name] for row in rows] for name in CHUNK_COLUMNS}  # type: ignore[literal-required]
+    columns["metadata"] = [json.dumps(m, ensure_ascii=False, default=str) for m in columns["metadata"]]
+    # a lone surrogate cannot be stored as UTF-8
+    columns["text"] = [text.encode(errors="replace").decode() for text in columns["text"]]
+    columns["doc"] = [row.doc for row in rows]
+    flat = np.concatenate([row.vector for row in rows]).astype(np.float32)
+    columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(flat), dimension)
+    columns["views"] = [None if row.views is None else row.views.tobytes() for row in rows]
+    columns["sentence_spans"] = [row.sentence_spans for row in rows]
+    columns["sentence_vectors"] = [row.sentence_vectors for row in rows]
+    shape = schema(dimension)
+    return pa.table({name: columns[name] for name in shape.names}, schema=shape)
+
+
+def read_chunk(row: dict[str, Any]) -> Chunk:
+    """Return the chunk that a row of the table holds."""
+    return {
+        "id": row["id"],
+        "source": row["source"],
+        "page": row["page"],
+        "section": row["section"],
+        "start": row["start"],
+        "end": row["end"],
+        "text": row["text"],
+        "metadata": json.loads(row["metadata"]),
+    }
+
+
+@contextmanager
+def storing(uri: str) -> Iterator[None]:
+    """Turn what goes wrong while writing into one readable error.
+
+    Raises:
+        IndexingError: the disk is full or read-only, or the store failed.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, RuntimeError, pa.ArrowException) as error:
+        reason = str(error).splitlines()[0] if str(error) else repr(error)
+        for sign, plain in (("No space left", "the disk is full"), ("Read-only", "the disk is read-only")):
+            if sign in str(error):
+                reason = plain
+        raise IndexingError(
+            f"The index {uri} could not be written: {reason}. Its last complete state is untouched; "
+            "run the same command again once this is mended."
+        ) from error
+
+
+class TableWriter:
+    """Appends and replaces rows; nothing that it writes is seen until a manifest names its version."""
+
+    def __init__(self, uri: str, name: str, version: int | None, dimension: int) -> None:
+        self._uri = uri
+        self._dimension = dimension
+        database = connect(uri)
+        if version is None:
+            # whatever a broken first run left behind is in no manifest
+            self._table: Table = database.create_table(name, schema=schema(dimension), mode="overwrite")
+            return
+        self._table = database.open_table(name)
+        if self._table.version != version:
+            # rows of a run that broke off before its manifest was written
+            self._table.checkout(version)
+            self._table.restore()
+
+    @property
+    def version(self) -> int:
+        """Return the version of the table after the last write."""
+        return int(self._table.version)
+
+    def count(self) -> int:
+        """Return the number of chunks."""
+        return int(self._table.count_rows())
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Append rows."""
+        self._table.add(to_arrow(rows, self._dimension))
+
+    def remove(self, docs: Sequence[str]) -> None:
+        """Remove the chunks of sources, by key."""
+        for start in range(0, len(docs), 500):
+            keys = ", ".join(f"'{doc}'" for doc in docs[start : start + 500])
+            self._table.delete(f"{DOC} IN ({keys})")
+
+    def index_words(self) -> None:
+        """Make the full-text index and the index over ids, where they are missing."""
+        from lancedb.index import FTS, BTree
+
+        present = {column for index in self._table.list_indices() for column in index.columns}
+        if TEXT not in present:
+            self._table.create_index(TEXT, config=FTS(stem=True, remove_stop_words=True, lower_case=True))
+        if ID not in present:
+            self._table.create_index(ID, config=BTree())
+
+    def optimize(self, keep_since: float) -> None:
+        """Take new rows into the indexes and join small files, where it is worth it.
+
+        Versions that were replaced before the time `keep_since` are removed with what broken-off runs
+        left behind; nobody else writes, so nothing of it is in use.
+        """
+        fragments = int(self._table.stats()["fragment_stats"]["num_fragments"])
+        late = self._unindexed(TEXT)
+        if self.count() > SMALL and fragments <= FRAGMENTS_LEFT_ALONE and late <= SMALL:
+            return
+        age = timedelta(seconds=max(0.0, time.time() - keep_since) + CLOCK_MARGIN_S)
+        self._table.optimize(cleanup_older_than=age, delete_unverified=True)
+
+    def drop_other_tables(self) -> None:
+        """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""
+        number = int(self._table.name.rpartition("-")[2])
+        database = connect(self._uri)
+        for old in range(number - 2, 0, -1):
+            if f"chunks-{old}" not in database.table_names():
+                break
+            database.drop_table(f"chunks-{old}")
+
+    def index_vectors(self) -> dict[str, float] | None:
+        """Make or renew the approximate vector index of a large table; return what it finds, if made.
+
+        Product quantisation keeps 1 byte for 4 dimensions in memory; the exact vectors of the best
+        are read from disk (`refine_factor`), so that what is lost is mostly order.
+        """
+        from lancedb.index import IvfPq
+
+        total = self.count()
+        if total <= EXACT_UP_TO:
+            return None
+        trained_on = self._indexed(VECTOR)
+        if trained_on and total < RETRAIN_AT * trained_on:
+            return None
+        config = IvfPq(
+            distance_type="dot",
+            num_partitions=partitions(total),
+            num_sub_vectors=sub_vectors(self._dimension),
+        )
+        self._table.create_index(VECTOR, config=config, replace=True)
+        return None
+
+    def _indexed(self, column: str) -> int:
+        stats = self._statistics(column)
+        return int(stats.num_indexed_rows) if stats else 0
+
+    def _unindexed(self, column: str) -> int:
+        stats = self._statistics(column)
+        return int(stats.num_unindexed_rows) if stats else 0
+
+    def _statistics(self, column: str) -> Any:
+        names = [index.name for index in self._table.list_indices() if column in index.columns]
+        return self._table.index_stats(names[0]) if names else None
+
+
+def partitions(chunks: int) -> int:
+    """Return how many cells the vector space is cut into: the square root of the size."""
+    return max(16, round(chunks**0.5))
+
+
+def sub_vectors(dimension: int) -> int:
+    """Return how many parts a vector is quantised in: the largest divisor of about a quarter."""
+    return next(parts for parts in range(max(1, dimension // 4), 0, -1) if dimension % parts == 0)
