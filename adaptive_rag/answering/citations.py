@@ -12,6 +12,7 @@ import numpy as np
 from adaptive_rag.answering.request import cosines
 from adaptive_rag.answering.terms import terms
 from adaptive_rag.index.source import Sentences
+from adaptive_rag.ingest.chunking import page_in_chunk
 from adaptive_rag.ingest.sentences import sentence_spans
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate, Citation
@@ -95,7 +96,7 @@ def cite(
             citation = Citation(
                 marker=marker,
                 source=document["source"],
-                page=document["page"],
+                page=page_in_chunk(document, start),
                 start=start,
                 end=end,
                 quote=document["text"][start - document["start"] : end - document["start"]],

@@ -13,9 +13,11 @@ from adaptive_rag.answering.questions import fits, read_question
 from adaptive_rag.answering.quotable import Quotable, collect
 from adaptive_rag.answering.ranking import Ranking, Scores, says_the_same
 from adaptive_rag.answering.request import AnswerRequest, Branch
-from adaptive_rag.answering.stance import Stance, side_of, takes
+from adaptive_rag.answering.speaker import speaker_of, speaks
+from adaptive_rag.answering.stance import is_view, misplaced, side_of
 from adaptive_rag.answering.terms import terms
-from adaptive_rag.state import Citation
+from adaptive_rag.ingest.chunking import page_in_chunk
+from adaptive_rag.state import Citation, QueryType
 
 FACTUAL_SENTENCES = 3
 # What the neighbour of the best sentence gains that has the date, number or name which that one lacks.
@@ -24,7 +26,9 @@ BRANCH_SENTENCES = 3
 SITUATION_SENTENCES = 4
 GENERAL_SENTENCES = 2
 # A further sentence must score nearly as well as the first to be worth reading.
-NEAR_FACTUAL, NEAR_OTHER = 0.75, 0.75
+NEAR: Mapping[QueryType, float] = MappingProxyType(
+    {"factual": 0.75, "analytical": 0.7, "opinion": 0.6, "contextual": 0.65}
+)
 # A sentence beside one already chosen continues its thought.
 CONTINUES = 0.12
 # What a sentence loses for each point of cosine above ALIKE that it shares with one already chosen.
@@ -34,8 +38,10 @@ OWN, FETCHED_FOR = 0.65, 0.05
 LEFT_TO_OTHERS = 0.05
 # Share of the best branch's best score that a branch must reach to be heard.
 FAR_BEHIND = 0.9
-# What a sentence without a word of the viewpoint's side loses: praise under "risks" misleads most.
-OTHER_SIDE: Mapping[Stance, float] = MappingProxyType({"against": 0.25, "for": 0.08})
+# What a sentence loses that does not belong under a viewpoint that takes sides.
+OTHER_SIDE = 0.25
+# What a sentence gains in an opinion answer that holds a view or reports one.
+VIEW = 0.12
 # A sentence that refers back takes this many predecessors with it, unless they are this long.
 PREDECESSORS, LONG_PREDECESSOR = 2, 400
 SITUATION_HEADING = "For your situation"
@@ -81,7 +87,7 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
     blocks = arrange(request, Ranking(sentences))
     shown = [block for block in blocks if block.sentences]
     return ExtractedAnswer(
-        text="\n\n".join(_show(block) for block in shown),
+        text="\n\n".join(_show(request, block) for block in shown),
         citations=[_cite(request, sentence) for block in shown for sentence in block.sentences],
         unanswered=[block.label for block in blocks if not block.sentences and block.label],
     )
@@ -90,7 +96,7 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
 def _factual(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
     scores = ranking.score(request.question, request.question_vector)
     scores += ASKED_FOR * _completes(ranking, scores, request.question)
-    return [_Block("", _choose(ranking, scores, FACTUAL_SENTENCES, NEAR_FACTUAL * scores.max()))]
+    return [_Block("", _choose(ranking, scores, FACTUAL_SENTENCES, NEAR["factual"] * scores.max()))]
 
 
 def _completes(ranking: Ranking, scores: Scores, question: str) -> Scores:
@@ -98,12 +104,12 @@ def _completes(ranking: Ranking, scores: Scores, question: str) -> Scores:
     marks = np.zeros(len(scores))
     sought, asked = read_question(question), set(terms(question))
     best = ranking.sentences[int(np.argmax(scores))]
-    if sought.form not in ("number", "time", "person", "place") or fits(sought, best.text, asked):
+    if sought.form not in ("number", "time", "person", "place") or fits(sought, best.text, asked) == 1:
         return marks
     for offset in (1, 2, -1):
         for i, s in enumerate(ranking.sentences):
             beside = s.document == best.document and s.position == best.position + offset
-            if beside and s.quality > 0 and fits(sought, s.text, asked):
+            if beside and s.quality > 0 and fits(sought, s.text, asked) == 1:
                 marks[i] = 1.0
                 return marks
     return marks
@@ -111,12 +117,15 @@ def _completes(ranking: Ranking, scores: Scores, question: str) -> Scores:
 
 def _by_branch(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
     """Give each branch the best sentences of its own documents; none is used twice."""
+    near = NEAR[request.query_type]
     whole = ranking.score(request.question, request.question_vector)
+    if request.query_type == "opinion":
+        whole = whole + VIEW * np.array([is_view(s.text) for s in ranking.sentences])
     if not request.branches:
-        return [_Block("", _choose(ranking, whole, 2 * BRANCH_SENTENCES, NEAR_OTHER * whole.max()))]
+        return [_Block("", _choose(ranking, whole, 2 * BRANCH_SENTENCES, near * whole.max()))]
     scores = np.stack([_branch_scores(request, ranking, branch, whole) for branch in request.branches])
     # A branch whose best sentence falls far behind the other branches' has nothing to say.
-    floors = NEAR_OTHER * np.maximum(scores.max(axis=1), FAR_BEHIND * scores.max())
+    floors = near * np.maximum(scores.max(axis=1), FAR_BEHIND * scores.max())
     used: list[Quotable] = []
     blocks = []
     for branch, mine, floor in zip(request.branches, scores, floors, strict=True):
@@ -134,18 +143,21 @@ def _branch_scores(request: AnswerRequest, ranking: Ranking, branch: Branch, who
     scores += FETCHED_FOR * np.array(fetched)
     side = side_of(branch.label) if request.query_type == "opinion" else None
     if side is not None:
-        scores -= OTHER_SIDE[side] * np.array([not takes(side, s.text) for s in ranking.sentences])
+        scores += VIEW * np.array([is_view(s.text) for s in ranking.sentences])
+        scores -= OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
     return np.asarray(scores, dtype=np.float64)
 
 
 def _contextual(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
+    near = NEAR["contextual"]
     whole = ranking.score(request.question, request.question_vector)
+    # What somebody else says about themselves is no advice.
+    whole -= VIEW * np.array([speaks(s.text) for s in ranking.sentences])
     if not request.user_context.strip() or request.context_vector is None:
-        chosen = _choose(ranking, whole, SITUATION_SENTENCES, NEAR_OTHER * whole.max())
-        return [_Block("", chosen)]
+        return [_Block("", _choose(ranking, whole, SITUATION_SENTENCES, near * whole.max()))]
     both = 0.5 * whole + 0.5 * ranking.score(request.user_context, request.context_vector)
-    fitting = _choose(ranking, both, SITUATION_SENTENCES, NEAR_OTHER * both.max())
-    general = _choose(ranking, whole, GENERAL_SENTENCES, NEAR_FACTUAL * whole.max(), fitting)
+    fitting = _choose(ranking, both, SITUATION_SENTENCES, near * both.max())
+    general = _choose(ranking, whole, GENERAL_SENTENCES, NEAR["factual"] * whole.max(), fitting)
     return [_Block(SITUATION_HEADING, fitting), _Block(GENERAL_HEADING, general)]
 
 
@@ -188,9 +200,9 @@ def _needed(sentence: Quotable, at: Mapping[tuple[int, int], Quotable]) -> list[
     while sentence.refers_back and len(needed) < PREDECESSORS:
         before = at.get((sentence.document, sentence.position - 1))
         if before is None:
-            # A chunk that opens with "This ..." has lost what it speaks of, a source that does has not.
-            return needed if sentence.start == 0 else None
-        if before.quality < 0.5 or len(before.text) > LONG_PREDECESSOR:
+            # A chunk that begins with "This ..." has lost what it speaks of.
+            return None
+        if before.quality < 0.6 or len(before.text) > LONG_PREDECESSOR:
             return needed
         needed.insert(0, before)
         sentence = before
@@ -222,9 +234,20 @@ def _heading(branch: Branch, question: str) -> str:
     return label[:1].upper() + label[1:]
 
 
-def _show(block: _Block) -> str:
-    body = " ".join(f"{_plain(s.text)} [{s.document + 1}]" for s in block.sentences)
+def _show(request: AnswerRequest, block: _Block) -> str:
+    shown, last = [], None
+    for sentence in block.sentences:
+        text, speaker = _plain(sentence.text), _speaker(request, sentence)
+        if speaker:
+            text = f"“{text}”" if speaker == last else f"{speaker}: “{text}”"
+        last = speaker
+        shown.append(f"{text} [{sentence.document + 1}]")
+    body = " ".join(shown)
     return f"**{block.heading}**\n{body}" if block.heading else body
+
+
+def _speaker(request: AnswerRequest, sentence: Quotable) -> str | None:
+    return speaker_of(request.documents[sentence.document], sentence.start, sentence.text)
 
 
 def _plain(text: str) -> str:
@@ -237,7 +260,7 @@ def _cite(request: AnswerRequest, sentence: Quotable) -> Citation:
     return Citation(
         marker=sentence.document + 1,
         source=document["source"],
-        page=document["page"],
+        page=page_in_chunk(document, sentence.start),
         start=sentence.start,
         end=sentence.end,
         quote=sentence.text,

@@ -14,9 +14,11 @@ from adaptive_rag.index.source import Sentences
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
 
-# A claim counts as supported from this mean of its cosine with the best sentence and the share of its
-# content words that the document holds.
-SUPPORTED = 0.6
+# A claim counts as supported from this mean of its cosine with the closest sentence and the share of its
+# content words that the document holds. Where the sentences of people's reference answers (CLAP NQ, 74
+# questions) were held against the passage they were written from, 99 % passed; against the best other
+# passage found for the same question, 4 %. Freely worded answers lie between 0.65 and 0.95.
+SUPPORTED = 0.55
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ _OPENING = re.compile(
 
 @dataclass(frozen=True)
 class Sought:
-    """The form of answer a question asks for, and the subject it wants defined."""
+    """The form of answer a question asks for, and the subject it wants defined or counted."""
 
     form: Form
     subject: str = ""
@@ -85,6 +85,9 @@ def read_question(question: str) -> Sought:
             definition = _DEFINITION.match(text)
             if form == "person" and definition and _is_subject(definition["subject"]):
                 return Sought("definition", definition["subject"].strip(" '\"“”‘’"))
+            if form == "number":
+                counted = re.search(r"\bhow many (?:\w+ )??(\w+)", text, re.IGNORECASE)
+                return Sought(form, counted[1] if counted else "")
             return Sought(form, about_a_life=bool(_LIFE_ASKED.search(text)))
     definition = _DEFINITION.match(text)
     if definition and _is_subject(definition["subject"]):
@@ -101,7 +104,7 @@ def fits(sought: Sought, sentence: str, question_terms: set[str]) -> float:
             dated = float(bool(_YEAR.search(sentence)))
             return dated if not sought.about_a_life or _LIFE.search(sentence) else 0.4 * dated
         case "number":
-            return float(bool(_DIGIT.search(sentence)))
+            return _counts(sought.subject, sentence)
         case "place":
             return float(bool(_PLACE.search(sentence)))
         case "person":
@@ -118,6 +121,19 @@ def _is_subject(subject: str) -> bool:
     return 0 < len(subject.split()) <= 5 and not re.search(
         r"\b(?:of|in|for|between|on|used|done|do|role|to|about|by)\b", subject, re.I
     )
+
+
+def _counts(unit: str, sentence: str) -> float:
+    """Return 1 where a number stands before what is counted, less where it stands elsewhere."""
+    if not _DIGIT.search(sentence):
+        return 0.0
+    if not unit:
+        return 1.0
+    near = any(
+        stem(unit.lower()) in terms(sentence[match.end() : match.end() + 40])
+        for match in _DIGIT.finditer(sentence)
+    )
+    return 1.0 if near else 0.5
 
 
 def _defines(subject: str, sentence: str) -> float:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from adaptive_rag.answering.request import AnswerRequest
 from adaptive_rag.answering.terms import terms
+from adaptive_rag.index.source import Sentences
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
 
@@ -18,12 +19,14 @@ _LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
 _OPENING = re.compile(r"^[\"'“‘(\[|*_]*[^\W_]")
 _CONTENTS = re.compile(
-    r"(?:\.\s?){4,}|…{2,}|\.{2,}\s*\d+\s*$|^\s*(?:chapter|section|part)\s+[\dIVXLC]+\b.{0,60}$", re.I
+    r"(?:\.\s?){4,}|(?:…|\.{2,})\s*\d*\s*$|^\s*(?:chapter|section|part)\s+[\dIVXLC]+\b.{0,60}$|"
+    r"^(?:\d+\s+)?\d+(?:\.\d+)+\s+[A-Z][^.!?]*$",
+    re.IGNORECASE,
 )
 _REFERRING = re.compile(
     r"^[\"“‘(]?(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|another|others|here|there|"
     r"then|thus|hence|therefore|however|moreover|furthermore|nevertheless|also|but|yet|so|and|or|"
-    r"the (?:latter|former|same|second|others?|following)|(?:all|some|most|each|many|one|among) (?:of )?these|"
+    r"the (?:latter|former|same|second|others?|following)|(?:all|some|most|each|one|among) (?:of )?these|"
     r"(?:all|most|part) of (?:this|it|them)|as a result|for (?:example|instance)|"
     r"(?:for|in|by|of|to|with|from) (?:this|these|that|those|it|him|her|them)|in addition|additionally|"
     r"consequently|conversely|on the other hand|according to (?:him|her|them))\b",
@@ -31,6 +34,9 @@ _REFERRING = re.compile(
 )
 # "AI enhances their precision": the word referred to stands in the sentence before.
 _EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those|such|his|her|both)\b", re.I)
+_FRAGMENT = re.compile(
+    r"^(?:yes|no|at|in|on|from|to|by|about|until|since|because|they|it|he|she|\d+)\b", re.I
+)
 # Under this length a sentence that refers back cannot be understood alone; above it, it carries itself.
 _REFERRING_WORDS = 40
 
@@ -47,10 +53,13 @@ class Quotable:
     vector: Vectors
     terms: tuple[str, ...]  # stems of the content words, with repeats
     quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
+    opens: bool  # the first of its source or of a question's answer: nothing before it belongs to it
 
     @property
     def refers_back(self) -> bool:
         """Tell whether the sentence needs its predecessor to be understood."""
+        if self.opens:
+            return False
         refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
 
@@ -58,17 +67,14 @@ class Quotable:
 def collect(request: AnswerRequest) -> list[Quotable]:
     """Return the documents' sentences in document order, each span of a source once.
 
-    Overlapping chunks share sentences: the copy in the better-ranked chunk stays, unless the other copy
-    is longer because a chunk border cut the first.
+    Overlapping chunks share sentences: the copy in the better-ranked chunk stays, unless a chunk border
+    cut it. Of a question with its answer only the answer is quoted, but both are compared.
     """
     kept: dict[str, list[Quotable]] = {}
-    for index, (document, sentences) in enumerate(zip(request.documents, request.sentences, strict=True)):
+    for index, document in enumerate(request.documents):
         others = kept.setdefault(document["source"], [])
         own = []
-        for position, (start, end) in enumerate(np.asarray(sentences.spans, dtype=np.int64).tolist()):
-            quotable = _quotable(index, position, document, (start, end), sentences.vectors[position])
-            if quotable is None:
-                continue
+        for quotable in _quotables(index, document, request.sentences[index]):
             rival = next((o for o in others if o.start < quotable.end and quotable.start < o.end), None)
             if rival is None:
                 own.append(quotable)
@@ -81,40 +87,50 @@ def collect(request: AnswerRequest) -> list[Quotable]:
     )
 
 
-def _quotable(
-    index: int, position: int, document: Candidate, span: tuple[int, int], vector: Any
-) -> Quotable | None:
-    """Trim a sentence to what a reader should see and judge it; None where nothing is left."""
-    start, end = max(span[0], document["start"], _answer_start(document)), min(span[1], document["end"])
-    text = document["text"][start - document["start"] : end - document["start"]]
-    for trim in (_leading_heading, _leading_bullet):
-        cut = trim(text, document)
-        text, start = text[cut:], start + cut
-    cut = len(text) - len(text.lstrip())
-    text, start = text.strip(), start + cut
-    if not any(character.isalnum() for character in text):
-        return None
-    return Quotable(
-        document=index,
-        position=position,
-        start=start,
-        end=start + len(text),
-        text=text,
-        vector=np.asarray(vector, dtype=np.float32),
-        terms=tuple(terms(text)),
-        quality=_quality(text),
-    )
+def _quotables(index: int, document: Candidate, sentences: Sentences) -> Iterator[Quotable]:
+    """Trim each sentence to what a reader should see and judge it; skip those of which nothing is left."""
+    answer = _answer_start(document)
+    asked = [i for i, (_, end) in enumerate(sentences.spans.tolist()) if answer and end <= answer]
+    asked_terms = terms(document["text"][: (answer or document["start"]) - document["start"]])
+    for position, (start, end) in enumerate(sentences.spans.tolist()):
+        start, end = max(start, document["start"], answer or 0), min(end, document["end"])
+        text = document["text"][start - document["start"] : end - document["start"]]
+        heading = _leading_heading(text, document)
+        text, start = text[heading:], start + heading
+        bullet = _leading_bullet(text)
+        text, start = text[bullet:], start + bullet
+        start, text = start + len(text) - len(text.lstrip()), text.strip()
+        if not any(character.isalnum() for character in text):
+            continue
+        opens = start == (answer or 0)
+        vector = np.asarray(sentences.vectors[position], dtype=np.float32)
+        if asked:
+            # "Yes, until nine." is understood through the question that it answers.
+            vector = vector + np.asarray(sentences.vectors[asked], dtype=np.float32).mean(axis=0)
+            vector = vector / np.linalg.norm(vector)
+        yield Quotable(
+            document=index,
+            position=position,
+            start=start,
+            end=start + len(text),
+            text=text,
+            vector=vector,
+            terms=(*asked_terms, *terms(text)),
+            quality=_quality_of_answer(text, opens) if answer else _quality(text, in_list=bullet > 0),
+            opens=opens,
+        )
 
 
-def _answer_start(document: Candidate) -> int:
-    """Return where a question-answer chunk's answer begins; the chunk's own start elsewhere."""
+def _answer_start(document: Candidate) -> int | None:
+    """Return where the answer of a question-answer chunk begins; None for any other chunk."""
     if document["metadata"].get("kind") != "qa":
-        return document["start"]
+        return None
     answer = document["metadata"].get("answer")
     at = document["text"].rfind(answer) if isinstance(answer, str) and answer else -1
     if at < 0:
-        marker = re.search(r"(?:^|\n)\s*(?:A|Answer)\s*:\s*", document["text"])
-        at = marker.end() if marker else 0
+        # A long answer is cut into several chunks; only the first one holds the question.
+        question = str(document["metadata"].get("question", ""))
+        at = len(question) if question and document["text"].startswith(question) else 0
     return document["start"] + at
 
 
@@ -133,17 +149,29 @@ def _leading_heading(text: str, document: Candidate) -> int:
     return 0
 
 
-def _leading_bullet(text: str, document: Candidate) -> int:
+def _leading_bullet(text: str) -> int:
+    """Return the length of a list's bullet or number, or of the "A:" of an answer."""
     stripped = text.lstrip()
     mark = _BULLET.match(stripped) or _LABEL.match(stripped)
     return len(text) - len(stripped) + (mark.end() if mark else 0)
 
 
-def _quality(text: str) -> float:
+def _quality_of_answer(text: str, opens: bool) -> float:
+    """Judge a sentence of an answer, which may be short; "At nine." says little without its question."""
+    return 0.6 if opens and _FRAGMENT.match(text) else max(_quality(text), 0.6)
+
+
+def _quality(text: str, *, in_list: bool = False) -> float:
     """Judge whether a text reads as a sentence: 1 it does, 0.5 it can be read, 0 it is none."""
     words = re.findall(r"[^\W\d_]+", text)
     letters = sum(character.isalpha() for character in text)
-    if len(words) < 4 or letters < 0.55 * len(text) or text.endswith("?") or _CONTENTS.search(text):
+    if (
+        text.startswith("#")
+        or len(words) < 4
+        or letters < 0.55 * len(text)
+        or text.endswith("?")
+        or _CONTENTS.search(text)
+    ):
         return 0.0
     opening = text.lstrip("\"'“‘([|*_")
     # "49 the method of exhaustion.": a page number, and the rest of a sentence.
@@ -153,7 +181,9 @@ def _quality(text: str) -> float:
         # A line of a list may lack its full stop; a heading has capitals and hardly any small words.
         long_words = [word for word in words if len(word) > 3]
         heading = len(words) < 14 and sum(word[0].isupper() for word in long_words) > 0.6 * len(long_words)
-        return 0.0 if heading or text.endswith((":", ",", ";")) else 0.2 if starts_low else 0.5
+        if heading or text.endswith((":", ",", ";")):
+            return 0.0
+        return 0.5 if in_list and not starts_low else 0.2
     shouted = re.match(r"[A-Z]{3,}[A-Z. ]*:", opening) or sum(
         w.isupper() and len(w) > 1 for w in words
     ) > 0.6 * len(words)

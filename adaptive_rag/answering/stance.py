@@ -1,9 +1,11 @@
-"""Which side a viewpoint takes, and whether a sentence takes it too; opinion answers are sorted by it."""
+"""Which side a viewpoint takes, and whether a sentence belongs under it."""
 
 from __future__ import annotations
 
 import re
 from typing import Literal
+
+from adaptive_rag.answering.speaker import speaks
 
 Stance = Literal["for", "against"]
 
@@ -38,6 +40,13 @@ _CUES: dict[Stance, re.Pattern[str]] = {
     ),
 }
 
+_VIEW = re.compile(
+    r"\b(?:should|ought|must|argu\w+|believ\w+|claim\w*|think\w*|fear\w*|consider\w*|recommend\w*|critic\w+|"
+    r"advocat\w+|propos\w+|oppos\w+|support(?:s|ed|ers)?|concern\w*|debat\w+|controvers\w+|prefer\w*|"
+    r"in favou?r|according to|point out|sa(?:y|ys|id)|worr\w+|better|worse|risk\w*|benefit\w*)\b",
+    re.IGNORECASE,
+)
+
 
 def side_of(label: str) -> Stance | None:
     """Return the side that a viewpoint's label names first, None where it names none."""
@@ -49,6 +58,16 @@ def side_of(label: str) -> Stance | None:
     return min(found)[1] if found else None
 
 
-def takes(side: Stance, sentence: str) -> bool:
-    """Tell whether a sentence has a word of that side."""
-    return bool(_CUES[side].search(sentence))
+def is_view(sentence: str) -> bool:
+    """Tell whether a sentence holds a view or reports one."""
+    return speaks(sentence) or bool(_VIEW.search(sentence))
+
+
+def misplaced(side: Stance, sentence: str) -> float:
+    """Return how wrong a sentence would look under a heading of that side, 0 to 1.
+
+    Praise or plain fact under "risks" misleads; under "benefits" only a complaint does.
+    """
+    if _CUES[side].search(sentence):
+        return 0.0
+    return 1.0 if side == "against" or _CUES["against"].search(sentence) else 0.3

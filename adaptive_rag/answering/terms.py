@@ -34,8 +34,9 @@ _NEGATION = re.compile(
 )
 _WORD = re.compile(r"[^\W_]+")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-_NUMBER_NAMES = "zero one two three four five six seven eight nine ten eleven twelve"
-_NUMBER_WORDS = {name: str(number) for number, name in enumerate(_NUMBER_NAMES.split())}
+# "one" is a pronoun as often as a number.
+_NUMBER_NAMES = "two three four five six seven eight nine ten eleven twelve"
+_NUMBER_WORDS = {name: str(number) for number, name in enumerate(_NUMBER_NAMES.split(), start=2)}
 # Longest first; a stem keeps at least four letters, so that short words are left alone.
 _CUT = """
     ational fulness iveness ations ation ative atory ators ator ements ement ments ment ities ity ically
