@@ -16,6 +16,8 @@ from adaptive_rag.ingest.source_text import (
 )
 
 PARAGRAPH = "\n\n"
+# many short strings take several times the room of one long one
+_LOOSE_PARTS = 5000
 _LONGEST_TITLE = 120
 _DEEPEST_SECTION = 3
 
@@ -27,6 +29,7 @@ class TextBuilder:
         self.length = 0
         self.metadata: dict[str, Any] = {}
         self.notes: list[str] = []
+        self._joined: list[str] = []
         self._parts: list[str] = []
         self._pages: list[Page] = []
         self._headings: list[tuple[int, str, int]] = []
@@ -42,6 +45,9 @@ class TextBuilder:
         """Append text that needs no map."""
         self._parts.append(text)
         self.length += len(text)
+        if len(self._parts) > _LOOSE_PARTS:
+            self._joined.append("".join(self._parts))
+            self._parts.clear()
 
     def add_mapped(self, text: str, raw: int, raw_length: int) -> None:
         """Append text made from `raw_length` characters of raw text at `raw`."""
@@ -79,7 +85,7 @@ class TextBuilder:
         """Return what was collected."""
         return SourceText(
             source=source,
-            text="".join(self._parts),
+            text="".join(self._joined + self._parts),
             content_hash=content_hash,
             pages=tuple(self._pages),
             headings=_with_sections(sorted(self._headings, key=lambda heading: (heading[0], heading[2]))),

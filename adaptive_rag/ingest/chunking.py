@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.sentences import sentence_spans
+from adaptive_rag.ingest.sentences import iter_sentences
 from adaptive_rag.ingest.source_text import Record, SourceText
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SMALLEST_SIZE = 50
 
 # how good a place to cut is, and how full a chunk must be before it is preferred to a later one
 _INSIDE, _SENTENCE, _PARAGRAPH, _HEADING = range(4)
-_FULL_ENOUGH = {_PARAGRAPH: 0.85, _HEADING: 0.75}
+_FULL_FOR_PARAGRAPH, _FULL_FOR_HEADING = 0.85, 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +72,13 @@ def _split(text: SourceText, size: int, overlap: int) -> Iterator[Chunk]:
     whole = Record(0, len(text.text), {})
     for record in text.records or (whole,):
         units = _units(text.text, record, headings, size)
-        for first, fresh, cut in _pack(units, size, overlap):
-            span = units[first].start, units[cut - 1].end
-            yield _chunk(text, record, *span, section=text.section_at(units[fresh].start))
+        for start, end, fresh in _pack(units, size, overlap):
+            yield _chunk(text, record, start, end, section=text.section_at(fresh))
 
 
-def _units(text: str, record: Record, headings: list[int], size: int) -> list[_Unit]:
-    units = []
+def _units(text: str, record: Record, headings: list[int], size: int) -> Iterator[_Unit]:
     before = record.start
-    for start, end in sentence_spans(text[record.start : record.end], record.start):
+    for start, end in iter_sentences(text[record.start : record.end], record.start):
         # headings that begin since the last sentence, and not after this one's first character
         if bisect_right(headings, start) > bisect_left(headings, before):
             border = _HEADING
@@ -88,9 +86,8 @@ def _units(text: str, record: Record, headings: list[int], size: int) -> list[_U
             border = _PARAGRAPH if text.count("\n", before, start) > 1 else _SENTENCE
         before = end
         for part_start, part_end in _parts(text, start, end, size):
-            units.append(_Unit(part_start, part_end, border))
+            yield _Unit(part_start, part_end, border)
             border = _INSIDE
-    return units
 
 
 def _parts(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
@@ -113,32 +110,41 @@ def _parts(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, in
         yield start, end
 
 
-def _pack(units: list[_Unit], size: int, overlap: int) -> Iterator[tuple[int, int, int]]:
-    """Yield the chunks as units: the first one, the first that is new, and the one after the last."""
-    first = fresh = 0
-    while fresh < len(units):
-        start = units[first].start
-        limit = fresh + 1
-        while limit < len(units) and units[limit].end - start <= size:
+def _pack(units: Iterator[_Unit], size: int, overlap: int) -> Iterator[tuple[int, int, int]]:
+    """Yield the start and end of each chunk, and where what no chunk before had begins in it.
+
+    Only the units of one chunk are held at a time.
+    """
+    window: list[_Unit] = []
+    fresh = 0  # the window's first unit that no chunk before had
+    while True:
+        while len(window) < fresh + 2 or window[-1].end - window[0].start <= size:
+            unit = next(units, None)
+            if unit is None:
+                break
+            window.append(unit)
+        if fresh == len(window):
+            return
+        start, limit = window[0].start, fresh + 1
+        while limit < len(window) and window[limit].end - start <= size:
             limit += 1
-        cut = limit if limit == len(units) else _best_cut(units, first, fresh, limit, size)
-        yield first, fresh, cut
-        first, fresh = _step_back(units, fresh, cut, size, overlap), cut
+        cut = limit if limit == len(window) else _best_cut(window, fresh, limit, size)
+        yield start, window[cut - 1].end, window[fresh].start
+        first = _step_back(window, fresh, cut, size, overlap)
+        window, fresh = window[first:], cut - first
 
 
-def _best_cut(units: list[_Unit], first: int, fresh: int, limit: int, size: int) -> int:
+def _best_cut(units: list[_Unit], fresh: int, limit: int, size: int) -> int:
     """Choose where a chunk ends among the units that fit: before a heading or paragraph, if full enough."""
-    start = units[first].start
-    for wanted, full in sorted(_FULL_ENOUGH.items(), reverse=True):
-        for cut in range(limit, fresh, -1):
-            if units[cut - 1].end - start < full * size:
-                break
-            if units[cut].border == wanted:
-                limit = cut
-                break
-        else:
-            continue
-        if units[limit].border == wanted:
+    start = units[0].start
+    for wanted, full in ((_HEADING, _FULL_FOR_HEADING), (_PARAGRAPH, _FULL_FOR_PARAGRAPH)):
+        full_enough = (
+            cut
+            for cut in range(limit, fresh, -1)
+            if units[cut].border == wanted and units[cut - 1].end - start >= full * size
+        )
+        if (best := next(full_enough, None)) is not None:
+            limit = best
             break
     while limit - 1 > fresh and units[limit - 1].border == _HEADING:
         limit -= 1  # a heading goes with what it heads

@@ -106,7 +106,7 @@ class Survey:
     @property
     def body_size(self) -> float:
         """The type size of most characters."""
-        return self._sizes.most_common(1)[0][0] if self._sizes else 0.0
+        return max(self._sizes, key=self._sizes.__getitem__, default=0.0)
 
     @property
     def body_bold(self) -> bool:
@@ -124,7 +124,8 @@ class Survey:
             self._heads = self._find_heads()
             self._slots.clear()
         dropped = {id(line) for slot, line in _edge_lines(lines, alone=True) if slot in self._heads}
-        return [line for line in lines if id(line) not in dropped]
+        kept = [line for line in lines if id(line) not in dropped]
+        return kept if kept or len(lines) <= _EDGE_LINES else list(lines)
 
     def _find_heads(self) -> frozenset[_Slot]:
         often = min(3, max(2, self._pages))
@@ -150,20 +151,18 @@ def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple
     if not ordered:
         return
     steps = [b.y0 - a.y0 for a, b in pairwise(ordered) if b.y0 - a.y0 > 1]
-    pitch = median(steps) if len(steps) > 2 else 1.3 * max(line.size for line in ordered)
+    pitch = min(median(steps or [0]), 1.6 * median(line.size for line in ordered))
+    found = []
     for edge, inward in (("top", ordered), ("foot", ordered[::-1])):
-        group: list[Line] = []
-        for line, neighbour in zip(inward, [*inward[1:], None], strict=True):
-            group.append(line)
-            if len(group) > _EDGE_LINES or len(line.text) > _HEAD_CHARS:
+        for count, line in enumerate(inward[:_EDGE_LINES], start=1):
+            if len(line.text) > _HEAD_CHARS:
                 break
-            if neighbour is None:
-                if alone:
-                    yield from (((edge, round(one.y0 / 3), round(one.size)), one) for one in group)
+            neighbour = inward[count] if count < len(inward) else None
+            if neighbour is None or abs(neighbour.y0 - line.y0) > 1.35 * pitch:
+                found += [((edge, round(one.y0 / 3), round(one.size)), one) for one in inward[:count]]
                 break
-            if abs(neighbour.y0 - line.y0) > 1.35 * pitch:
-                yield from (((edge, round(one.y0 / 3), round(one.size)), one) for one in group)
-                break
+    if alone or len({id(line) for _, line in found}) < len(ordered):
+        yield from found
 
 
 class Flow:

@@ -236,9 +236,8 @@ class _Writer:
         self._flow: Flow | None = None
         self._paragraph: _Paragraph | None = None
         self._page: tuple[int, int, int, int] | None = None
-        self._next_page: tuple[int, int, int] | None = None
         self._marked: list[tuple[int, str]] = []
-        self._candidates: list[tuple[int, str, float, bool]] = []
+        self._found: list[tuple[int, str, tuple[float, bool]]] = []
 
     def write_page(self, number: int, lines: Sequence[Line], raw_start: int, raw_end: int) -> None:
         """Write one page's lines; offsets in their pieces count from the page's own start."""
@@ -328,21 +327,22 @@ class _Writer:
                 self._builder.mark_heading(entry[1], entry[0], offset=paragraph.offset)
                 self._marked.remove(entry)
                 return
-        if re.search(r"[^\W\d_]{2}", title) and not title.endswith((",", ";")):
-            self._candidates.append((paragraph.offset, title, round(first.size, 1), first.bold))
+        if self._stands_out(first, title):
+            self._found.append((paragraph.offset, title, (round(first.size, 1), first.bold)))
+
+    def _stands_out(self, line: Line, title: str) -> bool:
+        """Tell what is set larger than the body, or bold where the body is not."""
+        if not re.search(r"[^\W\d_]{2}", title) or title.endswith((",", ";")):
+            return False
+        body = self._survey.body_size
+        bold = line.bold and not self._survey.body_bold and not title.endswith(".")
+        return line.size >= _LARGER * body or (bold and line.size >= 0.95 * body)
 
     def _mark_by_type(self) -> None:
-        """Mark what is set larger than the body, or bold where the body is not, as headings."""
-        body, bold_body = self._survey.body_size, self._survey.body_bold
-        chosen = [
-            (offset, title, size, bold)
-            for offset, title, size, bold in self._candidates
-            if size >= _LARGER * body
-            or (bold and not bold_body and size >= 0.95 * body and not title.endswith("."))
-        ]
-        ranks = sorted({(size, bold) for _, _, size, bold in chosen}, reverse=True)
-        for offset, title, size, bold in chosen:
-            self._builder.mark_heading(title, ranks.index((size, bold)) + 1, offset=offset)
+        """Mark the headings found by their type; the largest type is the first level."""
+        ranks = sorted({rank for _, _, rank in self._found}, reverse=True)
+        for offset, title, rank in self._found:
+            self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
 
 
 def _letters(title: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import chain, pairwise
 
 
 def _words(text: str) -> frozenset[str]:
@@ -60,21 +60,24 @@ def sentence_spans(text: str, offset: int = 0) -> list[tuple[int, int]]:
     the chunk's own span does. They are in order, never overlap and are never empty. A heading, a list
     item and a line of "label: value" are sentences of their own.
     """
-    spans = []
+    return list(iter_sentences(text, offset))
+
+
+def iter_sentences(text: str, offset: int = 0) -> Iterator[tuple[int, int]]:
+    """Yield what `sentence_spans` returns, one by one, for a text as long as a book."""
     for block_start, block_end in _blocks(text):
         start = block_start
         for end in (*_sentence_ends(text, block_start, block_end), block_end):
             left, right = _strip(text, start, end)
             if any(map(str.isalnum, text[left:right])):
-                spans.append((left + offset, right + offset))
+                yield left + offset, right + offset
             start = end
-    return spans
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield the stretches that no sentence crosses: paragraphs, list items, headings, labelled lines."""
     start = 0
-    for gap in (*_PARAGRAPH.finditer(text), None):
+    for gap in chain(_PARAGRAPH.finditer(text), (None,)):
         end = gap.start() if gap else len(text)
         if start < end:
             yield from _split_lines(text, start, end)

@@ -68,37 +68,42 @@ class OffsetMap:
     """Runs of cleaned text and the runs of raw text they were made from, in order.
 
     Within a run of equal lengths characters match one to one; otherwise (a ligature, an added blank)
-    the run is matched as a whole. Three integers a run keep a long book's map small.
+    the run is matched as a whole. Four integers a run keep a long book's map small.
     """
 
     clean: array[int] = field(default_factory=lambda: array("q"))
+    clean_lengths: array[int] = field(default_factory=lambda: array("q"))
     raw: array[int] = field(default_factory=lambda: array("q"))
-    lengths: array[int] = field(default_factory=lambda: array("q"))
+    raw_lengths: array[int] = field(default_factory=lambda: array("q"))
 
     def add(self, clean: int, length: int, raw: int, raw_length: int) -> None:
         """Append a run, joining it to the last one where both go on without a gap."""
         if self.clean and length == raw_length:
-            before, kept = clean - self.clean[-1], self.lengths[-1]
-            if before == kept and self.raw[-1] + kept == raw:
-                self.lengths[-1] += raw_length
+            before, raw_before = self.clean_lengths[-1], self.raw_lengths[-1]
+            adjacent = self.clean[-1] + before == clean and self.raw[-1] + raw_before == raw
+            if adjacent and before == raw_before:
+                self.clean_lengths[-1] += length
+                self.raw_lengths[-1] += length
                 return
         self.clean.append(clean)
+        self.clean_lengths.append(length)
         self.raw.append(raw)
-        self.lengths.append(raw_length)
+        self.raw_lengths.append(raw_length)
 
-    def raw_bounds(self, offset: int, end: int) -> tuple[int, int]:
-        """Return the raw span of the run's part that holds the character at `offset`.
+    def raw_bounds(self, offset: int) -> tuple[int, int]:
+        """Return the raw span that the character at `offset` was made from.
 
-        `end` is where the cleaned text ends; it closes the last run.
+        It is empty for a character that was added between two runs.
         """
         if not self.clean:
             return offset, offset + 1
         index = max(0, bisect_right(self.clean, offset) - 1)
-        start = self.clean[index]
-        stop = self.clean[index + 1] if index + 1 < len(self.clean) else end
-        raw, raw_length = self.raw[index], self.lengths[index]
-        if stop - start == raw_length:
-            return raw + offset - start, raw + offset - start + 1
+        within, length = offset - self.clean[index], self.clean_lengths[index]
+        raw, raw_length = self.raw[index], self.raw_lengths[index]
+        if within >= length:
+            return raw + raw_length, raw + raw_length
+        if length == raw_length:
+            return raw + within, raw + within + 1
         return raw, raw + raw_length
 
 
@@ -142,8 +147,8 @@ class SourceText:
         """Return where `text[start:end]` stands in the raw text, one span for each page it touches."""
         if not 0 <= start < end <= len(self.text):
             raise ValueError(f"span {start}:{end} does not lie in a text of {len(self.text)} characters")
-        first, _ = self.offsets.raw_bounds(start, len(self.text))
-        _, last = self.offsets.raw_bounds(end - 1, len(self.text))
+        first, _ = self.offsets.raw_bounds(start)
+        _, last = self.offsets.raw_bounds(end - 1)
         if not self.pages:
             return [RawSpan(None, first, last)]
         return [

@@ -1,0 +1,204 @@
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.pdf import raw_page_text
+
+from .made_pdf import FI, FL, Text, make_pdf, paragraph
+
+FILLER = [
+    "The keeper of the light wrote down the height of the water every hour of the",
+    "night, and in the morning he took the book to the harbour office on the quay.",
+]
+
+
+def text_of(tmp_path: Path, *pages: list[Text], **options: object) -> str:
+    return extract_text(make_pdf(tmp_path / "made.pdf", pages, **options)).text
+
+
+def test_wrapped_lines_become_a_paragraph_and_gaps_part_paragraphs(tmp_path):
+    text = text_of(tmp_path, paragraph(FILLER) + paragraph(FILLER, y=160))
+    assert text == "\n\n".join([" ".join(FILLER)] * 2)
+
+
+def test_an_indent_begins_a_paragraph(tmp_path):
+    text = text_of(tmp_path, paragraph(FILLER + FILLER) + paragraph(FILLER, y=156, indent=15))
+    assert text.split("\n\n") == [" ".join(FILLER + FILLER), " ".join(FILLER)]
+
+
+def test_ligatures_and_repeated_blanks_are_cleaned(tmp_path):
+    text = text_of(tmp_path, [Text(f"The of{FI}ce   kept a {FL}ag and 10\xb2 boats.")])
+    assert text == "The office kept a flag and 10² boats."
+
+
+def test_an_accent_set_before_its_letter_joins_it(tmp_path):
+    assert text_of(tmp_path, [Text("D\xa8uhring and Poincar\xb4e met in K\xa8oln.")]) == (
+        "Dühring and Poincaré met in Köln."
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "elsewhere", "expected"),
+    [
+        ("build-", "ing the wall took three years.", "", "building the wall"),
+        ("prob-", "able cause was never found.", "Probable as it is.", "probable cause"),
+        ("well-", "known people came to see it.", "He is well-known here.", "well-known people"),
+        ("sea-", "level marks were cut in stone.", "The sea rose to a level.", "sealevel marks"),
+        ("flood-", "water ran down the street then.", "A flood of water came.", "flood-water ran"),
+        ("Neo-", "Pythagoreans removed the objection.", "", "Neo-Pythagoreans removed"),
+        ("1914-", "1918 were the years of the war.", "", "1914-1918 were"),
+    ],
+)
+def test_a_hyphen_at_a_lines_end_goes_unless_the_document_writes_it(
+    tmp_path, before, after, elsewhere, expected
+):
+    first = f"It is told in the old books of this town at great length that {before}"
+    text = text_of(tmp_path, paragraph([first, after]) + paragraph([elsewhere or "Nothing else."], y=200))
+    assert expected in text
+
+
+def test_running_heads_and_page_numbers_go_even_where_a_chapter_is_short(tmp_path):
+    chapters = ["Storms"] * 4 + ["Drought"] + ["Heat"] * 4
+    pages = [
+        [
+            Text("Town Handbook", y=40, size=9),
+            Text(chapter, x=450, y=40, size=9),
+            *paragraph([f"Observation {number} begins here. {FILLER[0]}", FILLER[1]]),
+            Text(f"Page {number} of 9", x=270, y=800, size=9),
+        ]
+        for number, chapter in enumerate(chapters, start=1)
+    ]
+    text = text_of(tmp_path, *pages)
+    assert "Town Handbook" not in text
+    assert "Drought" not in text
+    assert "Page" not in text
+    assert [f"Observation {number} begins" in text for number in range(1, 10)] == [True] * 9
+
+
+def test_lines_that_differ_only_in_numbers_are_no_heads_when_nothing_parts_them_from_the_body(tmp_path):
+    pages = [
+        paragraph([f"On day {number} the tide was {number} cm high.", *FILLER]) for number in range(1, 9)
+    ]
+    text = text_of(tmp_path, *pages)
+    assert all(f"On day {number} the tide" in text for number in range(1, 9))
+
+
+def test_a_sentence_broken_over_two_pages_stays_whole_and_keeps_both_pages(tmp_path):
+    rest = ["before anyone had noticed the change, and nobody was hurt by it at all.", "It was over."]
+    path = make_pdf(tmp_path / "two.pdf", [paragraph(FILLER + FILLER[:1]), paragraph(rest)])
+    source = extract_text(path)
+    assert f"{FILLER[0]} {rest[0]}" in source.text
+    (chunk,) = split(source)
+    assert (chunk["page"], chunk["metadata"]["page_end"]) == (1, 2)
+    assert source.page_at(source.text.index("before anyone")) == 2
+
+
+def test_larger_and_bold_lines_are_headings(tmp_path):
+    page = [
+        Text("Town Handbook", y=60, size=24, bold=True),
+        Text("4 Storms", y=100, size=16, bold=True),
+        Text("Warning levels", y=130, bold=True),
+        *paragraph(FILLER, y=160),
+        Text("5 Heat", y=220, size=16, bold=True),
+        *paragraph(FILLER, y=250),
+    ]
+    source = extract_text(make_pdf(tmp_path / "h.pdf", [page]))
+    assert [(heading.title, heading.level) for heading in source.headings] == [
+        ("Town Handbook", 1),
+        ("4 Storms", 2),
+        ("Warning levels", 3),
+        ("5 Heat", 2),
+    ]
+    assert source.section_at(source.text.index("The keeper")) == "4 Storms > Warning levels"
+    assert source.section_at(source.text.rindex("The keeper")) == "5 Heat"
+
+
+def test_bookmarks_give_the_headings_where_there_are_some(tmp_path):
+    pages = [[Text(title, y=60), *paragraph(FILLER)] for title in ("STORMS.", "DROUGHT.", "HEAT.")]
+    marks = [("Storms", 1), ("Drought", 2), ("Heat", 3)]
+    source = extract_text(make_pdf(tmp_path / "b.pdf", pages, bookmarks=marks))
+    assert [(heading.title, heading.offset) for heading in source.headings] == [
+        ("Storms", source.text.index("STORMS.")),
+        ("Drought", source.text.index("DROUGHT.")),
+        ("Heat", source.text.index("HEAT.")),
+    ]
+
+
+def test_rows_of_a_table_stay_on_lines_of_their_own(tmp_path):
+    rows = [("Level", "Height", "Name"), ("1", "3.60 m", "Watch"), ("2", "4.10 m", "Prepare")]
+    page = [
+        Text(cell, x=60 + 120 * column, y=100 + 14 * row)
+        for row, cells in enumerate(rows)
+        for column, cell in enumerate(cells)
+    ]
+    assert text_of(tmp_path, page) == "Level Height Name\n1 3.60 m Watch\n2 4.10 m Prepare"
+
+
+def test_a_number_that_begins_a_wrapped_line_is_no_list_item(tmp_path):
+    lines = [
+        *FILLER,
+        "Days of frost are rare by the sea, and in the winter of last year there were",
+        "13. Few saw them.",
+    ]
+    assert "there were 13. Few saw them." in text_of(tmp_path, paragraph(lines))
+
+
+def test_a_span_leads_back_to_the_raw_text_of_its_page(tmp_path):
+    pages = [
+        paragraph([f"In the spring of that year the of{FI}ce   was build-", "ing a wall of stone."], y=300),
+        paragraph(["It was D\xa8uhring who paid."], y=300),
+    ]
+    path = make_pdf(tmp_path / "raw.pdf", pages)
+    source = extract_text(path)
+
+    def raw(words: str) -> list[str]:
+        start = source.text.index(words)
+        return [
+            raw_page_text(path, span.page)[span.start : span.end]
+            for span in source.raw_span(start, start + len(words))
+        ]
+
+    assert raw("office was") == ["of\ufb01ce   was"]
+    assert raw("building") == ["build-\ning"]
+    assert raw("Dühring who") == ["D\xa8uhring who"]
+    assert [text.strip() for text in raw("of stone.\n\nIt was")] == ["of stone.", "It was"]
+
+
+def test_each_page_can_be_found(tmp_path):
+    path = make_pdf(tmp_path / "p.pdf", [paragraph(["First page."]), [], paragraph(["Third page."])])
+    source = extract_text(path)
+    third = source.text.index("Third")
+    assert (source.page_at(0), source.page_at(third), source.offset_on_page(third + 6)) == (1, 3, 6)
+    assert source.notes == ("1 of 3 pages hold no text: 2",)
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda data: data[: len(data) // 2], "is truncated"),
+        (lambda data: data[:30], "is truncated"),
+        (lambda data: b"\x89PNG\r\n\x1a\n" + data[20:], "is not a PDF"),
+        (lambda data: b"%PDF-1.7\n" + b"junk " * 500 + b"%%EOF", "is damaged"),
+        (lambda data: b"", "is empty"),
+    ],
+    ids=["cut in half", "cut at the start", "another format", "junk inside", "zero bytes"],
+)
+def test_a_damaged_pdf_is_refused_with_its_reason(tmp_path, damage, reason):
+    path = make_pdf(tmp_path / "bad.pdf", [paragraph(FILLER)] * 4)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(IndexingError, match=reason):
+        extract_text(path)
+
+
+def test_an_encrypted_pdf_asks_for_a_copy_without_password(tmp_path):
+    path = make_pdf(tmp_path / "locked.pdf", [paragraph(FILLER)], encrypted=True)
+    with pytest.raises(IndexingError, match=r"locked\.pdf is encrypted.*qpdf --decrypt"):
+        extract_text(path)
+
+
+def test_a_scanned_pdf_says_that_it_holds_no_text_and_what_to_do(tmp_path):
+    path = make_pdf(tmp_path / "scan.pdf", [[], []], picture=True)
+    with pytest.raises(IndexingError, match=r"holds no text: its 2 pages are only images.*ocrmypdf"):
+        extract_text(path)

@@ -1,0 +1,67 @@
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text, split
+
+WORDS = "Naïve café: “déjà vu”."
+
+
+@pytest.mark.parametrize(
+    ("encoding", "recorded"),
+    [
+        ("utf-8", None),
+        ("utf-8-sig", "utf-8-sig"),
+        ("utf-16", "utf-16"),
+        ("utf-16-le", "utf-16-le"),
+        ("utf-16-be", "utf-16-be"),
+        ("utf-32", "utf-32"),
+        ("cp1252", "cp1252"),
+    ],
+)
+def test_odd_encodings_are_read_and_recorded(tmp_path, encoding, recorded):
+    path = tmp_path / "a.txt"
+    words = WORDS + " It was plain English after that, line upon line." * 3
+    path.write_bytes(words.encode(encoding))
+    source = extract_text(path)
+    assert source.text == words
+    assert source.metadata.get("encoding") == recorded
+    assert bool(source.notes) == (encoding == "cp1252")
+
+
+def test_bytes_that_windows_does_not_know_are_latin_1(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"caf\xe9 \x81")
+    assert extract_text(path).metadata["encoding"] == "latin-1"
+
+
+def test_a_binary_file_is_no_text(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"PK\x00\x03\x04binary\x00")
+    with pytest.raises(IndexingError, match="binary"):
+        extract_text(path)
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.md"])
+def test_spans_are_spans_of_the_file_itself(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes("# Tides\r\n\r\nThey  rise ﬁrst.\tThen\u00a0fall.\r\n\r\n".encode() * 60)
+    content = path.read_text(encoding="utf-8")
+    for chunk in split(extract_text(path)):
+        assert content[chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+def test_markdown_headings_lead_to_sections_and_code_holds_none(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text(
+        "---\ntitle: x\n---\n# Handbook\n\n## 4 Storms ##\n\n### *Warning* levels\nOne.\n\n"
+        "```sh\n# a comment\n```\n\nHeat\n----\nTwo.\n"
+    )
+    source = extract_text(path)
+    assert [(heading.title, heading.level) for heading in source.headings] == [
+        ("Handbook", 1),
+        ("4 Storms", 2),
+        ("Warning* levels", 3),
+        ("Heat", 2),
+    ]
+    assert source.section_at(source.text.index("One.")) == "4 Storms > Warning* levels"
+    assert source.section_at(source.text.index("Two.")) == "Heat"

@@ -1,0 +1,69 @@
+import json
+
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text, split
+
+
+def chunks_of(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return list(split(extract_text(path)))
+
+
+def test_question_and_answer_columns_are_recognised(tmp_path):
+    first, second = chunks_of(
+        tmp_path,
+        "faq.csv",
+        'Topic,Question,Answer\nwall,How high is it?,"It is 5 m,\nmeasured in 2021."\ngate,Who shuts it?,The keeper.\n',
+    )
+    assert first["text"] == "How high is it?\nIt is 5 m,\nmeasured in 2021."
+    assert first["metadata"] == {
+        "kind": "qa",
+        "question": "How high is it?",
+        "answer": "It is 5 m,\nmeasured in 2021.",
+        "Topic": "wall",
+        "row": 1,
+    }
+    assert (second["section"], second["metadata"]["row"]) == ("Who shuts it?", 2)
+
+
+def test_other_columns_become_labelled_lines(tmp_path):
+    (chunk,) = chunks_of(tmp_path, "t.csv", "\ufeffid;name;height\n7;North Mole;3.6\n;;\n")
+    assert chunk["text"] == "name: North Mole\nheight: 3.6"
+    assert (chunk["metadata"]["id"], chunk["metadata"]["row"]) == ("7", 1)
+
+
+def test_a_chunk_never_holds_two_rows_and_a_long_row_is_cut(tmp_path):
+    rows = ["a,b"] + [f"short {number},text" for number in range(5)] + ["x," + "A long sentence. " * 100]
+    chunks = chunks_of(tmp_path, "t.csv", "\n".join(rows))
+    assert [chunk["metadata"]["row"] for chunk in chunks] == [1, 2, 3, 4, 5, 6, 6]
+
+
+def test_a_beir_corpus_keeps_its_ids_and_titles(tmp_path):
+    lines = [
+        {"_id": "d1", "title": "Tides", "text": "They rise twice a day.", "metadata": {"year": 1957}},
+        {"_id": "d2", "title": "", "text": "They fall too."},
+    ]
+    first, second = chunks_of(tmp_path, "corpus.jsonl", "\n".join(map(json.dumps, lines)))
+    assert (first["text"], first["section"]) == ("Tides\nThey rise twice a day.", "Tides")
+    assert first["metadata"] == {"_id": "d1", "metadata": {"year": 1957}, "title": "Tides", "row": 1}
+    assert (second["text"], second["section"], second["metadata"]["_id"]) == ("They fall too.", None, "d2")
+
+
+def test_a_broken_line_is_noted_and_the_others_are_read(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"question": "Why?", "answer": "So."}\n{"broken"\n[1]\n"plain words"\n')
+    source = extract_text(path)
+    assert [record.metadata["row"] for record in source.records] == [1, 4]
+    assert source.notes[0].startswith("2 of 4 lines could not be read: line 2")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [("a.jsonl", "{oops\n", "no line of JSON"), ("a.csv", "a,b\n", "no rows")],
+)
+def test_a_table_without_rows_is_refused(tmp_path, name, text, reason):
+    with pytest.raises(IndexingError, match=reason):
+        chunks_of(tmp_path, name, text)
