@@ -6,8 +6,8 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -49,7 +49,8 @@ class Progress:
 
     done: int
     total: int
-    chunks_per_second: float
+    rate: float
+    """Chunks a second."""
     seconds_left: float | None
     source: str
 
@@ -189,7 +190,7 @@ class _Run:
         settings, committed = self.manifest.settings, self.manifest.committed
         cache = EmbeddingCache(self._location.path)
         self._vectorizer = Vectorizer(
-            load_embeddings(self._embeddings), cache, sentences=settings.sentence_vectors
+            load_embeddings(self._embeddings), settings.dimension, cache, sentences=settings.sentence_vectors
         )
         self._sources.update(plan.restamped)
         self._stale = [self._sources.pop(source).doc for source in plan.removed]
@@ -235,16 +236,15 @@ class _Run:
                 self._report.failed.append(text)
                 meter.ended(item.size)
                 continue
-            doc, count = _doc_key(text.source, text.content_hash), 0
-            for count, chunk in enumerate(
-                split(text, size=settings.chunk_size, overlap=settings.chunk_overlap), 1
-            ):
+            doc, before = _doc_key(text.source, text.content_hash), meter.chunks
+            for chunk in split(text, size=settings.chunk_size, overlap=settings.chunk_overlap):
                 pending.append((chunk, doc))
-                meter.reading(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
+                meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
                 if len(pending) >= CHUNKS_PER_STEP:
                     self._embed(pending)
                     meter.tell(self._report.chunks, item.source)
                     pending = []
+            count = meter.chunks - before
             self._ended.append((item, _record(item, text.content_hash, doc, count)))
             meter.ended(item.size)
         if pending:
@@ -319,14 +319,16 @@ class _Meter:
     """Estimates how many chunks there will be from the share of the sources' bytes already split."""
 
     def __init__(self, size: int, progress: Callable[[Progress], None] | None) -> None:
+        self.chunks = 0
         self._size = max(1, size)
         self._before = 0
         self._share = 0.0
         self._progress = progress
         self._started = time.perf_counter()
 
-    def reading(self, part: float) -> None:
-        """Note how much of the present source is split."""
+    def split(self, part: float) -> None:
+        """Count a chunk, and note how many bytes of the present source are split."""
+        self.chunks += 1
         self._share = (self._before + part) / self._size
 
     def ended(self, size: int) -> None:
@@ -338,7 +340,7 @@ class _Meter:
         """Report progress after a step."""
         if self._progress is None:
             return
-        total = max(done, round(done / self._share)) if self._share else done
+        total = max(done, round(self.chunks / self._share)) if self._share else done
         rate = done / max(time.perf_counter() - self._started, 1e-9)
         self._progress(Progress(done, total, rate, (total - done) / rate if rate else None, source))
 

@@ -69,7 +69,8 @@ class Index:
         if (passed := embedding_name(embeddings)) != name:
             raise IndexMismatchError(
                 f"The index {location.uri} was made with {name!r}; asked for was {passed!r}. Leave the model "
-                f"out to use the index's own, or make it anew: {rebuild_hint(location.uri)} --embeddings {passed}"
+                f"out to use the index's own, or make it anew: {rebuild_hint(location.uri)} "
+                f"--embeddings {passed}"
             )
         return cls(location, manifest, embeddings)
 
@@ -79,7 +80,7 @@ class Index:
         documents: Documents,
         uri: str | Path,
         *,
-        embeddings: str | Embeddings = MINILM,
+        embeddings: str | Embeddings | None = None,
         chunk_size: int = DEFAULT_CHUNK_SIZE,
         chunk_overlap: int = DEFAULT_CHUNK_OVERLAP,
         sentence_vectors: bool = True,
@@ -106,18 +107,9 @@ class Index:
 
         check_sizes(chunk_size, chunk_overlap)
         location = open_location(uri)
-        if (
-            isinstance(embeddings, str)
-            and (known := _recorded_settings(location))
-            and known.embeddings == embeddings
-        ):
-            dimension = known.dimension
-        else:
-            embeddings = load_embeddings(embeddings)
-            dimension = _dimension(embeddings)
-        name = embeddings if isinstance(embeddings, str) else embedding_name(embeddings)
-        settings = Settings(name, dimension, chunk_size, chunk_overlap, sentence_vectors)
         refuse_foreign_folder(location)
+        embeddings, name, dimension = _model_of(location, embeddings)
+        settings = Settings(name, dimension, chunk_size, chunk_overlap, sentence_vectors)
         if location.path is not None:
             with storing(location.uri):
                 location.path.mkdir(parents=True, exist_ok=True)
@@ -211,8 +203,8 @@ class Index:
                 known = self._reader.manifest
                 if manifest.settings.embeddings != known.settings.embeddings:
                     raise IndexMismatchError(
-                        f"The index {self.uri} was made anew with {manifest.settings.embeddings!r} since it was "
-                        f"opened with {known.settings.embeddings!r}. Open it again."
+                        f"The index {self.uri} was made anew with {manifest.settings.embeddings!r} since it "
+                        f"was opened with {known.settings.embeddings!r}. Open it again."
                     )
                 if (manifest.table, manifest.version) != (known.table, known.version):
                     self._reader = _open_reader(self._location, manifest)
@@ -243,9 +235,14 @@ def _complete_manifest(location: Location) -> Manifest:
     return manifest
 
 
-def _recorded_settings(location: Location) -> Settings | None:
+def _model_of(location: Location, embeddings: str | Embeddings | None) -> tuple[str | Embeddings, str, int]:
+    """Return the model to index with, its name and its dimension; what is known is not loaded."""
+    embeddings = MINILM if embeddings is None else embeddings
     manifest = read_manifest(location)
-    return manifest.settings if manifest else None
+    if manifest and embeddings == manifest.settings.embeddings:
+        return embeddings, manifest.settings.embeddings, manifest.settings.dimension
+    embeddings = load_embeddings(embeddings)
+    return embeddings, embedding_name(embeddings), _dimension(embeddings)
 
 
 def _load_recorded(location: Location, name: str) -> Embeddings:

@@ -52,22 +52,23 @@ def write_lock(
                 told = True
             time.sleep(POLL_SECONDS)
         except OSError as error:
-            raise IndexingError(
-                f"The index {folder} cannot be written: {error.strerror or error}. What it holds is untouched."
-            ) from error
+            raise _unwritable(folder, error) from error
     try:
         since = datetime.now().astimezone().isoformat(timespec="seconds")
         holder_file = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
         try:
             (folder / HOLDER).write_text(holder_file, encoding="utf-8")
         except OSError as error:
-            raise IndexingError(
-                f"The index {folder} cannot be written: {error.strerror or error}. What it holds is untouched."
-            ) from error
+            raise _unwritable(folder, error) from error
         yield
     finally:
         (folder / HOLDER).unlink(missing_ok=True)
         lock.release()
+
+
+def _unwritable(folder: Path, error: OSError) -> IndexingError:
+    reason = error.strerror or error
+    return IndexingError(f"The index {folder} cannot be written: {reason}. What it holds is untouched.")
 
 
 def _holder(folder: Path) -> str:

@@ -21,6 +21,7 @@ class MemoryIndex:
         self._chunks = list(chunks)
         self._row = {chunk["id"]: row for row, chunk in enumerate(self._chunks)}
         self._vectors = load_minilm().encode([chunk["text"] for chunk in self._chunks])
+        self._sentences: dict[str, Sentences] = {}
         self._bm25 = BM25Okapi([_words(chunk["text"]) or [""] for chunk in self._chunks]) if chunks else None
 
     @classmethod
@@ -57,13 +58,14 @@ class MemoryIndex:
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk, embedded when asked for."""
-        found = []
         for id_ in ids:
-            chunk = self._chunks[self._row[id_]]
-            spans = sentence_spans(chunk["text"])
-            vectors = self._embed([chunk["text"][start:end] for start, end in spans])
-            found.append(Sentences(np.array(spans, dtype=np.int64).reshape(-1, 2) + chunk["start"], vectors))
-        return found
+            if id_ not in self._sentences:
+                chunk = self._chunks[self._row[id_]]
+                spans = sentence_spans(chunk["text"])
+                vectors = self._embed([chunk["text"][start:end] for start, end in spans])
+                places = np.array(spans, dtype=np.int64).reshape(-1, 2) + chunk["start"]
+                self._sentences[id_] = Sentences(places, vectors)
+        return [self._sentences[id_] for id_ in ids]
 
     def _search(self, query: str, vector: Vectors, limit: int) -> list[Candidate]:
         if self._bm25 is None:

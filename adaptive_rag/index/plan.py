@@ -75,12 +75,15 @@ def plan_run(documents: Documents, manifest: Manifest, folder: Path | None, *, p
 
     if isinstance(documents, str | Path):
         return _plan_files([documents], manifest, folder, prune=prune)
+    items: list[Any]
     if isinstance(documents, SourceText) or hasattr(documents, "page_content"):
-        documents = [documents]
-    items = list(documents)
-    if all(isinstance(item, str | Path) for item in items):
-        return _plan_files(items, manifest, folder, prune=prune)
-    if any(isinstance(item, str | Path) for item in items):
+        items = [documents]
+    else:
+        items = list(documents)
+    paths = [item for item in items if isinstance(item, str | Path)]
+    if len(paths) == len(items):
+        return _plan_files(paths, manifest, folder, prune=prune)
+    if paths:
         raise ConfigurationError(
             "Paths and documents cannot be mixed in one run: index them one after the other."
         )

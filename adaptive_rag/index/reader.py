@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,13 +60,13 @@ class TableReader:
             found = self.table.count_rows()
         except (ValueError, RuntimeError, OSError) as error:
             raise IndexMismatchError(
-                f"The index {uri} is damaged: its table {manifest.table!r}, version {manifest.version}, cannot "
-                f"be opened ({str(error).splitlines()[0]}). Make it anew: {rebuild_hint(uri)}"
+                f"The index {uri} is damaged: its table {manifest.table!r}, version {manifest.version}, "
+                f"cannot be opened ({str(error).splitlines()[0]}). Make it anew: {rebuild_hint(uri)}"
             ) from error
         if found != manifest.chunks:
             raise IndexMismatchError(
-                f"The index {uri} is damaged: its manifest speaks of {manifest.chunks} chunks, its table holds "
-                f"{found}. Make it anew: {rebuild_hint(uri)}"
+                f"The index {uri} is damaged: its manifest speaks of {manifest.chunks} chunks, its table "
+                f"holds {found}. Make it anew: {rebuild_hint(uri)}"
             )
 
     def search(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[list[Candidate]]:
@@ -124,7 +124,8 @@ class TableReader:
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         if not words or (among is not None and not len(among)):
             return nothing
-        search = self.table.search(MatchQuery(" ".join(words), TEXT), query_type="fts")
+        match: Any = MatchQuery
+        search = self.table.search(match(" ".join(words), TEXT), query_type="fts")
         if among is not None:
             search = search.where(f"_rowid IN ({','.join(map(str, among))})", prefilter=True)
         hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
@@ -185,7 +186,9 @@ class TableReader:
         scores = {"dense": float(row[VECTOR] @ query), "sparse": sparse}
         if row[VIEWS] is not None:
             scores["dense_question"], scores["dense_answer"] = (row[VIEWS] @ query).tolist()
-        return {**row["chunk"], "scores": scores, "labels": []}
+        chunk: Chunk = row["chunk"]
+        metadata = dict(chunk["metadata"])
+        return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
 
     def _fetch(self, row_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
         wanted = dict.fromkeys(row_ids)
@@ -237,10 +240,8 @@ class TableReader:
 
 def _best(scores: Vectors, limit: int) -> Ids:
     """Return the positions of the highest scores, best first; ties in order of position."""
-    if limit < len(scores):
-        top = np.argpartition(-scores, limit - 1)[:limit]
-    else:
-        top = np.arange(len(scores))
+    few = limit < len(scores)
+    top = np.argpartition(-scores, limit - 1)[:limit] if few else np.arange(len(scores))
     return np.asarray(top[np.lexsort((top, -scores[top]))], dtype=np.int64)
 
 

@@ -16,7 +16,8 @@ def pack_vectors(vectors: Vectors) -> bytes:
     its stored form is above 0.999.
     """
     peaks = np.abs(vectors).max(axis=1, keepdims=True, initial=1e-12)
-    return np.rint(vectors * (127.0 / peaks)).astype(np.int8).tobytes()
+    scaled: NDArray[np.int8] = np.rint(vectors * (127.0 / peaks)).astype(np.int8)
+    return scaled.tobytes()
 
 
 def unpack_vectors(stored: bytes, dimension: int) -> Vectors:

@@ -1,4 +1,4 @@
-"""What retrieval needs of a place that holds chunks; the LanceDB index is one, a LangChain retriever another."""
+"""What retrieval needs of a place that holds chunks: the index is one, a LangChain retriever another."""
 
 from __future__ import annotations
 

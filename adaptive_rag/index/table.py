@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -196,7 +197,7 @@ class TableWriter:
         Versions that were replaced before the time `keep_since` are removed with what broken-off runs
         left behind; nobody else writes, so nothing of it is in use.
         """
-        fragments = int(self._table.stats()["fragment_stats"]["num_fragments"])
+        fragments = self._fragments()
         late = self._unindexed(TEXT)
         if self.count() > SMALL and fragments <= FRAGMENTS_LEFT_ALONE and late <= SMALL:
             return
@@ -234,13 +235,17 @@ class TableWriter:
         self._table.create_index(VECTOR, config=config, replace=True)
         return None
 
+    def _fragments(self) -> int:
+        stats: Any = self._table.stats()  # a mapping, whatever its annotation says
+        return int(stats["fragment_stats"]["num_fragments"])
+
     def _indexed(self, column: str) -> int:
         stats = self._statistics(column)
         return int(stats.num_indexed_rows) if stats else 0
 
     def _unindexed(self, column: str) -> int:
         stats = self._statistics(column)
-        return int(stats.num_unindexed_rows) if stats else 0
+        return int(stats.num_unindexed_rows) if stats is not None else 0
 
     def _statistics(self, column: str) -> Any:
         names = [index.name for index in self._table.list_indices() if column in index.columns]
@@ -249,7 +254,7 @@ class TableWriter:
 
 def partitions(chunks: int) -> int:
     """Return how many cells the vector space is cut into: the square root of the size."""
-    return max(16, round(chunks**0.5))
+    return max(16, math.isqrt(chunks))
 
 
 def sub_vectors(dimension: int) -> int:

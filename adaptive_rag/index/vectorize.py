@@ -22,16 +22,19 @@ class Vectorizer:
     `seconds` counts the time spent inside the models, `embedded` the texts that went through them.
     """
 
-    def __init__(self, embeddings: Embeddings, cache: EmbeddingCache, *, sentences: bool) -> None:
+    def __init__(
+        self, embeddings: Embeddings, dimension: int, cache: EmbeddingCache, *, sentences: bool
+    ) -> None:
         self.seconds = 0.0
         self.embedded = 0
         self._embeddings = embeddings
+        self._dimension = dimension
         self._cache = cache
         self._sentence_model = load_minilm() if sentences else None
 
     def rows(self, chunks: Sequence[Chunk], docs: Sequence[str]) -> list[Row]:
         """Return the rows of chunks, given the key of each one's source."""
-        vectors = self._encode(self._embeddings, [chunk["text"] for chunk in chunks])
+        vectors = self._encode(self._embeddings, self._dimension, [chunk["text"] for chunk in chunks])
         views = self._views(chunks)
         sentences = self._sentences(chunks)
         return [
@@ -44,7 +47,7 @@ class Vectorizer:
         if not pairs:
             return [None] * len(chunks)
         texts = [text for pair in pairs.values() for text in pair]
-        vectors = iter(self._encode(self._embeddings, texts).reshape(len(pairs), 2, -1))
+        vectors = iter(self._encode(self._embeddings, self._dimension, texts).reshape(len(pairs), 2, -1))
         return [next(vectors) if i in pairs else None for i in range(len(chunks))]
 
     def _sentences(self, chunks: Sequence[Chunk]) -> list[tuple[bytes | None, bytes | None]]:
@@ -58,7 +61,7 @@ class Vectorizer:
             for chunk, pairs in zip(chunks, spans, strict=True)
             for start, end in pairs
         ]
-        vectors = self._encode(self._sentence_model, texts)
+        vectors = self._encode(self._sentence_model, self._sentence_model.dimension, texts)
         packed: list[tuple[bytes | None, bytes | None]] = []
         at = 0
         for chunk, pairs in zip(chunks, spans, strict=True):
@@ -68,9 +71,9 @@ class Vectorizer:
             at += len(pairs)
         return packed
 
-    def _encode(self, embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
+    def _encode(self, embeddings: Embeddings, dimension: int, texts: Sequence[str]) -> Vectors:
         """Embed texts that are neither in the cache nor repeated."""
-        model = embedding_name(embeddings)
+        model = f"{embedding_name(embeddings)} {dimension}"
         distinct = list(dict.fromkeys(texts))
         known = dict(zip(distinct, self._cache.get(model, distinct), strict=True))
         missing = [text for text, vector in known.items() if vector is None]

@@ -26,15 +26,17 @@ DOCUMENTS_PER_CALL = 256
 NAME_ATTRIBUTES = ("model", "model_name", "model_id", "deployment")
 
 
-def load_embeddings(spec: str | Embeddings = MINILM) -> Embeddings:
+def load_embeddings(spec: str | Embeddings | None = None) -> Embeddings:
     """Load an embedding model from 'local:all-MiniLM-L6-v2', 'onnx:PATH' or 'provider:name'.
 
-    A live object is returned as it is.
+    A live object is returned as it is; without a name the embedded model is loaded.
 
     Raises:
         ConfigurationError: the name is not one of a model.
         MissingExtraError: the provider's package is not installed.
     """
+    if spec is None:
+        return load_minilm()
     if isinstance(spec, Embeddings):
         return spec
     provider, separator, name = spec.strip().partition(":")
@@ -78,7 +80,9 @@ def encode(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
 
 
 def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
-    """Embed queries into unit vectors, shape (len(texts), dimension); each text only once."""
+    """Embed queries into unit vectors, shape (len(texts), dimension); recent ones are remembered."""
+    if isinstance(embeddings, OnnxEmbeddings):
+        return embeddings.encode(texts)
     known = {text: _queries.get(embeddings, text) for text in texts}
     missing = [text for text, vector in known.items() if vector is None]
     if missing:
@@ -89,7 +93,7 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
 
 
 class _QueryCache:
-    """The vectors of the queries last embedded, so that routing and retrieval share one run."""
+    """The vectors of the queries last embedded, so that the steps of one question share one call."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -118,8 +122,6 @@ _queries = _QueryCache(QUERIES_KEPT)
 
 
 def _embed_queries(embeddings: Embeddings, texts: list[str]) -> Vectors:
-    if isinstance(embeddings, OnnxEmbeddings):
-        return embeddings.encode(texts)
     # `embed_query` rather than `embed_documents`: some models mark the two differently.
     asked = [text if text.strip() else "." for text in texts]
     if len(asked) == 1:
@@ -157,6 +159,7 @@ def _load_local(name: str) -> OnnxEmbeddings:
 
 def _load_remote(spec: str, provider: str, name: str) -> Embeddings:
     from langchain.embeddings import init_embeddings
+    from openai import OpenAIError
 
     try:
         embeddings = init_embeddings(name, provider=provider)
@@ -165,8 +168,9 @@ def _load_remote(spec: str, provider: str, name: str) -> Embeddings:
         if not package.startswith("langchain"):
             package = f"langchain-{provider.replace('_', '-')} {package}"
         raise MissingExtraError(
-            f"embeddings = {spec!r} needs a package that is not installed. Install it with: pip install {package}"
+            f"embeddings = {spec!r} needs a package that is not installed. "
+            f"Install it with: pip install {package}"
         ) from error
-    except ValueError as error:
+    except (ValueError, OpenAIError) as error:
         raise ConfigurationError(f"embeddings = {spec!r} cannot be loaded: {error}") from error
-    return embeddings  # type: ignore[no-any-return]
+    return embeddings

@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,8 @@ MINILM_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa3
 # Longer texts are cut before they are tokenised; a token of English has about five characters.
 CHARACTERS_PER_TOKEN = 32
 SLICE = 256
+# What counts as a few short texts, and how many of their vectors are remembered.
+FEW, SHORT, RECENT = 16, 2000, 1024
 
 Vectors = NDArray[np.float32]
 
@@ -46,22 +48,27 @@ class OnnxEmbeddings(Embeddings):
         self._tokenizer = _load_tokenizer(tokenizer, max_tokens)
         self._session = _load_session(model)
         self._inputs = {node.name for node in self._session.get_inputs()}
+        self._embed_recent = lru_cache(maxsize=RECENT)(self._embed)
         self.dimension = self._dimension()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts into unit vectors, in the order given.
 
+        The vectors of a few short texts are remembered: every step of a question asks for the question.
+
         Returns:
             An array of shape (len(texts), dimension), float32.
         """
+        few = len(texts) <= FEW and all(len(text) <= SHORT for text in texts)
+        embed = self._embed_recent if few else self._embed
         if len(texts) == 1 or self.workers == 1:
-            rows = [self._embed(text) for text in texts]
+            rows = [embed(text) for text in texts]
             return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         with ThreadPoolExecutor(self.workers, thread_name_prefix="embed") as pool:
             # slices bound the number of waiting tasks, and how long an interrupt waits
             for start in range(0, len(texts), SLICE):
-                for row, vector in enumerate(pool.map(self._embed, texts[start : start + SLICE])):
+                for row, vector in enumerate(pool.map(embed, texts[start : start + SLICE])):
                     vectors[start + row] = vector
         return vectors
 
@@ -72,6 +79,10 @@ class OnnxEmbeddings(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         """Embed one query; the LangChain entry point."""
         return self.encode([text])[0].tolist()  # type: ignore[no-any-return]
+
+    def forget(self) -> None:
+        """Forget the vectors of recent texts, so that a measurement starts cold."""
+        self._embed_recent.cache_clear()
 
     def _embed(self, text: str) -> Vectors:
         encoding = self._tokenizer.encode(text.strip()[: self._max_characters])

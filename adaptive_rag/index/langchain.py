@@ -1,0 +1,163 @@
+"""An app's own retriever or vector store as a place to search; scores are computed on what it returns."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.source import Sentences
+from adaptive_rag.models.embeddings import embed_queries, encode, load_embeddings
+from adaptive_rag.models.onnx import Vectors, load_minilm
+from adaptive_rag.state import Candidate, Chunk
+
+CHUNKS_KEPT = 4096
+
+_word = re.compile(r"\w+")
+
+
+class RetrieverSource:
+    """Searches with a LangChain retriever or vector store.
+
+    What it returns gets a dense score from `embeddings` (by default the embedded model) and BM25 over
+    the returned chunks. A vector store is asked for `limit` chunks; a retriever returns as many as it
+    was made to.
+    """
+
+    def __init__(
+        self, retriever: BaseRetriever | VectorStore, embeddings: str | Embeddings | None = None
+    ) -> None:
+        if not isinstance(retriever, BaseRetriever | VectorStore):
+            raise ConfigurationError(
+                f"retriever = {retriever!r} is not usable: expected a LangChain retriever or vector store."
+            )
+        self._retriever = retriever
+        self._embeddings = load_embeddings(embeddings)
+        self._lock = threading.Lock()
+        self._chunks: OrderedDict[str, Chunk] = OrderedDict()
+        self._vectors: dict[str, Vectors] = {}
+        self._sentences: dict[str, Sentences] = {}
+
+    def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
+        """Return what the retriever finds for each query, scored by vector and by words."""
+        if not queries:
+            return []
+        with ThreadPoolExecutor(min(8, len(queries)), thread_name_prefix="search") as pool:
+            found = list(pool.map(lambda query: self._retrieve(query, limit), queries))
+        results = []
+        for query, vector, documents in zip(
+            queries, embed_queries(self._embeddings, queries), found, strict=True
+        ):
+            chunks = list({chunk["id"]: chunk for chunk in map(to_chunk, documents)}.values())
+            self._keep(chunks)
+            dense = self.vectors([chunk["id"] for chunk in chunks]) @ vector if chunks else np.zeros(0)
+            sparse = score_words(query, [chunk["text"] for chunk in chunks])
+            results.append(
+                [
+                    _candidate(chunk, {"dense": float(by_vector), "sparse": by_words})
+                    for chunk, by_vector, by_words in zip(chunks, dense, sparse, strict=True)
+                ]
+            )
+        return results
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks that a search returned.
+
+        Raises:
+            KeyError: no recent search returned the chunk.
+        """
+        missing = [i for i in dict.fromkeys(ids) if i not in self._vectors]
+        if missing:
+            texts = [self._chunks[i]["text"] for i in missing]
+            self._vectors.update(zip(missing, encode(self._embeddings, texts), strict=True))
+        return np.stack([self._vectors[i] for i in ids])
+
+    def sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of chunks that a search returned, embedded when first asked for.
+
+        Raises:
+            KeyError: no recent search returned the chunk.
+        """
+        from adaptive_rag.ingest import sentence_spans
+
+        missing = [i for i in dict.fromkeys(ids) if i not in self._sentences]
+        chunks = [self._chunks[i] for i in missing]
+        spans = [sentence_spans(chunk["text"]) for chunk in chunks]
+        texts = [chunk["text"][a:b] for chunk, pairs in zip(chunks, spans, strict=True) for a, b in pairs]
+        vectors = load_minilm().encode(texts)
+        at = 0
+        for chunk, pairs in zip(chunks, spans, strict=True):
+            places = np.array(pairs, dtype=np.int64).reshape(-1, 2) + chunk["start"]
+            self._sentences[chunk["id"]] = Sentences(places, vectors[at : at + len(pairs)])
+            at += len(pairs)
+        return [self._sentences[i] for i in ids]
+
+    def _retrieve(self, query: str, limit: int) -> list[Document]:
+        if isinstance(self._retriever, VectorStore):
+            return self._retriever.similarity_search(query, k=limit)
+        return self._retriever.invoke(query)
+
+    def _keep(self, chunks: Sequence[Chunk]) -> None:
+        with self._lock:
+            for chunk in chunks:
+                self._chunks[chunk["id"]] = chunk
+                self._chunks.move_to_end(chunk["id"])
+            while len(self._chunks) > CHUNKS_KEPT:
+                dropped, _ = self._chunks.popitem(last=False)
+                self._vectors.pop(dropped, None)
+                self._sentences.pop(dropped, None)
+
+
+def to_chunk(document: Document) -> Chunk:
+    """Read a LangChain document as a chunk: `source`, `page` and `start_index` as its loaders set them."""
+    metadata: dict[str, Any] = dict(document.metadata)
+    text = document.page_content
+    source = str(metadata.get("source", "retriever"))
+    page, start = metadata.get("page"), metadata.get("start_index")
+    start = start if isinstance(start, int) else 0
+    section = metadata.get("section")
+    return {
+        "id": document.id or hashlib.sha256(f"{source}\0{start}\0{text}".encode()).hexdigest()[:16],
+        "source": source,
+        "page": page if isinstance(page, int) else None,
+        "section": section if isinstance(section, str) else None,
+        "start": start,
+        "end": start + len(text),
+        "text": text,
+        "metadata": metadata,
+    }
+
+
+def score_words(query: str, texts: Sequence[str]) -> list[float]:
+    """Return the BM25 of each text; 0.0 where it holds no word of the query."""
+    from rank_bm25 import BM25Plus
+
+    words = set(_split(query))
+    documents = [_split(text) for text in texts]
+    if not words or not any(documents):
+        return [0.0] * len(texts)
+    # BM25Plus: its word weights stay positive where half of a small set holds a word
+    scores = BM25Plus(documents).get_scores(sorted(words))
+    return [
+        float(score) if words.intersection(document) else 0.0
+        for score, document in zip(scores, documents, strict=True)
+    ]
+
+
+def _candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
+    return Candidate(**{**chunk, "metadata": dict(chunk["metadata"])}, scores=scores, labels=[])  # type: ignore[typeddict-item]
+
+
+def _split(text: str) -> list[str]:
+    return _word.findall(text.lower())

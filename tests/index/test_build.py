@@ -1,0 +1,222 @@
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+from langchain_core.documents import Document
+
+from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
+from adaptive_rag.index import Index, Progress
+from adaptive_rag.ingest import extract_text
+from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
+
+TIDES = {
+    "moon.txt": "The moon pulls the sea.",
+    "sun.txt": "The sun pulls less.",
+    "wind.txt": "Wind piles up water.",
+}
+
+
+def test_a_folder_becomes_an_index(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    report = build(docs, kb)
+    assert (report.added, report.updated, report.removed, report.failed) == (3, 0, 0, [])
+    assert report.chunks == report.total_chunks == 3
+    assert texts_in(kb) == sorted(TIDES.values())
+
+
+def test_unchanged_files_are_neither_read_nor_embedded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    before = (kb / "manifest.json").read_bytes()
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("an unchanged file was opened")
+
+    monkeypatch.setattr("adaptive_rag.ingest.read.hash_file", refuse)
+    monkeypatch.setattr("adaptive_rag.ingest.hash_file", refuse)
+    model = HashEmbeddings()
+    report = build(docs, kb, embeddings=model)
+    assert (report.unchanged, report.changed, report.texts_embedded) == (3, False, 0)
+    assert (kb / "manifest.json").read_bytes() == before
+
+
+def test_a_touched_file_is_hashed_once_and_not_embedded(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    os.utime(docs / "sun.txt", (time.time() - 60, time.time() - 60))
+    report = build(docs, kb)
+    assert (report.unchanged, report.texts_embedded) == (3, 0)
+    sources = json.loads((kb / "manifest.json").read_text())["sources"]
+    stamps = {Path(name).name: record["mtime_ns"] for name, record in sources.items()}
+    assert stamps["sun.txt"] == (docs / "sun.txt").stat().st_mtime_ns
+
+
+def test_a_changed_file_replaces_its_chunks(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    write_files(docs, {"sun.txt": "The sun is far."})
+    report = build(docs, kb)
+    assert (report.added, report.updated, report.unchanged) == (0, 1, 2)
+    assert texts_in(kb) == sorted([TIDES["moon.txt"], "The sun is far.", TIDES["wind.txt"]])
+
+
+def test_a_change_that_keeps_size_and_time_is_seen_where_the_file_was_fresh(tmp_path: Path) -> None:
+    kb, file = tmp_path / "kb", tmp_path / "note.txt"
+    file.write_text("The tide is low.")
+    build(file, kb)
+    stamp = file.stat()
+    file.write_text("The tide is big.")
+    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert build(file, kb).updated == 1
+    assert texts_in(kb) == ["The tide is big."]
+
+
+def test_a_changed_file_is_embedded_only_where_it_changed(tmp_path: Path) -> None:
+    paragraphs = [f"Paragraph {n} speaks of tides. " * 6 for n in range(4)]
+    docs, kb = write_files(tmp_path / "docs", {"a.txt": "\n\n".join(paragraphs)}), tmp_path / "kb"
+    build(docs, kb, chunk_size=200, chunk_overlap=0)
+    first = build_again(docs, kb, "\n\n".join([*paragraphs[:3], "Something else altogether. " * 6]))
+    assert first
+    assert all("Something else" in text for text in first)
+
+
+def build_again(docs: Path, kb: Path, text: str) -> list[str]:
+    write_files(docs, {"a.txt": text})
+    model = HashEmbeddings()
+    model.seen.clear()
+    build(docs, kb, embeddings=model, chunk_size=200, chunk_overlap=0)
+    return [seen for seen in model.seen if seen != "dimension"]
+
+
+def test_a_vanished_file_is_removed_and_others_stay(tmp_path: Path) -> None:
+    one, two = (
+        write_files(tmp_path / "one", TIDES),
+        write_files(tmp_path / "two", {"rain.txt": "Rain falls."}),
+    )
+    kb = tmp_path / "kb"
+    build([one, two], kb)
+    (one / "sun.txt").unlink()
+    (two / "rain.txt").rename(tmp_path / "kept.txt")
+    assert build(one, kb).removed == 1
+    assert "Rain falls." in texts_in(kb), "only the folders that were named are pruned"
+
+
+def test_without_prune_nothing_is_removed(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    (docs / "sun.txt").unlink()
+    assert build(docs, kb, prune=False).removed == 0
+    assert len(texts_in(kb)) == 3
+
+
+def test_one_bad_file_among_many_is_reported_and_the_others_are_indexed(tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", {f"{n}.txt": f"Note number {n}." for n in range(20)})
+    (docs / "bad.pdf").write_bytes(b"not a pdf")
+    report = build(docs, tmp_path / "kb")
+    assert report.added == 20
+    assert [Path(failure.source).name for failure in report.failed] == ["bad.pdf"]
+
+
+def test_a_file_that_turns_bad_keeps_its_last_good_chunks(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    (docs / "sun.txt").write_bytes(b"")
+    report = build(docs, kb)
+    assert len(report.failed) == 1
+    assert TIDES["sun.txt"] in texts_in(kb)
+
+
+def test_nothing_readable_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "bad.pdf").write_bytes(b"not a pdf")
+    with pytest.raises(IndexingError, match=r"No document could be read: .*bad\.pdf"):
+        build(tmp_path / "bad.pdf", tmp_path / "kb")
+    assert not (tmp_path / "kb").exists()
+
+
+def test_a_missing_path_is_an_error_and_leaves_no_folder(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="does not exist"):
+        build(tmp_path / "nowhere", tmp_path / "kb")
+    assert not (tmp_path / "kb").exists()
+
+
+def test_a_folder_that_is_not_ours_is_refused_and_untouched(tmp_path: Path) -> None:
+    foreign = write_files(tmp_path / "photos", {"holiday.txt": "a letter"})
+    with pytest.raises(IndexMismatchError, match="not an index of ours"):
+        build(write_files(tmp_path / "docs", TIDES), foreign)
+    assert [path.name for path in foreign.iterdir()] == ["holiday.txt"]
+
+
+def test_other_settings_are_refused_with_both_and_the_command_that_mends(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    with pytest.raises(IndexMismatchError, match=r"1000 .* 500 .*--rebuild"):
+        build(docs, kb, chunk_size=500)
+    with pytest.raises(IndexMismatchError, match=r"hash .*other .*--rebuild"):
+        build(docs, kb, embeddings=HashEmbeddings(name="other"))
+    assert len(texts_in(kb)) == 3
+
+
+def test_rebuild_makes_the_index_anew_with_other_settings(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    reader = open_index(kb)
+    wide = HashEmbeddings(dimension=24)
+    report = build(docs, kb, embeddings=wide, chunk_size=500, rebuild=True)
+    assert report.added == 3
+    assert Index.open(kb, embeddings=wide).info()["dimension"] == 24
+    assert len(list(reader._reader.chunks())) == 3, "who reads the old one can finish"
+
+
+def test_langchain_documents_and_source_texts_are_indexed(tmp_path: Path) -> None:
+    kb = tmp_path / "kb"
+    pages = [
+        Document(page_content=f"Page {n} on tides.", metadata={"source": "book", "page": n}) for n in (0, 1)
+    ]
+    assert build(pages, kb).added == 1
+    assert build(pages, kb).unchanged == 1
+    file = write_files(tmp_path / "docs", TIDES) / "sun.txt"
+    assert build([extract_text(file)], kb).added == 1
+    assert [chunk["page"] for chunk in open_index(kb).chunks() if chunk["source"] == "book"] == [1, 2]
+
+
+def test_paths_and_documents_are_not_mixed(tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", TIDES)
+    with pytest.raises(ConfigurationError, match="cannot be mixed"):
+        build([docs, Document(page_content="x")], tmp_path / "kb")
+
+
+def test_a_file_keeps_its_name_when_indexed_from_another_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    monkeypatch.chdir(tmp_path)
+    build("docs", kb)
+    monkeypatch.chdir(docs)
+    assert build(".", kb).unchanged == 3
+    assert set(open_index(kb).sources()) == {f"docs/{name}" for name in TIDES}
+
+
+def test_progress_reaches_its_estimated_total(tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", {f"{n}.txt": f"Note {n}. " * 90 for n in range(90)})
+    steps: list[Progress] = []
+    report = build(docs, tmp_path / "kb", progress=steps.append)
+    assert len(steps) > 1
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
+    assert steps[-1].done == steps[-1].total == report.chunks
+
+
+def test_equal_sentences_are_embedded_once(tmp_path: Path) -> None:
+    text = "The wall holds the sea. " + "Waves break on the old wall. " * 30
+    report = build(
+        write_files(tmp_path / "docs", {"a.txt": text, "b.txt": text}),
+        tmp_path / "kb",
+        sentence_vectors=True,
+        chunk_size=300,
+        chunk_overlap=100,
+    )
+    distinct_chunks = len(set(texts_in(tmp_path / "kb")))
+    assert report.texts_embedded == distinct_chunks + 2

@@ -1,0 +1,213 @@
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adaptive_rag.errors import ConfigurationError, IndexMismatchError
+from adaptive_rag.index import Index
+from adaptive_rag.index.source import ChunkSource
+from tests.conftest import TOWN
+from tests.index.made import HashEmbeddings, build, found, open_index, write_files
+
+
+@pytest.fixture(scope="module")
+def kb(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The town's notes, each a file, and two question-answer pairs."""
+    folder = tmp_path_factory.mktemp("town")
+    docs = write_files(folder / "docs", {f"{n:02}.txt": text for n, text in enumerate(TOWN)})
+    faq = "question,answer\nWhen does the library open?,On Tuesdays.\nWho pays for the wall?,The town does.\n"
+    write_files(docs, {"faq.csv": faq})
+    Index.build(docs, folder / "kb")
+    return folder / "kb"
+
+
+@pytest.fixture(scope="module")
+def index(kb: Path) -> Index:
+    return Index.open(kb)
+
+
+def test_it_is_a_chunk_source(index: Index) -> None:
+    assert isinstance(index, ChunkSource)
+
+
+def test_it_finds_by_meaning_and_by_words(index: Index) -> None:
+    [by_meaning], [by_words] = (
+        found(index, ["How much has the ocean risen?", "214"], limit=1)[0][:1],
+        found(index, ["214"], limit=1)[0][-1:],
+    )
+    assert "mean sea level" in by_meaning
+    assert "214 houses" in by_words
+
+
+def test_scores_are_the_cosine_and_bm25_of_every_candidate(index: Index) -> None:
+    question = "sea wall of Saltmere"
+    [candidates] = index.search([question], limit=4)
+    vector = index.embeddings.embed_query(question)
+    for candidate, stored in zip(candidates, index.vectors([c["id"] for c in candidates]), strict=True):
+        assert candidate["scores"]["dense"] == pytest.approx(float(stored @ np.array(vector)), abs=1e-5)
+    [everything] = index.search([question], limit=100)
+    bm25 = {c["id"]: c["scores"]["sparse"] for c in everything}
+    assert {c["id"]: c["scores"]["sparse"] for c in candidates} == {
+        c["id"]: bm25[c["id"]] for c in candidates
+    }
+    assert all(
+        ("wall" in c["text"].lower() or "sea" in c["text"].lower()) or bm25[c["id"]] < 2 for c in everything
+    )
+
+
+def test_words_are_matched_without_case_and_by_their_stem(index: Index) -> None:
+    [candidates] = index.search(["FISHER"], limit=30)
+    matched = [c["text"] for c in candidates if c["scores"]["sparse"] > 0]
+    assert any("herring fishers" in text for text in matched)
+    assert any("Fishers fear" in text for text in matched)
+
+
+def test_the_union_holds_the_best_of_both_sides_once(index: Index) -> None:
+    [candidates] = index.search(["warning level siren"], limit=3)
+    ids = [c["id"] for c in candidates]
+    assert len(ids) == len(set(ids))
+    assert 3 <= len(ids) <= 6
+    assert sum(c["scores"]["sparse"] > 0 for c in candidates) >= 2
+
+
+def test_a_batch_returns_what_single_queries_return(index: Index) -> None:
+    queries = ["storm of 1978", "marsh", "who should move animals"]
+    assert index.search(queries, limit=3) == [index.search([query], limit=3)[0] for query in queries]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "   ",
+        '"unclosed AND (',
+        "a:b^2 -c +d ~e *",
+        "🌊🌊",
+        "the of and",
+        "\x00\x07",
+        "wall " * 20_000,
+        "x" * 100_000,
+    ],
+)
+def test_odd_queries_are_searched_like_any_other(index: Index, query: str) -> None:
+    [candidates] = index.search([query], limit=3)
+    assert len(candidates) >= 3
+    assert all(np.isfinite(c["scores"]["dense"]) for c in candidates)
+
+
+def test_a_limit_beyond_the_index_returns_all_of_it(index: Index) -> None:
+    [candidates] = index.search(["wall"], limit=1_000_000)
+    assert len(candidates) == len(index)
+
+
+def test_no_queries_are_no_work(index: Index) -> None:
+    assert index.search([], limit=3) == []
+
+
+def test_sentences_carry_spans_of_the_source_and_unit_vectors(index: Index) -> None:
+    [candidates] = index.search(["herring fishers chapel"], limit=1)
+    first = candidates[0]
+    [sentences] = index.sentences([first["id"]])
+    texts = [first["text"][a - first["start"] : b - first["start"]] for a, b in sentences.spans]
+    assert texts == [
+        "Saltmere was founded in 1142 by a group of herring fishers.",
+        "The first chapel was built in 1160.",
+    ]
+    exact = index.embeddings.encode(texts)  # type: ignore[attr-defined]
+    assert ((sentences.vectors * exact).sum(axis=1) > 0.999).all()
+
+
+def test_question_answer_pairs_are_scored_by_each_side(index: Index) -> None:
+    [candidates] = index.search(["When does the library open?"], limit=25)
+    scores = next(c["scores"] for c in candidates if c["metadata"].get("answer") == "On Tuesdays.")
+    assert scores["dense_question"] == pytest.approx(1.0, abs=1e-3)
+    assert scores["dense_answer"] < scores["dense"] < scores["dense_question"]
+    plain = next(c for c in candidates if "kind" not in c["metadata"])
+    assert set(plain["scores"]) == {"dense", "sparse"}
+
+
+def test_chunks_come_back_by_id_in_the_order_asked(index: Index) -> None:
+    ids = [chunk["id"] for chunk in index.chunks()][::-1]
+    assert [chunk["id"] for chunk in Index.open(index.uri).get(ids)] == ids
+    with pytest.raises(KeyError, match="nobody"):
+        index.get(["nobody"])
+
+
+def test_info_says_what_the_index_holds(index: Index) -> None:
+    facts = index.info()
+    assert facts["chunks"] == len(index) == len(TOWN) + 2
+    assert facts["sources"] == len(TOWN) + 1
+    assert facts["embeddings"] == "local:all-MiniLM-L6-v2"
+    assert facts["vector_search"] == "exact"
+    assert facts["bytes"] > 10_000
+
+
+def test_an_open_index_follows_what_another_run_writes(tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", {"a.txt": "Ebb and flow."})
+    build(docs, tmp_path / "kb")
+    index = open_index(tmp_path / "kb")
+    write_files(docs, {"b.txt": "Spring tide."})
+    build(docs, tmp_path / "kb")
+    assert "Spring tide." in found(index, ["spring tide"])[0]
+    (docs / "a.txt").unlink()
+    build(docs, tmp_path / "kb")
+    assert found(index, ["ebb"]) == [["Spring tide."]]
+
+
+def test_an_index_of_another_model_is_refused_with_both_names(tmp_path: Path) -> None:
+    build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
+    with pytest.raises(IndexMismatchError, match=r"HashEmbeddings:hash.*all-MiniLM.*--rebuild"):
+        Index.open(tmp_path / "kb", embeddings="local:all-MiniLM-L6-v2")
+
+
+def test_a_model_without_a_name_must_be_passed_again(tmp_path: Path) -> None:
+    build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
+    with pytest.raises(ConfigurationError, match="Pass the same embeddings object"):
+        Index.open(tmp_path / "kb")
+
+
+@pytest.mark.parametrize("place", ["nowhere", "foreign", "broken"])
+def test_what_is_no_index_is_refused_with_the_way_out(tmp_path: Path, place: str) -> None:
+    write_files(tmp_path / "foreign", {"letter.txt": "Dear aunt"})
+    write_files(tmp_path / "broken", {"manifest.json": "{}"})
+    with pytest.raises(IndexMismatchError, match="--index"):
+        Index.open(tmp_path / place)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_store_that_lost_its_table_is_called_damaged(tmp_path: Path) -> None:
+    build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
+    shutil.rmtree(tmp_path / "kb" / "chunks-1.lance" / "data")
+    shutil.rmtree(tmp_path / "kb" / "chunks-1.lance" / "_versions")
+    with pytest.raises(IndexMismatchError, match=r"damaged.*--rebuild"):
+        open_index(tmp_path / "kb")
+
+
+def test_a_store_that_disagrees_with_its_manifest_is_called_damaged(tmp_path: Path) -> None:
+    build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
+    manifest = tmp_path / "kb" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"chunks": 1', '"chunks": 7'))
+    with pytest.raises(IndexMismatchError, match="7 chunks"):
+        open_index(tmp_path / "kb")
+
+
+def test_threads_share_an_index(index: Index) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    queries = [f"{word} {n}" for n in range(8) for word in ("wall", "marsh", "siren")]
+    alone = [index.search([query], limit=5)[0] for query in queries]
+    fresh = Index.open(index.uri)
+    with ThreadPoolExecutor(8) as pool:
+        together = list(pool.map(lambda query: fresh.search([query], limit=5)[0], queries))
+    assert together == alone
+
+
+def test_a_table_without_sentences_gives_none(tmp_path: Path) -> None:
+    build(
+        write_files(tmp_path / "docs", {"a.txt": "Ebb. Flow."}), tmp_path / "kb", embeddings=HashEmbeddings()
+    )
+    index = open_index(tmp_path / "kb")
+    [chunk] = index.chunks()
+    [sentences] = index.sentences([chunk["id"]])
+    assert len(sentences.spans) == len(sentences.vectors) == 0
