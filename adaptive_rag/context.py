@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
 Profile = Literal["conservative", "balanced", "aggressive"]
+Selection = Literal["local", "model"]
 Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
-Reranker = Literal["none", "fused", "cross-encoder", "listwise", "pointwise"]
+Reranker = Literal["auto", "none", "fused", "cross-encoder", "listwise", "pointwise"]
 
 CONFIG_FILE = "adaptive-rag.toml"
 
@@ -59,6 +60,9 @@ class Context(BaseSettings):
     fast_model: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = Field(
         None, description="Chat model for routing and reranking; by default the same as `model`."
     )
+    base_url: str | None = Field(
+        None, description="Address of an OpenAI-compatible server for 'openai:...'; else OPENAI_BASE_URL."
+    )
     route: QueryType | None = Field(
         None, description="Send every question this way instead of letting the classifier decide."
     )
@@ -72,7 +76,11 @@ class Context(BaseSettings):
     alpha: float | None = Field(
         None, ge=0, le=1, description="Weight of the dense score; by default the analysis decides."
     )
-    reranker: Reranker = Field("fused", description="What scores the candidates for relevance.")
+    reranker: Reranker = Field(
+        "auto",
+        description="What scores the candidates for relevance; auto: the chat model, all in one call, where "
+        "there is one, else the fused scores.",
+    )
     reranker_model: str = Field(
         "cross-encoder/ms-marco-MiniLM-L-6-v2",
         description="Cross-encoder to load: a Hugging Face id or a local folder.",
@@ -87,11 +95,17 @@ class Context(BaseSettings):
     diversify: bool = Field(True, description="Prefer a diverse set for analytical questions.")
     balance: bool = Field(True, description="Draw opinion chunks from every viewpoint in turn.")
     contextualize: bool = Field(True, description="Add the user's context and history to contextual queries.")
+    selection: Selection = Field(
+        "local", description="What picks the diverse set of an analytical question, or the balanced one."
+    )
     window: bool = Field(True, description="Drop chunks that score far below the others.")
     max_llm_calls: int = Field(6, ge=0, le=100, description="Chat calls one question may make, at most.")
     max_tokens: int = Field(1024, ge=16, description="Tokens one answer may have, at most.")
     deadline_s: float = Field(60.0, gt=0, description="Seconds after which local stand-ins take over.")
     prompts: str | None = Field(None, description="Folder whose .md files replace the built-in prompts.")
+    prices: str | None = Field(
+        None, description="TOML file of model prices that corrects or extends the built-in table."
+    )
     abstain: bool = Field(True, description="Say so when the documents do not hold the answer.")
     extractive_fallback: bool = Field(
         True, description="Replace a model's answer that no passage supports by an extractive one."

@@ -104,6 +104,11 @@ class TraceRecord(TypedDict, total=False):
     calls: int
     rounds: int
     tokens: dict[str, int]
+    # US dollars, where the model's price is known
+    cost: float
+    # skills that a chat model was asked for, and those for which it did not respond
+    asked: list[str]
+    unreachable: list[str]
     queries: list[str]
     candidates: list[dict[str, Any]]
     decisions: list[Decision]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Generator, Sequence
-from inspect import isgenerator
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import RunnableLambda
@@ -14,7 +13,7 @@ from langgraph.runtime import Runtime, get_runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.skills.base import Ask, Outcome
 from adaptive_rag.skills.run import Budget, aperform, perform
-from adaptive_rag.state import TraceRecord
+from adaptive_rag.state import Decision, TraceRecord
 
 Update: TypeAlias = dict[str, Any]
 # A node yields the skills it wants performed, gets their outcomes, and returns its update.
@@ -28,14 +27,15 @@ def step(function: NodeFunction) -> RunnableLambda[Any, Update]:
     Writing the node once as a generator keeps its sync and async forms the same: only the driver
     differs, and while it waits for a model on the async path it holds no thread. The update's key
     `record` (part of a TraceRecord) is completed with what was measured and appended to `trace`.
+    Who streams `custom` sees each step begin and end.
     """
     name = function.__name__
 
     def run(state: Any) -> Update:
         runtime = get_runtime(Context)
-        meter = _Meter(name, state, context_of(runtime))
+        meter = _Meter(name, state, runtime)
         work = function(state, runtime)
-        if not isgenerator(work):
+        if isinstance(work, dict):
             return meter.close(work)
         try:
             asks = next(work)
@@ -46,7 +46,7 @@ def step(function: NodeFunction) -> RunnableLambda[Any, Update]:
 
     async def arun(state: Any) -> Update:
         runtime = get_runtime(Context)
-        meter = _Meter(name, state, context_of(runtime))
+        meter = _Meter(name, state, runtime)
         done, value = await asyncio.to_thread(_advance, function, state, runtime)
         while not done:
             work, asks = value
@@ -61,7 +61,7 @@ def step(function: NodeFunction) -> RunnableLambda[Any, Update]:
 
 def _advance(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> tuple[bool, Any]:
     work = function(state, runtime)
-    if not isgenerator(work):
+    if isinstance(work, dict):
         return True, work
     return _resume(work, None)
 
@@ -78,33 +78,67 @@ def _resume(work: Steps, outcomes: list[Outcome[Any]] | None) -> tuple[bool, Any
 class _Meter:
     """Measures one run of one node."""
 
-    def __init__(self, name: str, state: Any, context: Context) -> None:
-        self.context = context
+    def __init__(self, name: str, state: Any, runtime: Runtime[Context]) -> None:
+        self.context = context_of(runtime)
         self._name = name
         self._state = state
+        self._write = runtime.stream_writer
         self._started = time.perf_counter()
+        self._began_at = time.time()
         self._outcomes: list[tuple[Ask[Any, Any], Outcome[Any]]] = []
         self._rounds = 0
+        self._write({"step": name, "event": "started"})
 
     def budget(self) -> Budget:
         """Return what is left of the question's calls and time."""
-        spent = sum(record.get("calls", 0) for record in self._state.get("trace", ()))
+        # classify starts the question anew: what a thread's earlier question spent does not count.
+        earlier = [] if self._name == "classify" else self._state.get("trace", [])
+        spent = sum(record.get("calls", 0) for record in earlier)
         spent += sum(outcome.calls for _, outcome in self._outcomes)
-        started_at = self._state.get("started_at", time.time())
+        asked = sum(len(record.get("asked", ())) for record in earlier)
+        asked += sum(outcome.calls > 0 for _, outcome in self._outcomes)
+        started_at = (
+            self._began_at if self._name == "classify" else self._state.get("started_at", self._began_at)
+        )
+        alternatives = self._state.get("analysis", {}).get("alternatives", ())
         return Budget(
             calls=self.context.max_llm_calls - spent,
             seconds=started_at + self.context.deadline_s - time.time(),
+            asked=asked,
+            branches=1 if self._name in ("classify", "generate") else 1 + len(alternatives),
+            query_type=self._state.get("query_type", ""),
+            unreachable=any(record.get("unreachable") for record in earlier)
+            or any(outcome.unreachable for _, outcome in self._outcomes),
         )
 
     def note(self, asks: Sequence[Ask[Any, Any]], outcomes: list[Outcome[Any]]) -> list[Outcome[Any]]:
         """Remember what a round of calls cost."""
         self._outcomes += zip(asks, outcomes, strict=True)
-        # Calls of one round run at once: the round is as long as the skill that was called most often.
-        self._rounds += max((min(outcome.calls, 2) for outcome in outcomes), default=0)
+        # Skills of one round run at once: the round is as long as the skill that was repeated most often.
+        self._rounds += max((outcome.rounds for outcome in outcomes), default=0)
         return outcomes
 
     def close(self, update: Update) -> Update:
         """Complete the update's record and append it to the trace."""
+        record = self._measured()
+        given = update.pop("record", {})
+        notes = [
+            Decision(what="repeated", chosen=ask.skill.name, why=note)
+            for ask, outcome in self._outcomes
+            for note in outcome.notes
+        ]
+        if notes:
+            given = {**given, "decisions": [*given.get("decisions", ()), *notes]}
+        record.update(given)
+        branches = [
+            hit["record"] for hit in sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])
+        ]
+        # A node that starts the trace anew (classify) returns an empty one.
+        before = update.get("trace", self._state.get("trace", []))
+        self._write({"step": self._name, "event": "finished", "ms": record["ms"], "calls": record["calls"]})
+        return {**update, "trace": [*before, *branches, record]}
+
+    def _measured(self) -> TraceRecord:
         tokens: dict[str, int] = {}
         for _, outcome in self._outcomes:
             for kind, count in outcome.tokens.items():
@@ -117,10 +151,11 @@ class _Meter:
             tokens=tokens,
             stand_ins=[entry for ask, o in self._outcomes for entry in o.stand_in(ask.skill.name)],
         )
-        record.update(update.pop("record", {}))
-        branches = [
-            hit["record"] for hit in sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])
-        ]
-        # A node that starts the trace anew (classify) returns an empty one.
-        before = update.get("trace", self._state.get("trace", []))
-        return {**update, "trace": [*before, *branches, record]}
+        costs = [outcome.cost for _, outcome in self._outcomes if outcome.cost is not None]
+        if costs:
+            record["cost"] = sum(costs)
+        if asked := [ask.skill.name for ask, outcome in self._outcomes if outcome.calls]:
+            record["asked"] = list(asked)
+        if silent := [ask.skill.name for ask, outcome in self._outcomes if outcome.unreachable]:
+            record["unreachable"] = list(silent)
+        return record

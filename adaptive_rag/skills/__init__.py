@@ -17,4 +17,19 @@ SKILLS: dict[SkillName, Skill[Any, Any]] = {
     for skill in (CLASSIFY, ENHANCE, DECOMPOSE, VIEWPOINTS, CONTEXTUALIZE, SCORE, SELECT, GENERATE)
 }
 
-__all__ = ["SKILLS", "Ask", "Outcome", "Skill", "SkillName", "SkillRequest"]
+__all__ = [
+    "CLASSIFY",
+    "CONTEXTUALIZE",
+    "DECOMPOSE",
+    "ENHANCE",
+    "GENERATE",
+    "SCORE",
+    "SELECT",
+    "SKILLS",
+    "VIEWPOINTS",
+    "Ask",
+    "Outcome",
+    "Skill",
+    "SkillName",
+    "SkillRequest",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
@@ -17,6 +18,10 @@ Role = Literal["fast", "answer"]
 
 RequestT = TypeVar("RequestT", bound="SkillRequest")
 ResultT = TypeVar("ResultT", bound=BaseModel)
+
+
+# The skill that is being asked for while a model is called; how a scripted model knows its cue.
+asked_skill: ContextVar[str] = ContextVar("asked_skill", default="")
 
 
 class SkillRequest:

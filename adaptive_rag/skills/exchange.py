@@ -15,6 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, ValidationError
 
+from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.models.faults import Fault, fault_of
 from adaptive_rag.models.prices import price_of
 from adaptive_rag.models.structured import METHODS, Method, forget_method, known_method
@@ -106,7 +107,9 @@ def converse(
         progress.rounds += 1
         try:
             reply: AIMessage = yield Call(messages, method, schema)
-        except Exception as error:
+        except AdaptiveRAGError:
+            raise
+        except Exception as error:  # every provider raises its own; `fault_of` knows what they mean
             fault = fault_of(error, model)
             shorter = request.shortened() if fault.kind == "too long" else None
             if (
@@ -162,8 +165,7 @@ def read_reply(ask: Ask[Any, Any], request: SkillRequest, reply: AIMessage) -> B
     if skill.free_text:
         if not text:
             raise ValueError(_empty(reply))
-        result = skill.schema(text=text, message_id=reply.id)
-        return skill.check(request, result) if skill.check else result
+        return _checked(ask, request, skill.schema(text=text, message_id=reply.id))
     values: list[Any] = [call["args"] for call in reply.tool_calls]
     values += json_values(text)
     if text and not values:
@@ -177,8 +179,7 @@ def read_reply(ask: Ask[Any, Any], request: SkillRequest, reply: AIMessage) -> B
         if value is None:
             continue
         try:
-            result = skill.schema.model_validate(_fields(ask, request, value))
-            return skill.check(request, result) if skill.check else result
+            return _checked(ask, request, skill.schema.model_validate(_fields(ask, request, value)))
         except ValidationError as error:
             problems.append(
                 "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
@@ -215,6 +216,11 @@ def _fields(ask: Ask[Any, Any], request: SkillRequest, value: Any) -> Any:
     if ask.skill.read is None:
         return value
     return ask.skill.read(request, value)
+
+
+def _checked(ask: Ask[Any, Any], request: SkillRequest, result: BaseModel) -> BaseModel:
+    checked: BaseModel = ask.skill.check(request, result) if ask.skill.check else result
+    return checked
 
 
 def _outside(text: str) -> str | None:

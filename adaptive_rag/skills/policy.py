@@ -30,6 +30,7 @@ class Budget:
     asked: int = 0
     # strategies that run side by side and share these calls
     branches: int = 1
+    query_type: str = ""
     # the model failed to respond earlier in this question
     unreachable: bool = False
 
@@ -78,7 +79,7 @@ def _reason(ask: Ask[Any, Any], together: int, context: Context, budget: Budget)
         return f"the budget of {context.max_llm_calls} calls is spent"
     if ask.skill.role == "answer":
         return None
-    if reason := _by_setting(ask, context):
+    if reason := _by_setting(ask, context, budget.query_type):
         return reason
     if budget.unreachable:
         return "the chat model did not respond earlier in this question"
@@ -94,9 +95,13 @@ def _reason(ask: Ask[Any, Any], together: int, context: Context, budget: Budget)
     return None
 
 
-def _by_setting(ask: Ask[Any, Any], context: Context) -> str | None:
+def _by_setting(ask: Ask[Any, Any], context: Context, query_type: str) -> str | None:
     if ask.skill.name == "score" and context.reranker not in ("auto", "listwise", "pointwise"):
         return f"reranker = {context.reranker!r} scores without a chat model"
+    by_branches = query_type in ("analytical", "opinion")
+    if ask.skill.name == "score" and context.reranker == "auto" and by_branches:
+        # Coverage and balance decide there; a score for the whole question would favour one aspect.
+        return f"{query_type} questions are scored by what their branches found"
     if ask.skill.name == "select" and context.selection != "model":
         return "selection = 'local'"
     return None

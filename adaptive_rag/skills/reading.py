@@ -134,7 +134,10 @@ def exactly(n: int, items: Sequence[str], what: str) -> list[str]:
     """
     clean = [_NUMBERING.sub("", item).strip().strip('"“”').strip() for item in items]
     usable = [item for item in clean if item and not _EXCUSE.match(item)]
-    different = list({item.casefold(): item for item in reversed(usable)}.values())[::-1]
+    first: dict[str, str] = {}
+    for item in usable:
+        first.setdefault(item.casefold(), item)
+    different = list(first.values())
     if len(different) < n:
         raise ValueError(f"expected {n} different {what}, got {len(different)}: {different!r}")
     return different[:n]
@@ -166,17 +169,17 @@ def _decode(text: str, start: int) -> tuple[Any, int | None]:
         return value, end
     except (json.JSONDecodeError, RecursionError):
         pass
-    end = _closing(text, start)
-    if end is None:
+    closing = _closing(text, start)
+    if closing is None:
         return None, None
-    snippet = _TRAILING_COMMA.sub("", text[start:end])
+    snippet = _TRAILING_COMMA.sub("", text[start:closing])
     for load in (json.loads, ast.literal_eval):
         try:
             value = load(snippet)
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
         if isinstance(value, dict | list):
-            return value, end
+            return value, closing
     return None, None
 
 

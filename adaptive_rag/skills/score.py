@@ -12,7 +12,7 @@ from adaptive_rag.skills.base import Skill, SkillRequest
 from adaptive_rag.skills.numbers import read_scores
 from adaptive_rag.state import Candidate
 
-# Characters of passage text: relevance shows in a passage's first lines, and every candidate is in the prompt.
+# Characters of passage text: every candidate is in the prompt, and relevance shows in few sentences.
 SCORING_BUDGET = 8_000
 
 

@@ -1,0 +1,81 @@
+"""Finds the way in which a chat model fills a form: by JSON schema, by a tool call, or by plain JSON."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from typing import Any, Literal
+from weakref import WeakKeyDictionary
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.runnables import Runnable
+
+Method = Literal["json_schema", "function_calling", "plain"]
+# In the order in which they are tried: what constrains the model most comes first.
+METHODS: tuple[Method, ...] = ("json_schema", "function_calling", "plain")
+
+_refused: dict[str, set[Method]] = {}
+_lock = threading.Lock()
+
+
+def known_method(model: BaseChatModel) -> Method:
+    """Return the strictest method that the model offers and has not refused so far."""
+    refused = _refused.get(_name(model), set())
+    return next(method for method in _offered(model) if method not in refused)
+
+
+def forget_method(model: BaseChatModel, method: Method) -> None:
+    """Remember for the rest of the process that the model's server refuses a method."""
+    if method != "plain":
+        with _lock:
+            _refused.setdefault(_name(model), set()).add(method)
+
+
+def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) -> Runnable[Any, Any]:
+    """Return a runnable that gives the model's message under the key "raw"; "plain" gives the message."""
+    # A form is of no use in pieces, and a streamed one is parsed by clients that raise on its errors.
+    whole = model.model_copy(update={"disable_streaming": True})
+    if method == "plain":
+        return whole
+    if method == "json_schema":
+        strict: dict[str, Any] = {"strict": True} if _takes(model, "strict") else {}
+        return whole.with_structured_output(schema, method="json_schema", include_raw=True, **strict)
+    if _takes(model, "method"):
+        return whole.with_structured_output(schema, method="function_calling", include_raw=True)
+    return whole.with_structured_output(schema, include_raw=True)
+
+
+def _offered(model: BaseChatModel) -> list[Method]:
+    profile = model.profile or {}
+    offered: list[Method] = ["plain"]
+    if type(model).bind_tools is not BaseChatModel.bind_tools and profile.get("tool_calling", True):
+        offered.insert(0, "function_calling")
+    if _takes(model, "method", "json_schema") and profile.get("structured_output", True):
+        offered.insert(0, "json_schema")
+    return offered
+
+
+_parameters: WeakKeyDictionary[type, dict[str, str]] = WeakKeyDictionary()
+
+
+def _takes(model: BaseChatModel, parameter: str, value: str = "") -> bool:
+    """Say whether the model's with_structured_output has a parameter that can take a value."""
+    kind = type(model)
+    if kind not in _parameters:
+        signature = inspect.signature(kind.with_structured_output)
+        _parameters[kind] = {name: str(p.annotation) for name, p in signature.parameters.items()}
+    return parameter in _parameters[kind] and value in _parameters[kind][parameter]
+
+
+def _name(model: BaseChatModel) -> str:
+    address = getattr(model, "openai_api_base", None) or getattr(model, "base_url", None) or ""
+    return f"{type(model).__name__}:{model_name(model)}@{address}"
+
+
+def model_name(model: BaseChatModel) -> str:
+    """Return the name by which the provider knows the model."""
+    for attribute in ("model_name", "model", "model_id", "deployment_name"):
+        value = getattr(model, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    return type(model).__name__

@@ -1,0 +1,203 @@
+"""Fakes for tests of graphs that use Adaptive RAG: a chat model with a script, a way to run one node."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langgraph.graph import END, START, StateGraph
+from pydantic import Field, PrivateAttr
+
+from adaptive_rag.context import Context
+from adaptive_rag.skills.base import asked_skill
+from adaptive_rag.state import State
+
+# What a scripted model says: a text, an object that is written as JSON, or an error that it raises.
+Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
+Script: TypeAlias = Mapping[str, Any] | Callable[[str, list[BaseMessage]], Reply]
+
+# One usable reply of every skill. Lists have as many items as the default settings ask for.
+SENSIBLE: dict[str, Reply] = {
+    "classify": {"type": "factual", "reason": "asks for one piece of information"},
+    "decompose": {"sub_questions": ["What is it?", "How does it work?", "What does it lead to?"]},
+    "viewpoints": {
+        "viewpoints": ["it helps those concerned", "it harms those concerned", "it costs too much"]
+    },
+    "generate": "This is what the first passage says [1].",
+}
+
+
+class ScriptedChatModel(BaseChatModel):
+    """A chat model that answers each skill from a script, and remembers what it was asked.
+
+    The script maps a skill's name to its reply, or to a list of replies of which each is used once and
+    the last one ever after; or it is a function of the skill's name and the messages. What is not in the
+    script is answered sensibly. An exception as a reply is raised.
+    """
+
+    script: Any = Field(default_factory=dict)
+    seconds: float = 0.0
+    """Time that each call takes; a stream spreads it over its words."""
+
+    _asked: list[tuple[str, list[BaseMessage]]] = PrivateAttr(default_factory=list)
+    _lock: Any = PrivateAttr(default_factory=threading.Lock)
+
+    @property
+    def asked(self) -> list[tuple[str, list[BaseMessage]]]:
+        """The skill and the messages of every call so far, in order."""
+        return self._asked
+
+    @property
+    def skills(self) -> list[str]:
+        """The skills that were asked for so far, in order."""
+        return [skill for skill, _ in self._asked]
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def _reply(self, messages: list[BaseMessage]) -> AIMessage:
+        skill = asked_skill.get()
+        with self._lock:
+            self._asked.append((skill, messages))
+            before = self.skills.count(skill) - 1
+        reply = self.script(skill, messages) if callable(self.script) else self._scripted(skill, before)
+        if reply is None and (callable(self.script) or skill not in self.script):
+            reply = _sensible(skill, messages)
+        if isinstance(reply, BaseException):
+            raise reply
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        read, written = sum(len(m.text.split()) for m in messages), len(text.split())
+        usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
+        return AIMessage(text, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+
+    def _scripted(self, skill: str, before: int) -> Reply:
+        replies = self.script.get(skill)
+        if isinstance(replies, list) and replies and not all(isinstance(r, int | float) for r in replies):
+            reply: Reply = replies[min(before, len(replies) - 1)]
+            return reply
+        return replies  # type: ignore[no-any-return]
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        reply = self._reply(messages)
+        time.sleep(self.seconds)
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    async def _agenerate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> ChatResult:
+        reply = self._reply(messages)
+        await asyncio.sleep(self.seconds)
+        return ChatResult(generations=[ChatGeneration(message=reply)])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> Iterator[ChatGenerationChunk]:
+        chunks = _chunks(self._reply(messages))
+        for chunk in chunks:
+            time.sleep(self.seconds / len(chunks))
+            if run_manager:
+                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
+
+    async def _astream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: AsyncCallbackManagerForLLMRun | None = None,
+        **kwargs: Any,
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        chunks = _chunks(self._reply(messages))
+        for chunk in chunks:
+            await asyncio.sleep(self.seconds / len(chunks))
+            if run_manager:
+                await run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
+
+
+def run_node(
+    node: Runnable[Any, Any], state: Mapping[str, Any], context: Context | None = None, **options: Any
+) -> dict[str, Any]:
+    """Run one node as the graph would and return the keys that it changed.
+
+    Args:
+        node: one of `adaptive_rag.nodes`.
+        state: what the nodes before it left.
+        context: the settings; the defaults where None.
+        options: for the compiled graph, such as `store=`.
+    """
+    return _update(_one_node(node, options).stream(state, context=context, stream_mode="updates"))
+
+
+async def arun_node(
+    node: Runnable[Any, Any], state: Mapping[str, Any], context: Context | None = None, **options: Any
+) -> dict[str, Any]:
+    """Run one node on the asynchronous path and return the keys that it changed."""
+    stream = _one_node(node, options).astream(state, context=context, stream_mode="updates")
+    return _update([part async for part in stream])
+
+
+def _one_node(node: Runnable[Any, Any], options: dict[str, Any]) -> Any:
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
+    graph.add_node("node", node)
+    graph.add_edge(START, "node")
+    graph.add_edge("node", END)
+    return graph.compile(**options)
+
+
+def _update(parts: Any) -> dict[str, Any]:
+    return {key: value for part in parts for update in part.values() for key, value in (update or {}).items()}
+
+
+def _sensible(skill: str, messages: list[BaseMessage]) -> Reply:
+    asked = "\n".join(message.text for message in messages)
+    question = re.search(r"^Question: (.+)$", asked, re.M)
+    words = question[1] if question else "the question"
+    if skill == "enhance":
+        return {"query": words}
+    if skill == "contextualize":
+        return {"context": "someone who wants to know", "query": words}
+    if skill == "score":
+        n = re.search(r"exactly (\d+) whole", asked)
+        return {"scores": [max(0, 9 - i) for i in range(int(n[1]) if n else 1)]}
+    if skill == "select":
+        k = re.search(r"Choose (\d+) of the (\d+)", asked)
+        return {"passages": list(range(1, (min(int(k[1]), int(k[2])) if k else 1) + 1))}
+    return SENSIBLE.get(skill, "I don't know.")
+
+
+def _chunks(message: AIMessage) -> list[ChatGenerationChunk]:
+    words = re.findall(r"\s*\S+\s*$|\s*\S+", message.text) or [""]
+    chunks = [ChatGenerationChunk(message=AIMessageChunk(content=word)) for word in words]
+    last = AIMessageChunk(
+        content="",
+        usage_metadata=message.usage_metadata,
+        response_metadata=message.response_metadata,
+        chunk_position="last",
+    )
+    return [*chunks, ChatGenerationChunk(message=last)]
