@@ -194,6 +194,10 @@ def _choose(
     return _in_reading_order(complete, dict(zip(sentences, scores.tolist(), strict=True)))
 
 
+def _adjacent(sentence: Quotable, other: Quotable) -> bool:
+    return other.document == sentence.document and abs(other.position - sentence.position) == 1
+
+
 def _needed(sentence: Quotable, at: Mapping[tuple[int, int], Quotable]) -> list[Quotable] | None:
     """Return the sentences before this one that it refers to; None where they cannot be shown."""
     needed: list[Quotable] = []
@@ -210,15 +214,22 @@ def _needed(sentence: Quotable, at: Mapping[tuple[int, int], Quotable]) -> list[
 
 
 def _in_reading_order(chosen: Sequence[Quotable], scores: Mapping[Quotable, float]) -> list[Quotable]:
-    """Put the document with the best sentence first; within a document keep its own order."""
-    best: dict[int, float] = {}
-    for s in chosen:
-        best[s.document] = max(scores[s], best.get(s.document, -np.inf))
-    return sorted(chosen, key=lambda s: (-best[s.document], s.document, s.start))
-
-
-def _adjacent(sentence: Quotable, other: Quotable) -> bool:
-    return other.document == sentence.document and abs(other.position - sentence.position) == 1
+    """Keep neighbours together as they stand, and begin with those that hold the best sentence."""
+    runs: list[list[Quotable]] = []
+    for sentence in sorted(chosen, key=lambda s: (s.document, s.position)):
+        if runs and _adjacent(runs[-1][-1], sentence):
+            runs[-1].append(sentence)
+        else:
+            runs.append([sentence])
+    documents = {s.document: max(scores[o] for o in chosen if o.document == s.document) for s in chosen}
+    return [
+        sentence
+        for run in sorted(
+            runs,
+            key=lambda run: (-documents[run[0].document], run[0].document, -max(scores[s] for s in run)),
+        )
+        for sentence in run
+    ]
 
 
 def _heading(branch: Branch, question: str) -> str:

@@ -39,7 +39,7 @@ _NUMBER_NAMES = "two three four five six seven eight nine ten eleven twelve"
 _NUMBER_WORDS = {name: str(number) for number, name in enumerate(_NUMBER_NAMES.split(), start=2)}
 # Longest first; a stem keeps at least four letters, so that short words are left alone.
 _CUT = """
-    ational fulness iveness ations ation ative atory ators ator ements ement ments ment ities ity ically
+    ie ational fulness iveness ations ation ative atory ators ator ements ement ments ment ities ity ically
     ical ics ings ing ions ion ives ive ists ist isms ism ally ies ied ers ors er or ed es ly al ic y e
     s
 """
