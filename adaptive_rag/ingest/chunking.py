@@ -170,9 +170,7 @@ def _chunk(text: SourceText, record: Record, start: int, end: int, section: str 
     metadata: dict[str, Any] = {**text.metadata, **record.metadata}
     if last != page:
         metadata["page_end"] = last
-        metadata["page_starts"] = {
-            str(later.number): later.start for later in text.pages if start < later.start < end
-        }
+        metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}
     return {
         "id": chunk_id(text.source, start, end, passage),
         "source": text.source,

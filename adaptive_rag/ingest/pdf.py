@@ -213,7 +213,7 @@ def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:
 
 @dataclass(slots=True)
 class _Paragraph:
-    """A paragraph as far as it has been written, in case it is a heading."""
+    """Where a paragraph began and its first lines, in case it is a heading."""
 
     offset: int
     lines: list[Line]
@@ -283,7 +283,8 @@ class _Writer:
 
     def _write(self, line: Line, following: Line | None, relation: int) -> None:
         assert self._paragraph is not None
-        self._paragraph.lines.append(line)
+        if len(self._paragraph.lines) <= _HEADING_LINES:  # more can be no heading
+            self._paragraph.lines.append(line)
         joint: str | None = " "
         if relation == WRAPPED and following is not None:
             met = self._survey.vocabulary.joins(line.text, following.text)

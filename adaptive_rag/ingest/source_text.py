@@ -14,7 +14,7 @@ is a chunk's text, or a citation's quote, to the letter.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -112,22 +112,27 @@ class SourceText:
     """The text of one source, and what is known about its stretches."""
 
     source: str
-    text: str
+    text: str = field(repr=False)
     content_hash: str
     """SHA-256 of the file's bytes, hexadecimal."""
-    pages: tuple[Page, ...] = ()
-    headings: tuple[Heading, ...] = ()
-    records: tuple[Record, ...] = ()
+    pages: tuple[Page, ...] = field(default=(), repr=False)
+    headings: tuple[Heading, ...] = field(default=(), repr=False)
+    records: tuple[Record, ...] = field(default=(), repr=False)
     metadata: Mapping[str, Any] = field(default_factory=dict)
     """What holds for the whole source; every chunk carries it."""
     notes: tuple[str, ...] = ()
     """What the reader should know: an encoding guessed, pages without text."""
-    offsets: OffsetMap = field(default_factory=OffsetMap)
+    offsets: OffsetMap = field(default_factory=OffsetMap, repr=False)
 
     def page_at(self, offset: int) -> int | None:
         """Return the number of the page that holds the character at `offset`."""
         page = self._page(offset)
         return page.number if page else None
+
+    def pages_after(self, start: int, end: int) -> list[Page]:
+        """Return the pages that begin after `start` and before `end`."""
+        first = bisect_right(self.pages, start, key=lambda page: page.start)
+        return list(self.pages[first : bisect_left(self.pages, end, key=lambda page: page.start)])
 
     def offset_on_page(self, offset: int) -> int:
         """Return how many characters of the page's cleaned text stand before `offset`."""

@@ -17,6 +17,7 @@ _MARKS = (
 )
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$", re.MULTILINE)
 _SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
+_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
@@ -36,7 +37,7 @@ def read_markdown(path: Path, builder: TextBuilder) -> None:
     found += [(match.start(), match[1], 1 if match[2][0] == "=" else 2) for match in _SETEXT.finditer(text)]
     for offset, title, level in found:
         if not any(start <= offset < end for start, end in hidden):
-            builder.mark_heading(title.strip("*_` "), level, offset=offset)
+            builder.mark_heading(_EMPHASIS.sub("", title), level, offset=offset)
     builder.add(text)
 
 

@@ -46,6 +46,5 @@ def test_a_2000_page_pdf_is_read_in_memory_close_to_its_text(tmp_path):
     short, long = read_apart(tmp_path, 20), read_apart(tmp_path, 2000)
     assert long["characters"] > 6_000_000
     # the text itself is held once whole and once in parts, and the first pass keeps 15 to 20 MB of lines
-    print(short, long)
     assert (long["peak_kb"] - short["peak_kb"]) / 1024 < 50
     assert (long["pages"], long["page"], long["last"], long["head"]) == (2000, 1995, 2000, False)

@@ -53,15 +53,15 @@ def test_spans_are_spans_of_the_file_itself(tmp_path, name):
 def test_markdown_headings_lead_to_sections_and_code_holds_none(tmp_path):
     path = tmp_path / "a.md"
     path.write_text(
-        "---\ntitle: x\n---\n# Handbook\n\n## 4 Storms ##\n\n### *Warning* levels\nOne.\n\n"
+        "---\ntitle: x\n---\n# Handbook\n\n## 4 Storms ##\n\n### *Warning levels\nOne.\n\n"
         "```sh\n# a comment\n```\n\nHeat\n----\nTwo.\n"
     )
     source = extract_text(path)
     assert [(heading.title, heading.level) for heading in source.headings] == [
         ("Handbook", 1),
         ("4 Storms", 2),
-        ("Warning* levels", 3),
+        ("Warning levels", 3),
         ("Heat", 2),
     ]
-    assert source.section_at(source.text.index("One.")) == "4 Storms > Warning* levels"
+    assert source.section_at(source.text.index("One.")) == "4 Storms > Warning levels"
     assert source.section_at(source.text.index("Two.")) == "Heat"

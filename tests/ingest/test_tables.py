@@ -16,7 +16,8 @@ def test_question_and_answer_columns_are_recognised(tmp_path):
     first, second = chunks_of(
         tmp_path,
         "faq.csv",
-        'Topic,Question,Answer\nwall,How high is it?,"It is 5 m,\nmeasured in 2021."\ngate,Who shuts it?,The keeper.\n',
+        'Topic,Question,Answer\nwall,How high is it?,"It is 5 m,\nmeasured in 2021."\n'
+        "gate,Who shuts it?,The keeper.\n",
     )
     assert first["text"] == "How high is it?\nIt is 5 m,\nmeasured in 2021."
     assert first["metadata"] == {

@@ -1,0 +1,50 @@
+import pytest
+from langchain_core.documents import Document
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.ingest import from_langchain, split, to_document
+
+
+def test_an_apps_documents_become_sources_with_their_metadata():
+    (first, second) = from_langchain(
+        [Document("The tide rose.", metadata={"source": "log", "author": "Ford"}), Document("It fell.")]
+    )
+    (chunk,) = split(first)
+    assert (chunk["source"], chunk["text"], chunk["metadata"]) == (
+        "log",
+        "The tide rose.",
+        {"author": "Ford"},
+    )
+    assert second.source == "document-2"
+
+
+def test_pages_of_one_source_stay_together_and_count_from_1():
+    pages = [Document(f"Page {page}.", metadata={"source": "a.pdf", "page": page}) for page in range(3)]
+    (source,) = from_langchain(pages)
+    chunks = list(split(source))
+    assert [chunk["page"] for chunk in chunks] == [1, 2, 3]
+    assert all(source.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+
+
+def test_a_chunk_comes_back_from_langchain_as_it_went():
+    (source,) = from_langchain([Document("The tide rose.", metadata={"source": "a.pdf", "page": 6})])
+    (chunk,) = split(source)
+    document = to_document(chunk)
+    assert document.id == chunk["id"]
+    assert document.metadata["page"] == 7
+    assert document.metadata["start_index"] == 0
+    (again,) = split(next(from_langchain([document])))
+    assert (again["page"], again["source"], again["text"]) == (7, "a.pdf", "The tide rose.")
+
+
+def test_the_hash_follows_the_content():
+    def hash_of(text):
+        return next(from_langchain([Document(text, metadata={"source": "a"})])).content_hash
+
+    assert hash_of("One.") == hash_of("One.")
+    assert hash_of("One.") != hash_of("Two.")
+
+
+def test_what_is_no_document_is_refused():
+    with pytest.raises(ConfigurationError, match="Item 1 is 'str'"):
+        from_langchain(["text"])

@@ -1,0 +1,147 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
+from adaptive_rag.ingest import (
+    Failure,
+    SourceFile,
+    SourceText,
+    extract_text,
+    hash_file,
+    read_source,
+    read_sources,
+)
+from adaptive_rag.ingest.loaders import LOADERS, Loader
+from adaptive_rag.ingest.text import read_text
+
+
+@pytest.fixture
+def meddle(monkeypatch):
+    """Let something happen to each .txt file right after it was read."""
+
+    def install(happening):
+        def load(self, path, builder):
+            read_text(path, builder)
+            happening(path)
+
+        monkeypatch.setattr(Loader, "__call__", load)
+
+    return install
+
+
+def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_read(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number in range(99):
+        Path(f"{number:02}.txt").write_text(f"File number {number}.")
+    Path("50.pdf").write_bytes(b"no PDF at all")
+    results = list(read_sources("."))
+    bad = [result for result in results if isinstance(result, Failure)]
+    assert sum(isinstance(result, SourceText) for result in results) == 99
+    assert [str(failure) for failure in bad] == [
+        "50.pdf is not a PDF, though its name says so: it begins with b'no PDF at al'"
+    ]
+
+
+@pytest.mark.parametrize("suffix", LOADERS)
+def test_an_empty_file_says_so_whatever_its_kind(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(b"")
+    with pytest.raises(IndexingError, match="is empty: it has 0 bytes"):
+        extract_text(path)
+
+
+@pytest.mark.parametrize("suffix", [".txt", ".md", ".html"])
+def test_a_file_of_blanks_holds_no_text(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    path.write_text(" \n\t\n")
+    with pytest.raises(IndexingError, match="holds no text"):
+        extract_text(path)
+
+
+def test_a_file_that_vanishes_while_it_is_read_is_reported(tmp_path, meddle):
+    path = tmp_path / "a.txt"
+    path.write_text("Here now.")
+    meddle(Path.unlink)
+    assert read_source(SourceFile(path, "a.txt")) == Failure("a.txt", "vanished while it was read")
+
+
+def test_a_file_that_vanished_before_it_is_read_is_reported(tmp_path):
+    assert read_source(SourceFile(tmp_path / "a.txt", "a.txt")) == Failure(
+        "a.txt", "vanished while it was read"
+    )
+
+
+def test_a_file_that_changes_once_is_read_again(tmp_path, meddle):
+    path = tmp_path / "a.txt"
+    path.write_text("First.")
+    changes = iter(["Second, and longer."])
+    meddle(
+        lambda path: path.write_text(next(changes, path.read_text())) if path.read_text() == "First." else 0
+    )
+    source = read_source(SourceFile(path, "a.txt"))
+    assert isinstance(source, SourceText)
+    assert (source.text, source.content_hash) == ("Second, and longer.", hash_file(path))
+
+
+def test_a_file_that_keeps_changing_is_reported(tmp_path, meddle):
+    path = tmp_path / "a.txt"
+    path.write_text("More.")
+    meddle(lambda path: path.write_text(path.read_text() + " And more."))
+    result = read_source(SourceFile(path, "a.txt"))
+    assert isinstance(result, Failure)
+    assert result.reason.startswith("changed while it was read, 2 times")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_that_may_not_be_read_is_reported(tmp_path):
+    path = tmp_path / "a.txt"
+    path.write_text("Secret.")
+    path.chmod(0)
+    result = read_source(SourceFile(path, "a.txt"))
+    assert isinstance(result, Failure)
+    assert "Permission denied" in result.reason
+
+
+def test_a_missing_extra_names_the_line_that_installs_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pysrt", None)
+    path = tmp_path / "a.srt"
+    path.write_text("1\n00:00:01,000 --> 00:00:02,000\nHello.\n")
+    with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[srt\]'"):
+        extract_text(path)
+    assert isinstance(read_source(SourceFile(path, "a.srt")), Failure)
+
+
+def test_subtitles_are_read_by_the_community_loader(tmp_path):
+    pytest.importorskip("pysrt", reason="the extra 'srt' is not installed")
+    path = tmp_path / "a.srt"
+    path.write_text("1\n00:00:01,000 --> 00:00:02,000\nShut the gate.\n")
+    assert extract_text(path).text == "Shut the gate."
+
+
+def test_a_saved_web_page_is_read_by_the_community_loader(tmp_path):
+    for module in ("bs4", "lxml"):
+        pytest.importorskip(module, reason="the extra 'mhtml' is not installed")
+    path = tmp_path / "a.mhtml"
+    path.write_text(
+        'MIME-Version: 1.0\nContent-Type: multipart/related; boundary="b"\n\n--b\nContent-Type: text/html\n\n'
+        "<html><title>Gates</title><body><p>Shut the gate.</p></body></html>\n--b--\n"
+    )
+    source = extract_text(path)
+    assert "Shut the gate." in source.text
+    assert source.metadata["title"] == "Gates"
+
+
+@pytest.mark.parametrize("suffix", LOADERS)
+def test_every_line_of_the_table_names_a_loader_that_is_there(suffix):
+    loader = LOADERS[suffix]
+    module = __import__(f"adaptive_rag.ingest.{loader.module}", fromlist=["_"])
+    assert callable(getattr(module, loader.function))
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "folder"])
+def test_a_path_that_is_no_file_is_named(tmp_path, name):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(ConfigurationError, match=name):
+        extract_text(tmp_path / name)

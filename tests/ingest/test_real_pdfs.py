@@ -1,0 +1,71 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.ingest import extract_text, page_in_chunk, split
+from adaptive_rag.ingest.pdf import raw_page_text
+
+ROOT = Path(__file__).parents[2]
+DATA = Path(os.environ.get("ADAPTIVE_RAG_DATA", ROOT.parent / "shared" / "data")) / "documents"
+SHIPPED = ROOT / "adaptive_rag" / "samples" / "documents" / "climate_handbook.pdf"
+
+
+def read(name):
+    path = DATA / name
+    if not path.is_file():
+        pytest.skip(f"{name} is not there; ADAPTIVE_RAG_DATA names the folder above documents/")
+    return path, extract_text(path)
+
+
+@pytest.fixture(scope="module")
+def book():
+    return read("cajori_history_of_mathematics.pdf")
+
+
+def test_a_report_gives_the_chunks_and_sections_expected():
+    _, source = read("AI_Information.pdf")
+    chunks = list(split(source))
+    assert 40 <= len(chunks) <= 46
+    defining = source.text.index("Explainable AI (XAI) aims")
+    assert (
+        source.section_at(defining)
+        == "Chapter 5: The Future of Artificial Intelligence > Explainable AI (XAI)"
+    )
+    assert "problem-solving across" in source.text
+
+
+def test_every_chunk_of_a_book_stands_in_its_text_and_on_its_raw_pages(book):
+    path, source = book
+    assert extract_text(path).text == source.text
+    chunks = list(split(source))
+    assert all(source.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+    for chunk in chunks[::200]:
+        spans = source.raw_span(chunk["start"], chunk["end"])
+        assert spans[0].page == chunk["page"]
+        raw = "".join(raw_page_text(path, span.page)[span.start : span.end] for span in spans)
+        words = [
+            word for word in chunk["text"].split() if word.isascii() and word.isalpha() and len(word) > 3
+        ]
+        found = sum(word in raw for word in words)
+        assert found >= 0.9 * len(words)
+        assert page_in_chunk(chunk, chunk["end"] - 1) == spans[-1].page
+
+
+def test_a_book_loses_its_running_heads_and_broken_words(book):
+    _, source = book
+    assert source.text.count("A HISTORY OF MATHEMATICS") <= 5
+    assert "\ufb01" not in source.text
+    assert "that when repulsed from a direct assault it is well to reconnoitre" in source.text
+    assert "Möbius" in source.text
+    assert source.section_at(source.text.index("In the study of Babylonian mathematics")).endswith(
+        "Antiquity > The Babylonians"
+    )
+
+
+def test_the_shipped_handbook_is_read_with_sections_and_without_heads():
+    source = extract_text(SHIPPED)
+    assert source.text.count("Pellhythe Climate Handbook") <= 2
+    assert source.section_at(source.text.index("There are four alert levels, each")) == (
+        "6 Storms and warnings > 6.2 The four alert levels"
+    )
