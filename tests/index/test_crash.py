@@ -1,0 +1,255 @@
+"""Runs that are killed, stopped, or meet another run."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.index import Index
+from adaptive_rag.index.lock import write_lock
+from tests.index.made import HashEmbeddings, build, found, open_index, texts_in, write_files
+
+OLD = {f"{n}.txt": f"Old note {n} on tides." for n in range(6)}
+NEW = {f"{n}.txt": f"New note {n} on tides." for n in range(9)}
+
+# Where a run is killed: just before or just after the call that is named.
+MOMENTS = [
+    ("before", "adaptive_rag.index.table.TableWriter.__init__"),
+    ("after", "adaptive_rag.index.table.TableWriter.__init__"),
+    ("after", "adaptive_rag.index.vectorize.Vectorizer.rows"),
+    ("before", "adaptive_rag.index.table.TableWriter.add"),
+    ("after", "adaptive_rag.index.table.TableWriter.add"),
+    ("after", "adaptive_rag.index.table.TableWriter.remove"),
+    ("before", "adaptive_rag.index.table.TableWriter.index_words"),
+    ("before", "adaptive_rag.index.manifest.Manifest.publish"),
+    ("after", "adaptive_rag.index.manifest.Manifest.publish"),
+    ("after", "adaptive_rag.index.table.TableWriter.optimize"),
+]
+
+SCRIPT = """
+    import importlib, os, signal, sys
+    from tests.index.made import build
+
+    when, target, docs, kb = sys.argv[1:]
+    path, _, method = target.rpartition(".")
+    module, _, owner = path.rpartition(".")
+    kind = getattr(importlib.import_module(module), owner)
+    real = getattr(kind, method)
+
+    def deadly(*args, **kwargs):
+        if when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        real(*args, **kwargs)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    setattr(kind, method, deadly)
+    build(docs, kb)
+"""
+
+
+def run_python(script: str, *arguments: object, wait: bool = True) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), *map(str, arguments)],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    if wait:
+        process.wait(timeout=60)
+    return process
+
+
+@pytest.mark.parametrize(("when", "target"), MOMENTS)
+def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
+    tmp_path: Path, when: str, target: str
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    write_files(docs, NEW)
+    killed = run_python(SCRIPT, when, target, docs, kb)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
+    assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values())), "a reader sees one whole state"
+    build(docs, kb)
+    assert texts_in(kb) == sorted(NEW.values())
+    assert found(open_index(kb), ["new note 8"], limit=1)[0][0] == NEW["8.txt"]
+
+
+def test_a_killed_first_run_is_completed_by_the_next(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    for when, target in MOMENTS[1::3]:
+        assert run_python(SCRIPT, when, target, docs, kb).returncode == -signal.SIGKILL
+    build(docs, kb)
+    assert texts_in(kb) == sorted(OLD.values())
+
+
+def test_what_a_killed_run_embedded_is_not_embedded_again(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    run_python(SCRIPT, "before", "adaptive_rag.index.table.TableWriter.add", docs, kb)
+    assert build(docs, kb).texts_embedded == 0
+
+
+def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.build.CHUNKS_PER_STEP", 2)
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+
+    class Interrupted(HashEmbeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            if any("note 4" in text for text in texts):
+                raise KeyboardInterrupt
+            return super().embed_documents(texts)
+
+    Interrupted.__module__, Interrupted.__qualname__ = HashEmbeddings.__module__, HashEmbeddings.__qualname__
+    with pytest.raises(KeyboardInterrupt) as caught:
+        build(docs, kb, embeddings=Interrupted())
+    assert "4 sources are complete and kept; run the same command again" in caught.value.__notes__[0]
+    assert texts_in(kb) == sorted(OLD.values())[:4]
+    report = build(docs, kb)
+    assert (report.added, report.unchanged) == (2, 4)
+
+
+def test_sources_are_published_whole_however_small_the_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.build.CHUNKS_PER_STEP", 3)
+    monkeypatch.setattr("adaptive_rag.index.build.ROWS_PER_WRITE", 4)
+    monkeypatch.setattr("adaptive_rag.index.build.SECONDS_PER_PUBLISH", 0.0)
+    kb, states = tmp_path / "kb", set()
+    long = "\n\n".join(f"Paragraph {n} tells of one more wave." for n in range(60))
+    docs = write_files(tmp_path / "docs", {**OLD, "5-long.txt": long})
+
+    def look(_: object) -> None:
+        if (kb / "manifest.json").exists() and '"version": null' not in (kb / "manifest.json").read_text():
+            states.add(tuple(sorted(open_index(kb).sources().items())))
+
+    build(docs, kb, chunk_size=100, chunk_overlap=0, progress=look)
+    final = open_index(kb).sources()
+    assert len(states) > 1
+    assert all(set(state) <= set(final.items()) for state in states)
+    assert len(list(open_index(kb).chunks())) == sum(final.values())
+
+
+def test_a_second_run_waits_and_says_for_whom(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    write_files(docs, NEW)
+    heard: list[str] = []
+    release = threading.Event()
+
+    def hold() -> None:
+        with write_lock(kb, wait_seconds=0, on_wait=None):
+            release.wait(10)
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    while not (kb / "lock.json").exists():
+        time.sleep(0.01)
+    report = build(docs, kb, on_wait=lambda message: (heard.append(message), release.set()))
+    holder.join()
+    assert len(heard) == 1
+    assert f"process {os.getpid()} on " in heard[0]
+    assert report.updated == 6
+
+
+def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    with write_lock(kb, wait_seconds=0, on_wait=None):
+        with pytest.raises(IndexingError, match=rf"being written by process {os.getpid()} on .* since 20"):
+            build(docs, kb, wait_seconds=0)
+        assert len(texts_in(kb)) == len(OLD), "reading needs no lock"
+
+
+def test_two_first_runs_at_once_make_one_index(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", NEW), tmp_path / "kb"
+    script = "import sys; from tests.index.made import build; print(build(sys.argv[1], sys.argv[2]).added)"
+    runs = [run_python(script, docs, kb, wait=False) for _ in range(3)]
+    outputs = [run.communicate(timeout=60) for run in runs]
+    assert [run.returncode for run in runs] == [0, 0, 0], outputs
+    assert sorted(int(out) for out, _ in outputs) == [0, 0, 9]
+    assert texts_in(kb) == sorted(NEW.values())
+
+
+def test_a_disk_that_fails_is_named_and_the_state_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    write_files(docs, NEW)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("adaptive_rag.index.table.TableWriter.add", full)
+        with pytest.raises(IndexingError, match=r"the disk is full.*untouched"):
+            build(docs, kb)
+    assert texts_in(kb) == sorted(OLD.values())
+    build(docs, kb)
+    assert texts_in(kb) == sorted(NEW.values())
+
+
+def test_a_disk_that_is_read_only_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(30, "Read-only file system")
+
+    monkeypatch.setattr("filelock.FileLock.acquire", refuse)
+    with pytest.raises(IndexingError, match=r"cannot be written: Read-only file system.*untouched"):
+        build(docs, kb)
+    assert texts_in(kb) == sorted(OLD.values())
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="the superuser may write everywhere")
+def test_a_folder_that_may_not_be_written_is_named(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    kb.chmod(0o555)
+    try:
+        with pytest.raises(IndexingError, match="cannot be written: Permission denied"):
+            build(docs, kb)
+    finally:
+        kb.chmod(0o755)
+
+
+def test_a_read_only_index_is_searched(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    for path in [kb, *kb.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        assert isinstance(Index.open(kb, embeddings=HashEmbeddings()).search(["tides"], limit=2)[0], list)
+    finally:
+        for path in [kb, *kb.rglob("*")]:
+            path.chmod(0o755)
+
+
+def test_a_broken_cache_does_no_harm(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    (kb / "embeddings.sqlite").write_bytes(b"garbage" * 1000)
+    write_files(docs, NEW)
+    assert build(docs, kb).updated == 6
+    assert texts_in(kb) == sorted(NEW.values())
+
+
+def test_old_versions_do_not_pile_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptive_rag.index.table.CLOCK_MARGIN_S", 0)
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    sizes = []
+    for turn in range(6):
+        write_files(docs, {name: f"Turn {turn}: {text}" for name, text in OLD.items()})
+        build(docs, kb)
+        sizes.append(len(list((kb / "chunks-1.lance" / "_versions").iterdir())))
+    assert max(sizes[3:]) <= max(sizes[:3])

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from langchain_community.retrievers import BM25Retriever
+from langchain_core.documents import Document
+from langchain_core.vectorstores import InMemoryVectorStore
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.langchain import RetrieverSource, score_words
+from adaptive_rag.index.source import ChunkSource
+from adaptive_rag.models.onnx import load_minilm
+from tests.conftest import TOWN
+
+
+@pytest.fixture(scope="module")
+def documents() -> list[Document]:
+    return [
+        Document(page_content=text, metadata={"source": "town.txt", "page": 2, "start_index": 100 * n})
+        for n, text in enumerate(TOWN)
+    ]
+
+
+@pytest.fixture(scope="module")
+def store(documents: list[Document]) -> RetrieverSource:
+    return RetrieverSource(InMemoryVectorStore.from_documents(documents, load_minilm()))
+
+
+def test_a_vector_store_is_asked_for_as_many_chunks_as_wanted(store: RetrieverSource) -> None:
+    assert isinstance(store, ChunkSource)
+    found = store.search(["sea level", "marsh"], limit=5)
+    assert [len(candidates) for candidates in found] == [5, 5]
+    assert "mean sea level" in found[0][0]["text"]
+
+
+def test_scores_are_computed_on_what_came_back(store: RetrieverSource) -> None:
+    [candidates] = store.search(["storm of 1978"], limit=4)
+    vector = load_minilm().encode(["storm of 1978"])[0]
+    vectors = store.vectors([c["id"] for c in candidates])
+    assert np.allclose([c["scores"]["dense"] for c in candidates], vectors @ vector, atol=1e-5)
+    by_words = max(candidates, key=lambda c: c["scores"]["sparse"])
+    assert "1978" in by_words["text"]
+    assert by_words["scores"]["sparse"] > 0
+
+
+def test_a_retriever_serves_too_and_keeps_its_metadata(documents: list[Document]) -> None:
+    source = RetrieverSource(BM25Retriever.from_documents(documents, k=3))
+    [candidates] = source.search(["siren"], limit=10)
+    assert len(candidates) == 3
+    first = candidates[0]
+    assert (first["source"], first["page"], first["end"]) == (
+        "town.txt",
+        2,
+        first["start"] + len(first["text"]),
+    )
+
+
+def test_sentences_are_embedded_when_asked_for(store: RetrieverSource) -> None:
+    [candidates] = store.search(["Saltmere was founded, the first chapel was built"], limit=1)
+    [sentences] = store.sentences([candidates[0]["id"]])
+    assert len(sentences.spans) == len(sentences.vectors) == 2
+    assert sentences.spans[0][0] == candidates[0]["start"]
+
+
+def test_nothing_found_is_an_empty_list() -> None:
+    source = RetrieverSource(InMemoryVectorStore(load_minilm()))
+    assert source.search(["anything"], limit=3) == [[]]
+    assert source.search([], limit=3) == []
+
+
+def test_something_else_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="expected a LangChain retriever"):
+        RetrieverSource("chroma")  # type: ignore[arg-type]
+
+
+def test_word_scores_are_zero_without_a_shared_word() -> None:
+    scores = score_words("sea wall", ["the sea", "the wall and the sea", "a marsh", ""])
+    assert scores[1] > scores[0] > 0
+    assert scores[2:] == [0.0, 0.0]
+    assert score_words("?!", ["the sea"]) == [0.0]

