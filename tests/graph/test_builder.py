@@ -1,0 +1,235 @@
+"""The whole graph: which way a question goes, and what comes back."""
+
+import json
+import sys
+from operator import itemgetter
+from typing import Any, get_args
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda
+from langgraph.checkpoint.memory import InMemorySaver
+
+from adaptive_rag.context import Context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
+from adaptive_rag.graph.strategies import STRATEGIES
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.state import OutputState, QueryType
+
+GRAPH = build_graph().compile()
+
+QUESTIONS = {
+    "factual": "How long is the sea wall of Saltmere?",
+    "analytical": "How does dredging the harbour affect the sea wall?",
+    "opinion": "What are the different views on raising the sea wall?",
+    "contextual": "How should I prepare for a flood?",
+}
+STEPS = {
+    "factual": ["classify", "enhance", "retrieve", "rerank", "generate"],
+    "analytical": ["classify", "decompose", *["retrieve"] * 4, "diversify", "generate"],
+    "opinion": ["classify", "viewpoints", *["retrieve"] * 4, "balance", "generate"],
+    "contextual": ["classify", "contextualize", "retrieve", "rerank", "generate"],
+}
+
+
+def ask(town: MemoryIndex, question: str, **knobs: Any) -> dict[str, Any]:
+    return GRAPH.invoke({"question": question}, context=Context(index=town, **knobs))
+
+
+def test_every_type_has_a_strategy() -> None:
+    assert set(STRATEGIES) == set(get_args(QueryType))
+
+
+@pytest.mark.parametrize("query_type", STRATEGIES)
+def test_a_question_goes_its_own_way(town: MemoryIndex, query_type: QueryType) -> None:
+    output = ask(town, QUESTIONS[query_type])
+    assert output["query_type"] == query_type
+    assert [record["step"] for record in output["trace"]] == STEPS[query_type]
+    assert output["analysis"]["decided_by"] == "local"
+
+
+@pytest.mark.parametrize("query_type", STRATEGIES)
+def test_a_fixed_route_is_taken_whatever_the_question(town: MemoryIndex, query_type: QueryType) -> None:
+    output = ask(town, "How long is the sea wall of Saltmere?", route=query_type)
+    assert [record["step"] for record in output["trace"]] == STEPS[query_type]
+    assert output["analysis"]["decided_by"] == "caller"
+
+
+@pytest.mark.parametrize("query_type", STRATEGIES)
+def test_the_output_is_plain_data_with_every_key(town: MemoryIndex, query_type: QueryType) -> None:
+    output = ask(town, QUESTIONS[query_type])
+    assert set(output) == set(OutputState.__annotations__) | {
+        "question", "query_type", "analysis", "documents", "trace",
+    }  # fmt: skip
+    plain = {key: value for key, value in output.items() if key != "messages"}
+    assert json.loads(json.dumps(plain)) == plain
+
+
+@pytest.mark.parametrize("query_type", STRATEGIES)
+@pytest.mark.parametrize("k", [1, 2, 4, 7])
+def test_k_different_chunks_reach_the_answer(town: MemoryIndex, query_type: QueryType, k: int) -> None:
+    documents = ask(town, QUESTIONS[query_type], k=k)["documents"]
+    assert len({document["id"] for document in documents}) == len(documents) == k
+
+
+@pytest.mark.parametrize("query_type", STRATEGIES)
+async def test_sync_and_async_give_the_same_result(town: MemoryIndex, query_type: QueryType) -> None:
+    context = Context(index=town)
+    state = {"question": QUESTIONS[query_type]}
+    sync, not_sync = GRAPH.invoke(state, context=context), await GRAPH.ainvoke(state, context=context)
+    for key in ("query_type", "analysis", "documents", "answer", "citations", "grounding", "abstained"):
+        assert sync[key] == not_sync[key], key
+
+
+def test_every_stand_in_is_recorded_with_its_reason(town: MemoryIndex) -> None:
+    trace = ask(town, QUESTIONS["contextual"])["trace"]
+    stand_ins = [stand_in for record in trace for stand_in in record.get("stand_ins", [])]
+    assert [stand_in["skill"] for stand_in in stand_ins] == ["contextualize", "score", "generate"]
+    assert all(stand_in["reason"] for stand_in in stand_ins)
+
+
+def test_quotes_stand_in_the_source_at_their_span(town: MemoryIndex) -> None:
+    from tests.conftest import TOWN
+
+    text = "\n".join(TOWN)
+    for question in QUESTIONS.values():
+        for citation in ask(town, question)["citations"]:
+            assert text[citation["start"] : citation["end"]] == citation["quote"]
+
+
+def test_every_marker_of_the_answer_has_a_citation(town: MemoryIndex) -> None:
+    import re
+
+    for question in QUESTIONS.values():
+        output = ask(town, question)
+        markers = {int(number) for number in re.findall(r"\[(\d+)\]", output["answer"])}
+        assert markers == {citation["marker"] for citation in output["citations"]} != set()
+
+
+def test_what_the_documents_do_not_hold_is_not_answered(town: MemoryIndex) -> None:
+    output = ask(town, "What is the boiling point of tungsten?")
+    assert output["abstained"]
+    assert output["citations"] == []
+    assert "boiling point of tungsten" in output["answer"]
+
+
+def test_an_empty_index_is_a_state_that_the_answer_admits() -> None:
+    for query_type in STRATEGIES:
+        output = ask(MemoryIndex([]), QUESTIONS[query_type], route=query_type)
+        assert output["abstained"] and output["documents"] == []
+
+
+def test_the_users_context_changes_what_is_found(town: MemoryIndex) -> None:
+    def found(user_context: str) -> list[str]:
+        state = {"question": "What should I do when a flood comes?", "user_context": user_context}
+        output = GRAPH.invoke(state, context=Context(index=town, k=2, route="contextual"))
+        return [document["text"] for document in output["documents"]]
+
+    assert any("Farmers" in text for text in found("I am a farmer with forty sheep."))
+    assert any("wheelchair" in text for text in found("I use a wheelchair."))
+    assert found("I am a farmer with forty sheep.") != found("I use a wheelchair.")
+
+
+def test_the_user_context_is_never_lost_on_the_way(town: MemoryIndex) -> None:
+    graph = build_graph().compile()
+    state = {"question": QUESTIONS["contextual"], "user_context": "I keep bees."}
+    values = list(graph.stream(state, context=Context(index=town), stream_mode="values"))[-1]
+    assert values["user_context"] == values["implied_context"] == "I keep bees."
+
+
+def test_an_unsure_question_runs_two_strategies_and_fuses_them(
+    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = sys.modules["adaptive_rag.nodes.classify"]
+    sure = module.analyse
+
+    def unsure(*args: Any, **kwargs: Any) -> Any:
+        return {**sure(*args, **kwargs), "type": "factual", "decided_by": "hedge", "alternatives": ["opinion"]}
+
+    monkeypatch.setattr(module, "analyse", unsure)
+    output = ask(town, "sea wall height views")
+    steps = [record["step"] for record in output["trace"]]
+    assert steps[0] == "classify" and steps[-2:] == ["fuse", "generate"]
+    assert {"enhance", "rerank", "viewpoints", "balance"} < set(steps)
+    ids = [document["id"] for document in output["documents"]]
+    assert len(ids) == len(set(ids)) == 4
+    without = ask(town, "sea wall height views", hedge=False)
+    assert [record["step"] for record in without["trace"]] == STEPS["factual"]
+
+
+def test_the_bare_graph_runs_inside_a_chain(
+    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.generate"], "source_of", lambda _: town)
+    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.retrieve"], "source_of", lambda _: town)
+    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.enhance"], "source_of", lambda _: town)
+    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.rerank"], "source_of", lambda _: town)
+    chain = RunnableLambda(lambda text: {"question": text}) | GRAPH | itemgetter("answer")
+    assert "2,340 metres" in chain.invoke("How long is the sea wall of Saltmere?")
+
+
+def test_messages_carry_the_question_and_its_history(town: MemoryIndex) -> None:
+    conversation = [
+        HumanMessage("How long is the sea wall of Saltmere?"),
+        AIMessage("It is 2,340 metres long."),
+        HumanMessage("And when was it finished?"),
+    ]
+    output = GRAPH.invoke({"messages": conversation}, context=Context(index=town))
+    assert output["question"] == "And when was it finished?"
+    assert output["query_type"] == "contextual"
+    assert any("1968" in document["text"] for document in output["documents"])
+    assert [type(message) for message in output["messages"]][-2:] == [HumanMessage, AIMessage]
+    assert len(output["messages"]) == 4
+
+
+def test_a_thread_remembers_its_turns_and_starts_each_question_afresh(town: MemoryIndex) -> None:
+    graph = build_graph().compile(checkpointer=InMemorySaver())
+    config = {"configurable": {"thread_id": "one"}}
+    context = Context(index=town)
+    first = graph.invoke({"question": "How long is the sea wall of Saltmere?"}, config, context=context)
+    second = graph.invoke({"question": "And when was it finished?"}, config, context=context)
+    assert len(second["messages"]) == 4
+    assert second["query_type"] == "contextual"
+    assert [record["step"] for record in second["trace"]] == STEPS["contextual"]
+    assert any("1968" in document["text"] for document in second["documents"])
+    assert first["answer"] != second["answer"]
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ({"question": ""}, "empty"),
+        ({"question": "  \n "}, "empty"),
+        ({"question": "?" * 100_000}, "100,000 characters"),
+        ({"messages": [AIMessage("hello")]}, "empty"),
+        ({"question": "why?", "history": ["what"]}, "history"),
+        ({"question": "why?", "history": [{"role": "system", "text": "x"}]}, "role"),
+    ],
+)
+def test_a_question_that_cannot_be_asked_is_refused(
+    town: MemoryIndex, state: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        GRAPH.invoke(state, context=Context(index=town))
+
+
+def test_the_picture_shows_the_inside_of_every_strategy() -> None:
+    drawing = GRAPH.get_graph(xray=True).draw_mermaid()
+    for steps in STEPS.values():
+        for step in steps:
+            assert step in drawing
+    assert "subgraph factual" in drawing
+
+
+def test_the_retrieval_graph_finds_the_same_without_an_answer(town: MemoryIndex) -> None:
+    state = {"question": QUESTIONS["factual"]}
+    found = build_retrieval_graph().compile().invoke(state, context=Context(index=town))
+    assert "answer" not in found
+    assert found["documents"] == GRAPH.invoke(state, context=Context(index=town))["documents"]
+
+
+def test_a_batch_answers_each_question(town: MemoryIndex) -> None:
+    states = [{"question": question} for question in QUESTIONS.values()]
+    outputs = GRAPH.batch(states, context=Context(index=town))
+    assert [output["query_type"] for output in outputs] == list(QUESTIONS)
