@@ -1,0 +1,247 @@
+"""What is compared: each arm answers a question its own way, over one shared index."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
+
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.index.source import ChunkSource
+from adaptive_rag.retrieval.branches import fuse_rankings
+from adaptive_rag.retrieval.fusion import fuse
+from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, QueryType, TraceRecord
+
+ArmName = Literal[
+    "standard",
+    "bm25",
+    "fusion",
+    "adaptive",
+    "oracle",
+    "random",
+    "costliest",
+    "only-factual",
+    "only-analytical",
+    "only-opinion",
+    "only-contextual",
+    "without-fusion",
+    "without-rerank",
+    "without-window",
+    "without-analysis",
+    "without-context",
+    "without-fan-out",
+    "without-enhance",
+    "without-diversify",
+    "without-balance",
+    "without-hedge",
+]
+MAIN_ARMS: tuple[ArmName, ...] = ("standard", "bm25", "fusion", "adaptive", "oracle")
+BASELINE: ArmName = "standard"
+SUBJECT: ArmName = "adaptive"
+
+# Candidates by vector and by words, each, that the plain arms join.
+POOL = 50
+PLAIN_ALPHA = 0.5
+
+
+class AnsweringGraph(Protocol):
+    """A compiled graph, as far as an arm needs it."""
+
+    def invoke(self, input: Any, /, *, context: Any) -> Any:
+        """Run one question."""
+        ...
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What all arms share: the index, the graph, and the settings of the run."""
+
+    source: ChunkSource
+    # ends with the documents, or with an answer where `answering` is given
+    graph: AnsweringGraph
+    # answers from documents that an arm found itself; None measures rankings only
+    answering: AnsweringGraph | None = None
+    k: int = 10
+    seed: int = 0
+    knobs: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one arm made of one question."""
+
+    documents: list[Candidate]
+    ms: float
+    trace: list[TraceRecord] = field(default_factory=list)
+    analysis: QueryAnalysis | None = None
+    answer: str | None = None
+    citations: list[Citation] = field(default_factory=list)
+    abstained: bool = False
+
+    @property
+    def model_calls(self) -> int:
+        """Return how many chat calls the question took."""
+        return sum(record.get("calls", 0) for record in self.trace)
+
+    @property
+    def rounds(self) -> int:
+        """Return how many of them had to wait for another."""
+        return sum(record.get("rounds", 0) for record in self.trace)
+
+    @property
+    def tokens(self) -> int:
+        """Return how many tokens went in and out."""
+        return sum(sum(record.get("tokens", {}).values()) for record in self.trace)
+
+
+Run: TypeAlias = Callable[[Question, Bench], Result]
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A way to answer, and the line that explains it in a report."""
+
+    what: str
+    run: Run
+    # True where the arm reads the question's label, which no real caller has.
+    sees_label: bool = False
+
+
+def find_arms(names: Sequence[str]) -> dict[ArmName, Arm]:
+    """Return the named arms in the order given.
+
+    Raises:
+        ConfigurationError: a name is not in the table, or there is none.
+    """
+    unknown = [name for name in names if name not in ARMS]
+    if unknown or not names:
+        raise ConfigurationError(
+            f"{', '.join(map(repr, unknown)) or 'An empty list'} is not an arm. The arms are: {', '.join(ARMS)}."
+        )
+    return {cast("ArmName", name): ARMS[cast("ArmName", name)] for name in dict.fromkeys(names)}
+
+
+def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], list[Candidate]]) -> Result:
+    """Search for the question as it stands; no strategy, no history."""
+    started = time.perf_counter()
+    [found] = bench.source.search([question.text], limit=max(POOL, 3 * bench.k))
+    documents = order(found)[: bench.k]
+    if bench.answering is None:
+        return Result(documents, ms=_since(started))
+    # Plain retrieval knows no types; a factual answer is the plainest.
+    state = {"question": question.text, "query_type": "factual", "documents": documents, "trace": []}
+    output = bench.answering.invoke(state, context=make_context(index=bench.source, k=bench.k, **bench.knobs))
+    return _result(output, documents, started, answered=True)
+
+
+def by_vector(found: list[Candidate]) -> list[Candidate]:
+    """Order by cosine."""
+    return sorted(found, key=lambda candidate: -candidate["scores"]["dense"])
+
+
+def by_words(found: list[Candidate]) -> list[Candidate]:
+    """Order by BM25; a chunk that shares no word with the question is not a hit."""
+    hits = [candidate for candidate in found if candidate["scores"]["sparse"] > 0]
+    return sorted(hits, key=lambda candidate: -candidate["scores"]["sparse"])
+
+
+def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candidate]:
+    """Order by both, min-max scaled and weighted."""
+    return fuse(found, method="weighted", alpha=alpha)
+
+
+def _graph(question: Question, bench: Bench, **knobs: Any) -> Result:
+    """Ask the graph what a person would ask it."""
+    started = time.perf_counter()
+    context = make_context(**{"index": bench.source, "k": bench.k, **bench.knobs, **knobs})
+    state = {
+        "question": question.text,
+        "user_context": question.user_context,
+        "history": list(question.history),
+    }
+    output = bench.graph.invoke(state, context=context)
+    return _result(output, output["documents"], started, answered=bench.answering is not None)
+
+
+def _labelled(question: Question, bench: Bench) -> Result:
+    return _graph(question, bench, route=question.type)
+
+
+def _random(question: Question, bench: Bench) -> Result:
+    route = random.Random(f"{bench.seed} {question.id}").choice(QUERY_TYPES)
+    return _graph(question, bench, route=route)
+
+
+def _costliest(question: Question, bench: Bench) -> Result:
+    """Run every strategy and join their rankings; the price of not choosing."""
+    results = [_graph(question, bench, route=route) for route in QUERY_TYPES]
+    fused = fuse_rankings([result.documents for result in results], [1.0] * len(results))[: bench.k]
+    # One of the four answers has to be taken: that of the strategy the fused list agrees with most.
+    ids = {document["id"] for document in fused}
+    nearest = max(results, key=lambda result: sum(document["id"] in ids for document in result.documents))
+    return Result(
+        documents=fused,
+        ms=sum(result.ms for result in results),
+        trace=[record for result in results for record in result.trace],
+        answer=nearest.answer,
+        citations=nearest.citations,
+        abstained=nearest.abstained,
+    )
+
+
+def _result(output: dict[str, Any], documents: list[Candidate], started: float, *, answered: bool) -> Result:
+    return Result(
+        documents=documents,
+        ms=_since(started),
+        trace=output["trace"],
+        analysis=output.get("analysis"),
+        answer=output["answer"] if answered else None,
+        citations=output["citations"] if answered else [],
+        abstained=output["abstained"] if answered else False,
+    )
+
+
+def _since(started: float) -> float:
+    return round((time.perf_counter() - started) * 1000, 3)
+
+
+def _only(route: QueryType) -> Arm:
+    return Arm(f"every question by the {route} strategy", partial(_graph, route=route))
+
+
+def _without(what: str, **knobs: Any) -> Arm:
+    return Arm(f"adaptive without {what}", partial(_graph, **knobs))
+
+
+ARMS: dict[ArmName, Arm] = {
+    "standard": Arm("dense top-k for the question as it stands", partial(_plain, order=by_vector)),
+    "bm25": Arm("BM25 top-k for the question as it stands", partial(_plain, order=by_words)),
+    "fusion": Arm("dense and BM25 joined, each weighing half", partial(_plain, order=by_fusion)),
+    "adaptive": Arm("the graph as it is", _graph),
+    "oracle": Arm("adaptive with the labelled route", _labelled, sees_label=True),
+    "random": Arm("adaptive with a random route", _random),
+    "costliest": Arm("all four strategies, their rankings joined", _costliest),
+    "only-factual": _only("factual"),
+    "only-analytical": _only("analytical"),
+    "only-opinion": _only("opinion"),
+    "only-contextual": _only("contextual"),
+    "without-fusion": _without("BM25: dense retrieval in every strategy", fusion="dense"),
+    "without-rerank": _without("scoring candidates again", rerank=False),
+    "without-window": _without("dropping chunks far below the others", window=False),
+    "without-analysis": _without(
+        "analysis: one route and one alpha for every question", route="factual", alpha=PLAIN_ALPHA
+    ),
+    "without-context": _without("the user's context and history", contextualize=False),
+    "without-fan-out": _without("sub-questions and viewpoints", fan_out=False),
+    "without-enhance": _without("enhancing factual questions", enhance=False),
+    "without-diversify": _without("diversifying analytical sets", diversify=False),
+    "without-balance": _without("balancing viewpoints", balance=False),
+    "without-hedge": _without("hedging between two strategies", hedge=False),
+}
+
+ARM_NAMES: tuple[ArmName, ...] = get_args(ArmName)

@@ -1,0 +1,64 @@
+"""Indexes a data set once: a folder under the cache, named by what it holds and how it was embedded."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.datasets import Dataset
+from adaptive_rag.index import Index, Progress
+from adaptive_rag.ingest import SourceText
+from adaptive_rag.models.embeddings import embedding_name
+from adaptive_rag.models.onnx import MINILM
+
+# Larger than any passage: what was judged as one is found as one.
+WHOLE_PASSAGE = 1_000_000
+
+
+def default_cache() -> Path:
+    """Return the folder for indexes of data sets, where the user's caches lie."""
+    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(caches) / "adaptive-rag" / "evaluation"
+
+
+def open_corpus(
+    dataset: Dataset,
+    cache: Path,
+    *,
+    embeddings: str | Embeddings | None = None,
+    progress: Callable[[Progress], None] | None = None,
+) -> Index:
+    """Open the index of a data set, building it where it is missing or was broken off.
+
+    Passages become one chunk each; documents are cut as `adaptive-rag index` does it.
+
+    Raises:
+        IndexingError: no document could be read.
+    """
+    model = embeddings or MINILM
+    name = model if isinstance(model, str) else embedding_name(model)
+    digest = hashlib.sha256(f"{dataset.corpus_digest} {name}".encode()).hexdigest()[:16]
+    folder = cache / f"{dataset.name}-{digest}"
+    if folder.is_file() or cache.is_file():
+        raise ConfigurationError(f"--cache {str(cache)!r} cannot hold indexes: a file stands in the way.")
+    if dataset.passages:
+        sources = [
+            SourceText(
+                source=passage["source"],
+                text=passage["text"],
+                content_hash=hashlib.sha256(passage["text"].encode()).hexdigest(),
+                metadata=passage["metadata"],
+            )
+            for passage in dataset.passages
+        ]
+        Index.build(
+            sources, folder, embeddings=model, chunk_size=WHOLE_PASSAGE, chunk_overlap=0, progress=progress
+        )
+    else:
+        Index.build(list(dataset.documents), folder, embeddings=model, progress=progress)
+    return Index.open(folder, embeddings=embeddings)

@@ -1,0 +1,336 @@
+"""Where an evaluation starts: labelled questions, and the passages or documents they are asked of."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.ingest import discover
+from adaptive_rag.state import QUERY_TYPES, Chunk, QueryType, Turn
+
+CORPUS, QUERIES = "corpus.jsonl", "queries.jsonl"
+QRELS = ("qrels.tsv", "qrels/test.tsv")
+QRELS_COLUMNS = ("query-id", "corpus-id", "score")
+ASPECTS, ASPECTS_COLUMNS = "aspects.tsv", ("query-id", "corpus-id", "aspect")
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question as a person would ask it, and what only the scorer may see."""
+
+    id: str
+    text: str
+    user_context: str = ""
+    history: tuple[Turn, ...] = ()
+    # for the scorer
+    type: QueryType | None = None
+    reference: str | None = None
+    has_answer: bool | None = None
+    gold: dict[str, int] = field(default_factory=dict)  # passage -> grade
+    quote: str | None = None  # what a relevant chunk holds, where documents are cut by us
+    aspects: dict[str, tuple[str, ...]] = field(default_factory=dict)  # passage -> aspects
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Questions, and either ready passages or the documents to read."""
+
+    name: str
+    questions: tuple[Question, ...]
+    passages: tuple[Chunk, ...] = ()
+    documents: tuple[Path, ...] = ()
+    # sha256 of what is searched, and of what is asked; the first names the cached index
+    corpus_digest: str = ""
+    questions_digest: str = ""
+    # what was left out, in sentences for the person who runs it
+    notes: tuple[str, ...] = ()
+
+
+def load_dataset(path: str | Path) -> Dataset:
+    """Read a BEIR folder, or a questions file (or a folder holding one) beside its documents.
+
+    Raises:
+        ConfigurationError: nothing is there, or a file does not have the expected form.
+    """
+    path = Path(path).expanduser()
+    if path.is_dir() and ((path / CORPUS).exists() or (path / QUERIES).exists()):
+        return _load_beir(path)
+    if path.is_dir():
+        files = sorted(file for file in path.glob("*.json*") if _holds_questions(file))
+        if files:
+            return _load_documents(path.resolve().name, files, path)
+    if path.is_file():
+        name = path.resolve().parent.name if path.stem == "questions" else path.stem
+        return _load_documents(name, [path], path.parent)
+    raise ConfigurationError(
+        f"{str(path)!r} is not a data set; expected a folder with {CORPUS}, {QUERIES} and {QRELS[0]}, "
+        "or a JSON file of questions ('question', 'ideal_answer', 'has_answer') beside its documents."
+    )
+
+
+def limited(dataset: Dataset, limit: int | None, seed: int) -> Dataset:
+    """Keep a random sample of the questions, in their order; the corpus stays whole."""
+    if limit is None or limit >= len(dataset.questions):
+        return dataset
+    kept = sorted(random.Random(seed).sample(range(len(dataset.questions)), limit))
+    return replace(dataset, questions=tuple(dataset.questions[i] for i in kept))
+
+
+def with_gold(dataset: Dataset, chunks: Iterable[Chunk]) -> Dataset:
+    """Judge the chunks of documents: relevant is what holds the quote of a question."""
+    quoted = {q.id: _squeeze(q.quote) for q in dataset.questions if q.quote and not q.gold}
+    if not quoted:
+        return dataset
+    gold: dict[str, dict[str, int]] = {}
+    for chunk in chunks:
+        text = _squeeze(chunk["text"])
+        for question, quote in quoted.items():
+            if quote in text:
+                gold.setdefault(question, {})[chunk["id"]] = 1
+    questions = tuple(replace(q, gold=gold[q.id]) if q.id in gold else q for q in dataset.questions)
+    return replace(dataset, questions=questions)
+
+
+def _load_beir(folder: Path) -> Dataset:
+    qrels = next((folder / name for name in QRELS if (folder / name).is_file()), folder / QRELS[0])
+    for file in (folder / CORPUS, folder / QUERIES, qrels):
+        if not file.is_file():
+            raise ConfigurationError(
+                f"The data set {folder.name!r} has no {file.name}; expected {CORPUS}, {QUERIES} and {QRELS[0]}."
+            )
+    passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS, "_id", "text")}
+    queries = {row["_id"]: row for row in _unique(folder / QUERIES, "_id", "text")}
+    for file, rows in ((CORPUS, passages), (QUERIES, queries)):
+        if not rows:
+            raise ConfigurationError(f"{folder / file} is empty; there is nothing to evaluate.")
+
+    gold: dict[str, dict[str, int]] = {}
+    for line, (query, passage, grade) in _table(qrels, QRELS_COLUMNS):
+        _check_known(qrels, line, query, passage, queries, passages)
+        if not grade.lstrip("-").isdigit():
+            raise ConfigurationError(f"{qrels}:{line} has the score {grade!r}; expected a whole number.")
+        gold.setdefault(query, {})[passage] = int(grade)
+    aspects: dict[str, dict[str, list[str]]] = {}
+    if (folder / ASPECTS).is_file():
+        for line, (query, passage, aspect) in _table(folder / ASPECTS, ASPECTS_COLUMNS):
+            _check_known(folder / ASPECTS, line, query, passage, queries, passages)
+            aspects.setdefault(query, {}).setdefault(passage, []).append(aspect)
+
+    judged = {query for query, grades in gold.items() if any(grade > 0 for grade in grades.values())}
+    if not judged:
+        raise ConfigurationError(f"{qrels} names no relevant passage; there is nothing to score.")
+    notes = []
+    if len(judged) < len(queries):
+        notes.append(
+            f"{folder.name}: {len(queries) - len(judged)} questions without a relevant passage left out."
+        )
+    questions = tuple(
+        _question(row, folder / QUERIES, gold[query], aspects.get(query, {}))
+        for query, row in queries.items()
+        if query in judged
+    )
+    return Dataset(
+        name=folder.resolve().name,
+        questions=questions,
+        passages=tuple(passages.values()),
+        corpus_digest=_digest([folder / CORPUS]),
+        questions_digest=_digest([folder / QUERIES, qrels, folder / ASPECTS]),
+        notes=tuple(notes),
+    )
+
+
+def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
+    questions = []
+    for file in files:
+        for number, row in enumerate(_records(file), 1):
+            if not isinstance(row, dict) or not isinstance(row.get("question"), str):
+                raise ConfigurationError(
+                    f"Entry {number} of {file} has no 'question'; expected an object with "
+                    "'question', 'ideal_answer' and 'has_answer'."
+                )
+            has_answer = row.get("has_answer", True)
+            if not isinstance(has_answer, bool):
+                raise ConfigurationError(
+                    f"Entry {number} of {file} has has_answer = {has_answer!r}; expected true or false."
+                )
+            questions.append(
+                Question(
+                    id=str(row.get("id", f"{file.stem}-{number}")),
+                    text=row["question"],
+                    user_context=row.get("user_context") or "",
+                    history=_history(row, file),
+                    type=_type(row, file),
+                    reference=(row.get("ideal_answer") or row.get("answer")) if has_answer else None,
+                    has_answer=has_answer,
+                    quote=row.get("quote") or None,
+                )
+            )
+    if not questions:
+        raise ConfigurationError(
+            f"{', '.join(map(str, files))} holds no question; there is nothing to evaluate."
+        )
+    _check_unique((question.id for question in questions), files[0])
+    # Documents in a folder of their own keep clear of what else lies beside the questions.
+    folder = folder / "documents" if (folder / "documents").is_dir() else folder
+    documents = tuple(file.path for file in discover(folder) if not _holds_questions(file.path))
+    if not documents:
+        raise ConfigurationError(f"No document lies beside {files[0]}; put those that it asks about there.")
+    return Dataset(
+        name=name,
+        questions=tuple(questions),
+        documents=documents,
+        corpus_digest=_digest(documents),
+        questions_digest=_digest(files),
+    )
+
+
+def _passage(row: dict[str, Any]) -> Chunk:
+    title, body = str(row.get("title") or "").strip(), str(row["text"])
+    # Some corpora repeat the title at the head of the text.
+    text = f"{title}\n{body}" if title and not body.startswith(title) else body
+    return Chunk(
+        id=row["_id"],
+        source=row["_id"],
+        page=None,
+        section=title or None,
+        start=0,
+        end=len(text),
+        text=text,
+        metadata={"_id": row["_id"]},
+    )
+
+
+def _question(
+    row: dict[str, Any], file: Path, gold: dict[str, int], aspects: dict[str, list[str]]
+) -> Question:
+    # Only named fields are taken over: a rewrite or a label shipped with the data cannot leak into an arm.
+    return Question(
+        id=row["_id"],
+        text=row["text"],
+        user_context=row.get("user_context") or "",
+        history=_history(row, file),
+        type=_type(row, file),
+        reference=row.get("reference_answer") or None,
+        gold=gold,
+        aspects={passage: tuple(dict.fromkeys(names)) for passage, names in aspects.items()},
+    )
+
+
+def _type(row: dict[str, Any], file: Path) -> QueryType | None:
+    label = row.get("type")
+    if label is None:
+        return None
+    if not isinstance(label, str) or label.lower() not in QUERY_TYPES:
+        raise ConfigurationError(f"{file} has the type {label!r}; expected one of {', '.join(QUERY_TYPES)}.")
+    return cast("QueryType", label.lower())
+
+
+def _history(row: dict[str, Any], file: Path) -> tuple[Turn, ...]:
+    turns = row.get("history") or []
+    for turn in turns if isinstance(turns, list) else [turns]:
+        if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
+            raise ConfigurationError(
+                f"{file} has the history turn {turn!r}; expected {{'role': 'user' or 'agent', 'text': ..}}."
+            )
+    return tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns)
+
+
+def _unique(file: Path, *required: str) -> Iterator[dict[str, Any]]:
+    seen: set[str] = set()
+    for number, row in enumerate(_records(file), 1):
+        for name in required:
+            if not isinstance(row, dict) or not isinstance(row.get(name), str):
+                got = ", ".join(map(repr, row)) if isinstance(row, dict) else repr(row)
+                raise ConfigurationError(f"{file}:{number} has no text field {name!r}; it has {got}.")
+        if row["_id"] in seen:
+            raise ConfigurationError(f"{file}:{number} repeats the _id {row['_id']!r}; each must occur once.")
+        seen.add(row["_id"])
+        yield row
+
+
+def _check_unique(ids: Iterable[str], file: Path) -> None:
+    seen: set[str] = set()
+    for name in ids:
+        if name in seen:
+            raise ConfigurationError(f"{file} repeats the id {name!r}; each must occur once.")
+        seen.add(name)
+
+
+def _check_known(
+    file: Path, line: int, query: str, passage: str, queries: dict[str, Any], passages: dict[str, Any]
+) -> None:
+    for name, known, where in ((query, queries, QUERIES), (passage, passages, CORPUS)):
+        if name not in known:
+            raise ConfigurationError(f"{file}:{line} names {name!r}, which {where} does not hold.")
+
+
+def _table(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+        header = next(reader, [])
+        if tuple(header) != columns:
+            raise ConfigurationError(
+                f"{file} has the columns {', '.join(header) or 'of an empty file'}; "
+                f"expected {', '.join(columns)}, separated by tabs."
+            )
+        for number, row in enumerate(reader, 2):
+            if not row:
+                continue
+            if len(row) != len(columns):
+                raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
+            yield number, row
+
+
+def _records(file: Path) -> Iterator[Any]:
+    """Yield the records of a JSON list, of lists under headings, or of JSON lines."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".json":
+        try:
+            whole = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise ConfigurationError(f"{file} is not JSON: {error}.") from error
+        if isinstance(whole, dict) and all(isinstance(group, list) for group in whole.values()):
+            whole = [record for group in whole.values() for record in group]
+        if not isinstance(whole, list):
+            raise ConfigurationError(f"{file} is not a list of objects, nor such lists under headings.")
+        yield from whole
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ConfigurationError(f"{file}:{number} is not a line of JSON: {error}.") from error
+
+
+def _holds_questions(file: Path) -> bool:
+    if file.suffix not in (".json", ".jsonl"):
+        return False
+    try:
+        first = next(iter(_records(file)), None)
+    except (ConfigurationError, UnicodeDecodeError):
+        return False
+    # A FAQ has questions too, but answers them: it is a document.
+    return (
+        isinstance(first, dict) and "question" in first and ("ideal_answer" in first or "has_answer" in first)
+    )
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        if file.is_file():
+            digest.update(f"{file.name}\0{file.stat().st_size}\0".encode())
+            digest.update(file.read_bytes())
+    return digest.hexdigest()
