@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+# Studio draws its forms with pydantic, which cannot read typing's own TypedDict before Python 3.12.
+from typing_extensions import TypedDict
 
 from adaptive_rag.context import make_context
 
@@ -26,13 +29,14 @@ class IndexingContext(BaseModel):
     chunk_size: int = Field(1000, ge=100, le=20_000, description="Characters a chunk has at most.")
     chunk_overlap: int = Field(200, ge=0, le=10_000, description="Characters that neighbours share at most.")
     sentence_vectors: bool = Field(True, description="Keep a vector for every sentence.")
+    prune: bool = Field(True, description="Remove what vanished from the folders named.")
+    rebuild: bool = Field(False, description="Make the index anew, with these settings.")
 
 
 class IndexingInput(TypedDict):
     """What a caller passes."""
 
-    # files, folders or patterns
-    paths: list[str]
+    paths: Annotated[list[str], Field(description="Files, folders or patterns such as 'docs/*.pdf'.")]
 
 
 class IndexingState(IndexingInput, total=False):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import operator
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
+from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from langchain_core.messages import AnyMessage
 from langgraph.graph.message import add_messages
+from pydantic import Field
+
+# Studio draws its forms with pydantic, which cannot read typing's own TypedDict before Python 3.12.
+from typing_extensions import TypedDict
 
 QueryType = Literal["factual", "analytical", "opinion", "contextual"]
 Intent = Literal["factual", "technical", "procedural", "conceptual", "comparison", "troubleshooting"]
@@ -118,12 +122,16 @@ class TraceRecord(TypedDict, total=False):
 class InputState(TypedDict, total=False):
     """What a caller passes: a question, or a conversation that ends with one."""
 
-    question: str
-    # what the caller says about themselves; reaches the query and the scoring of contextual questions
-    user_context: str
-    # earlier turns; where absent they are read from `messages`
-    history: list[Turn]
-    messages: Annotated[list[AnyMessage], add_messages]
+    question: Annotated[str, Field(description="What is asked.")]
+    # reaches the query and the scoring of contextual questions
+    user_context: Annotated[str, Field(description="Who asks, or in what situation.")]
+    # where absent they are read from `messages`
+    history: Annotated[list[Turn], Field(description="Earlier turns of the conversation.")]
+    messages: Annotated[
+        list[AnyMessage],
+        Field(description="A chat that ends with the question, instead of `question`."),
+        add_messages,
+    ]
 
 
 class State(InputState, total=False):

@@ -20,6 +20,8 @@ def store(state: IndexingState, runtime: Runtime[IndexingContext]) -> dict[str, 
         chunk_size=context.chunk_size,
         chunk_overlap=context.chunk_overlap,
         sentence_vectors=context.sentence_vectors,
+        prune=context.prune,
+        rebuild=context.rebuild,
         progress=lambda progress: runtime.stream_writer(asdict(progress)),
     )
     return {"report": asdict(report)}
