@@ -10,9 +10,11 @@ neighbour of the passage is left, 4 % where the article is gone, and none of the
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from types import MappingProxyType
 
 import numpy as np
@@ -36,9 +38,13 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
 THRESHOLDS: Mapping[QueryType, float] = MappingProxyType(
     {"factual": 0.5, "analytical": 0.15, "opinion": 0.1, "contextual": 0.1}
 )
+# "Is AI used to control weapons?" is answered by a sentence that says so or denies it, not by one on weapons.
+YES_OR_NO = 0.1
 # A question of fewer content words ("And what about me?") is judged together with the asker's context.
 FEW_TERMS = 2
 SHOWN_QUERIES, SHOWN_SOURCES = 4, 4
+
+_YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|can|could|has|have|had|will|would)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,8 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
         theirs = measure(request, sentences, request.user_context, request.context_vector)
         measures = max(measures, theirs, key=likelihood)
     score, threshold = likelihood(measures), THRESHOLDS[request.query_type]
+    if request.query_type == "factual" and _YES_OR_NO.match(request.question.strip()):
+        threshold += YES_OR_NO
     return Evidence(score, score >= threshold, _reason(measures, score, threshold), measures)
 
 
@@ -106,7 +114,9 @@ def format_abstention(question: str, queries: Sequence[str], sources: Sequence[s
         "I searched for " + _listed([f"“{query}”" for query in queries or [question]], SHOWN_QUERIES) + "."
     )
     if sources:
-        nearest = _listed(list(dict.fromkeys(sources)), SHOWN_SOURCES)
+        nearest = _listed(
+            list(dict.fromkeys(PurePath(source).name or source for source in sources)), SHOWN_SOURCES
+        )
         lines.append(f"The nearest passages, in {nearest}, are about something else.")
     return " ".join(lines)
 

@@ -14,7 +14,7 @@ from adaptive_rag.answering.quotable import Quotable, collect
 from adaptive_rag.answering.ranking import Ranking, Scores, says_the_same
 from adaptive_rag.answering.request import AnswerRequest, Branch
 from adaptive_rag.answering.speaker import speaker_of, speaks
-from adaptive_rag.answering.stance import is_view, misplaced, side_of
+from adaptive_rag.answering.stance import asked_side, is_view, misplaced, side_of
 from adaptive_rag.answering.terms import terms
 from adaptive_rag.ingest.chunking import page_in_chunk
 from adaptive_rag.state import Citation, QueryType
@@ -47,6 +47,10 @@ PREDECESSORS, LONG_PREDECESSOR = 2, 400
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 
+_ASKS = re.compile(
+    r"(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|do|does|did|can|could|should|will|would)\b",
+    re.IGNORECASE,
+)
 _FAKE_MARKER = re.compile(r"\[(\s*\d+(?:\s*[,;–-]\s*\d+)*\s*)\]")
 
 
@@ -128,7 +132,10 @@ def _by_branch(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
     floors = near * np.maximum(scores.max(axis=1), FAR_BEHIND * scores.max())
     used: list[Quotable] = []
     blocks = []
+    asked = asked_side(request.question) if request.query_type == "opinion" else None
     for branch, mine, floor in zip(request.branches, scores, floors, strict=True):
+        if asked and side_of(branch.label) not in (asked, None):
+            continue
         # A sentence that serves another branch clearly better is left to it.
         open_ = np.where(mine >= scores.max(axis=0) - LEFT_TO_OTHERS, mine, -np.inf)
         chosen = _choose(ranking, open_, BRANCH_SENTENCES, floor, used)
@@ -233,16 +240,14 @@ def _in_reading_order(chosen: Sequence[Quotable], scores: Mapping[Quotable, floa
 
 
 def _heading(branch: Branch, question: str) -> str:
-    """Return what stands above a branch's sentences: a sub-question without the question it repeats."""
+    """Return what stands above a branch's sentences; a label that repeats the question heads nothing."""
     if branch.heading is not None:
         return branch.heading
-    label, question = (" ".join(text.split()) for text in (branch.label, question))
-    if label.startswith(question):
-        label = label[len(question) :].strip(" .:;,()")
-        if not any(character.isalpha() for character in label):
-            return ""
-    label = label.rstrip(" .:;,")
-    return label[:1].upper() + label[1:]
+    label, question = (" ".join(text.split()).strip(" .:;,?") for text in (branch.label, question))
+    if label.casefold().startswith(question.casefold()):
+        return ""
+    asks = _ASKS.match(label) is not None
+    return f"{label[:1].upper()}{label[1:]}{'?' if asks else ''}"
 
 
 def _show(request: AnswerRequest, block: _Block) -> str:

@@ -40,6 +40,12 @@ _CUES: dict[Stance, re.Pattern[str]] = {
     ),
 }
 
+_ASKED: dict[Stance, str] = {
+    "against": r"\b(?:arguments?|reasons?|case|objections?|points?) against\b|\b(?:concerns|risks|drawbacks|"
+    r"disadvantages|dangers|downsides|criticisms?|objections|cons)\b",
+    "for": r"\b(?:arguments?|reasons?|case|points?) (?:for|in favou?r)\b|"
+    r"\b(?:benefits|advantages|merits|upsides|pros)\b",
+}
 _VIEW = re.compile(
     r"\b(?:should|ought|must|argu\w+|believ\w+|claim\w*|think\w*|fear\w*|consider\w*|recommend\w*|critic\w+|"
     r"advocat\w+|propos\w+|oppos\w+|support(?:s|ed|ers)?|concern\w*|debat\w+|controvers\w+|prefer\w*|"
@@ -56,6 +62,12 @@ def side_of(label: str) -> Stance | None:
         if (match := re.search(rf"\b(?:{pattern})\b", label, re.IGNORECASE))
     ]
     return min(found)[1] if found else None
+
+
+def asked_side(question: str) -> Stance | None:
+    """Return the one side that a question asks about ("What are the risks?"), None where it asks openly."""
+    sides = [side for side, pattern in _ASKED.items() if re.search(pattern, question, re.IGNORECASE)]
+    return sides[0] if len(sides) == 1 else None
 
 
 def is_view(sentence: str) -> bool:

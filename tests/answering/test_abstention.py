@@ -33,7 +33,10 @@ def test_no_document_is_no_evidence():
 
 
 def test_a_word_that_every_sentence_has_is_no_evidence():
-    about_ai = candidate("AI helps doctors. AI helps farmers. AI helps teachers. AI helps everybody at work.")
+    about_ai = candidate(
+        "AI helps doctors with their patients. AI helps farmers with their crops. "
+        "AI helps teachers with their pupils."
+    )
 
     named = judge_evidence(request("Does AI predict earthquakes?", [about_ai])).measures["sentence"]
     rare = judge_evidence(request("Does AI help farmers?", [about_ai])).measures["sentence"]
@@ -63,7 +66,7 @@ def test_every_type_has_a_threshold_and_facts_need_most():
 
 
 def test_the_abstention_says_what_was_searched_and_where():
-    text = format_abstention("Why?", ["Why?", "why  so", "why so"], ["b.pdf", "a.pdf", "b.pdf"])
+    text = format_abstention("Why?", ["Why?", "why  so", "why so"], ["/in/b.pdf", "a.pdf", "/in/b.pdf"])
 
     assert text == (
         "The documents do not hold an answer to this question. I searched for “Why?” and “why so”. "

@@ -50,9 +50,7 @@ def test_a_link_and_an_index_are_no_markers():
 
 
 def test_headings_questions_and_leads_claim_nothing():
-    answer = (
-        "## Walls\n**For your situation**\nHere is what the passages say:\nIs it safe?\nThe wall holds [1]."
-    )
+    answer = "## Walls\n**For your situation**\nHere is what they say:\nIs it safe?\nThe wall holds [1]."
 
     assert [claim.text for claim in read_markers(answer, documents=1).claims] == ["The wall holds."]
 

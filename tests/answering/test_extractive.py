@@ -128,14 +128,38 @@ def test_a_viewpoint_that_nobody_holds_is_named_as_unanswered():
     assert "teleportation" not in answer.text
 
 
-def test_a_label_that_repeats_the_question_is_headed_by_what_it_adds():
-    question = "How does the wall work?"
-    branches = [f"{question} gates", f"{question} (1)"]
-    documents = [candidate(WALL + " The gates of the wall close at high tide.", labels=branches)]
+@pytest.mark.parametrize(
+    ("label", "heading"),
+    [
+        ("How does the wall work? gates", None),
+        ("how does the wall work gates", None),
+        ("What closes the gates of the wall", "What closes the gates of the wall?"),
+        ("gates of the wall", "Gates of the wall"),
+    ],
+)
+def test_a_paragraph_is_headed_by_its_label_unless_that_repeats_the_question(label, heading):
+    documents = [candidate(WALL + " The gates of the wall close at high tide.", labels=[label])]
 
-    answer = extract_answer(request(question, documents, query_type="analytical", branches=branches))
+    answer = extract_answer(
+        request("How does the wall work?", documents, query_type="analytical", branches=[label])
+    )
 
-    assert set(re.findall(r"^\*\*(.+)\*\*$", answer.text, re.M)) <= {"Gates"}
+    assert re.findall(r"^\*\*(.+)\*\*$", answer.text, re.M) == ([heading] if heading else [])
+    assert answer.citations
+
+
+def test_a_question_about_one_side_is_answered_from_that_side():
+    branches = ["arguments for the marsh", "arguments against the marsh"]
+    documents = [candidate(MARSH, labels=branches)]
+
+    answer = extract_answer(
+        request(
+            "What are the arguments against the marsh?", documents, query_type="opinion", branches=branches
+        )
+    )
+
+    assert answer.text.startswith("**Arguments against the marsh**")
+    assert "**Arguments for the marsh**" not in answer.text
 
 
 def test_a_contextual_answer_speaks_to_the_situation_first():

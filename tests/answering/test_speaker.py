@@ -4,7 +4,10 @@ from adaptive_rag.answering.speaker import speaker_of
 from adaptive_rag.answering.stance import misplaced, side_of
 from tests.answering.made import candidate
 
-TEXT = "## Dr Amrita Solanki, engineer\n\nI recommend it.\n\n## Ruth Pascall\n\nI am against it.\n\n## Notes\n\nWe met."
+TEXT = (
+    "## Dr Amrita Solanki, engineer\n\nI recommend it.\n\n"
+    "## Ruth Pascall\n\nI am against it.\n\n## Notes\n\nWe met."
+)
 
 
 @pytest.mark.parametrize(
