@@ -149,12 +149,12 @@ class ChatServer:
         if behaviour == "not json":
             _send(writer, 200, "<html>It works!</html>")
             return True
-        if behaviour in _ERRORS or (behaviour == "no schema" and "response_format" in body):
+        if behaviour in _ERRORS and (behaviour != "no schema" or "response_format" in body):
             status, error = _ERRORS[behaviour]
             extra = {"Retry-After": f"{self.retry_after:g}"} if self.retry_after is not None else {}
             _send(writer, status, {"error": error}, extra if status == 429 else {})
             return True
-        text = {"garbage": "Hmm, {let me see] ...", "empty": ""}.get(behaviour) if behaviour else None
+        text = {"garbage": "Hmm, {let me see] ...", "empty": ""}.get(behaviour)
         if text is None:
             text = self.say(body) if self.say else say_sensibly(body)
         if body.get("stream"):

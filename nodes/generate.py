@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from adaptive_rag.answering import (
@@ -14,12 +15,13 @@ from adaptive_rag.answering import (
     format_abstention,
     judge_evidence,
 )
+from adaptive_rag.answering.review import Review, review_draft
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.skills import GENERATE, Ask
 from adaptive_rag.skills.generate import GenerateRequest
 from adaptive_rag.sources import source_of
-from adaptive_rag.state import Candidate, Decision, State
+from adaptive_rag.state import Candidate, Citation, Decision, State
 from adaptive_rag.steps import Steps, Update, step
 
 
@@ -27,32 +29,55 @@ from adaptive_rag.steps import Steps, Update, step
 def generate(state: State, runtime: Runtime[Context]) -> Steps:
     """Answer from the documents with citations, or abstain where they do not hold the answer."""
     context = context_of(runtime)
-    documents = state["documents"]
-    if not documents:
+    if not state["documents"]:
         return _abstain(state, "nothing was found")
     request = _answer_request(state, context)
     evidence = judge_evidence(request)
-    decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
-    if context.abstain and not evidence.sufficient:
-        return _abstain(state, evidence.reason)
     extracted = extract_answer(request)
-    ask = GenerateRequest(
+    weak = context.abstain and not evidence.sufficient
+    if weak and context.model is None:
+        return _abstain(state, evidence.reason)
+    [outcome] = yield [Ask(GENERATE, _draft_request(state, request, extracted.text))]
+    if outcome.by == "model":
+        review = review_draft(outcome.result.text, request, load_minilm().encode)
+        found = _review_decisions(review)
+        if not review.knows:
+            return _abstain(state, "the chat model says that the passages do not hold it", found)
+        if review.grounding > 0 or not context.extractive_fallback:
+            id = outcome.result.message_id
+            return _answer(state, review.text, review.citations, review.grounding, found, id)
+        found.append(
+            Decision(what="answer", chosen="extractive", why="no passage supports the model's answer")
+        )
+    else:
+        found = []
+    if weak or not extracted.text:
+        return _abstain(state, evidence.reason, found)
+    decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
+    return _answer(state, extracted.text, extracted.citations, 1.0, [decision, *found])
+
+
+def _draft_request(state: State, request: AnswerRequest, extracted: str) -> GenerateRequest:
+    return GenerateRequest(
         state["question"],
         state["query_type"],
         request.user_context,
         state.get("history", []),
-        documents,
-        lambda: extracted.text,
+        state["documents"],
+        # A result of the skill is never empty; what the node makes of it is decided by the evidence.
+        lambda: extracted or "I don't know.",
     )
-    yield [Ask(GENERATE, ask)]
-    return {
-        "answer": extracted.text,
-        "citations": extracted.citations,
-        "grounding": 1.0,
-        "abstained": False,
-        "messages": _messages(state, extracted.text),
-        "record": {"decisions": [decision]},
-    }
+
+
+def _review_decisions(review: Review) -> list[Decision]:
+    found = []
+    if review.unknown:
+        found.append(
+            Decision(what="markers dropped", chosen=review.unknown, why="no passage has these numbers")
+        )
+    for claim, reason in zip(review.unsupported, review.reasons, strict=True):
+        found.append(Decision(what="unsupported", chosen=claim, why=reason))
+    return found
 
 
 def _answer_request(state: State, context: Context) -> AnswerRequest:
@@ -71,7 +96,25 @@ def _answer_request(state: State, context: Context) -> AnswerRequest:
     )
 
 
-def _abstain(state: State, why: str) -> Update:
+def _answer(
+    state: State,
+    text: str,
+    citations: list[Citation],
+    grounding: float,
+    decisions: list[Decision],
+    message_id: str | None = None,
+) -> Update:
+    return {
+        "answer": text,
+        "citations": citations,
+        "grounding": grounding,
+        "abstained": False,
+        "messages": _messages(state, text, message_id),
+        "record": {"decisions": decisions},
+    }
+
+
+def _abstain(state: State, why: str, found: Sequence[Decision] = ()) -> Update:
     queries = [query for record in state["trace"] for query in record.get("queries", [])]
     text = format_abstention(state["question"], queries, _sources(state["documents"]))
     return {
@@ -80,7 +123,7 @@ def _abstain(state: State, why: str) -> Update:
         "grounding": 0.0,
         "abstained": True,
         "messages": _messages(state, text),
-        "record": {"decisions": [Decision(what="evidence", chosen="abstain", why=why)]},
+        "record": {"decisions": [Decision(what="evidence", chosen="abstain", why=why), *found]},
     }
 
 
@@ -88,8 +131,13 @@ def _sources(documents: list[Candidate]) -> list[str]:
     return list(dict.fromkeys(document["source"] for document in documents))
 
 
-def _messages(state: State, answer: str) -> list[AnyMessage]:
-    """Return what the conversation gains: the question, where it did not come as a message, and the answer."""
+def _messages(state: State, answer: str, message_id: str | None = None) -> list[Any]:
+    """Return what the conversation gains: the question, where it did not come as a message, and the answer.
+
+    The answer bears the id of the message that was streamed, so that streams of messages do not repeat
+    it; the question is a plain dict, which they leave out altogether.
+    """
     earlier: list[Any] = state.get("messages", [])
-    asked = [] if earlier and isinstance(earlier[-1], HumanMessage) else [HumanMessage(state["question"])]
-    return [*asked, AIMessage(answer)]
+    came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)
+    asked = [] if came_as_message else [{"role": "user", "content": state["question"]}]
+    return [*asked, AIMessage(answer, id=message_id)]

@@ -37,12 +37,21 @@ def score(
     """Give every candidate its relevance, best first; also how the other strategies score theirs."""
     if not context.rerank or not candidates:
         return candidates
-    request = ScoreRequest(
-        state["question"],
-        state.get("implied_context", ""),
-        candidates[: 2 * context.k],
-        lambda: score_candidates(source_of(context), state["question"], candidates),
-    )
-    [outcome] = yield [Ask(SCORE, request)]
-    scored = [with_scores(c, relevance=s) for c, s in zip(candidates, outcome.result.scores, strict=False)]
+    # A model reads twice what the answer will; without one every candidate is scored.
+    read = candidates[: 2 * context.k]
+    implied = state.get("implied_context", "")
+
+    def locally() -> list[float]:
+        return score_candidates(source_of(context), state["question"], candidates)
+
+    if context.reranker == "pointwise":
+        asks = [Ask(SCORE, ScoreRequest(state["question"], implied, [c], lambda: [0.0])) for c in read]
+        outcomes = yield asks
+        # A model's scale and the local one do not mix: where one call failed, none counts.
+        by_model = all(outcome.by == "model" for outcome in outcomes)
+        scores = [outcome.result.scores[0] for outcome in outcomes] if by_model else locally()
+    else:
+        [outcome] = yield [Ask(SCORE, ScoreRequest(state["question"], implied, read, locally))]
+        scores = outcome.result.scores
+    scored = [with_scores(c, relevance=score) for c, score in zip(candidates, scores, strict=False)]
     return sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])

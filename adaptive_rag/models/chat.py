@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
+from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 
@@ -29,7 +31,11 @@ PROVIDERS: dict[str, tuple[str | None, str]] = {
 _LENGTH_FIELDS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens", "max_completion_tokens")
 _MAX_OPEN = 16
 
-_open: OrderedDict[Hashable, BaseChatModel] = OrderedDict()
+_Opened: TypeAlias = OrderedDict[Hashable, BaseChatModel]
+# An asynchronous client keeps connections that belong to the event loop it was first used on, so each
+# loop has models of its own; they end with it.
+_open_on: WeakKeyDictionary[asyncio.AbstractEventLoop, _Opened] = WeakKeyDictionary()
+_open_elsewhere: _Opened = OrderedDict()
 _lock = threading.Lock()
 
 
@@ -66,12 +72,13 @@ def load_chat_model(
         return spec
     key = (spec, base_url, timeout, *_environment())
     with _lock:
-        if key not in _open:
-            _open[key] = _load(spec, base_url, timeout)
-            if len(_open) > _MAX_OPEN:
-                _open.popitem(last=False)
-        _open.move_to_end(key)
-        return _open[key]
+        opened = _opened_here()
+        if key not in opened:
+            opened[key] = _load(spec, base_url, timeout)
+            if len(opened) > _MAX_OPEN:
+                opened.popitem(last=False)
+        opened.move_to_end(key)
+        return opened[key]
 
 
 def limit_length(model: BaseChatModel, max_tokens: int) -> BaseChatModel:
@@ -83,6 +90,14 @@ def limit_length(model: BaseChatModel, max_tokens: int) -> BaseChatModel:
     own = getattr(model, name)
     limit = min(own, max_tokens) if isinstance(own, int) and own > 0 else max_tokens
     return model if own == limit else model.model_copy(update={name: limit})
+
+
+def _opened_here() -> _Opened:
+    try:
+        loop = asyncio.get_running_loop()
+    except RuntimeError:
+        return _open_elsewhere
+    return _open_on.setdefault(loop, OrderedDict())
 
 
 def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatModel:
@@ -131,6 +146,7 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None) -> Base
     if address and not address.startswith(("http://", "https://")):
         raise ConfigurationError(f"base_url = {address!r} is not usable: expected http://... or https://...")
     from langchain_openai import ChatOpenAI
+    from openai import DefaultAsyncHttpxClient
 
     settings: dict[str, Any] = {
         "model": name,
@@ -140,6 +156,8 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None) -> Base
         # We repeat calls ourselves, so that each repetition is counted and none outlives the deadline.
         "max_retries": 0,
         "stream_usage": True,
+        # Otherwise one client is shared by all models, and so by all event loops.
+        "http_async_client": DefaultAsyncHttpxClient(timeout=timeout),
     }
     if address:
         settings["base_url"] = address

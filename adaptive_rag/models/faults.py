@@ -101,6 +101,12 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
     # An account without credit answers 429 as well, and waiting will not help it.
     if kind == "busy" and "insufficient_quota" in text:
         kind = "other"
+    # A client whose connections belong to an event loop that has ended; the next try opens new ones.
+    if kind is None and "loop is closed" in text:
+        kind = "connection"
+    # LangChain's word for a stream that ended before it began.
+    if kind is None and "No generation chunks" in text:
+        kind = "server"
     if kind is None:
         kind = "connection" if _TRANSPORT.search(type(error).__name__) else "other"
     return Fault(kind, text, model_name(model), _retry_after(error))
@@ -153,4 +159,7 @@ def _text(error: Exception, status: int | None) -> str:
     # "Connection error." alone does not say whether the server is down or the name is wrong.
     if cause is not None and "onnection error" in said:
         said = f"{said.rstrip('.')} ({type(cause).__name__}: {' '.join(str(cause).split())[:120]})"
-    return said if status is None or str(status) in said else f"HTTP {status}: {said}"
+    if status is None:
+        return said
+    # "Error code: 500 - ..." says the same in other words.
+    return f"HTTP {status}: {re.sub(rf'^Error code: {status} - ', '', said)}"

@@ -1,0 +1,193 @@
+"""Whatever the server does, an answer comes, with its reason; only the user's mistakes are raised."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+
+import pytest
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.runnable import AdaptiveRAG
+from benchmarks.chat_server import ChatServer
+
+QUESTION = "How long is the sea wall of Saltmere?"
+
+
+def ask(rag, **knobs):
+    return rag.invoke(QUESTION, context={"route": "factual", **knobs})
+
+
+async def aask(rag, **knobs):
+    return await rag.ainvoke(QUESTION, context={"route": "factual", **knobs})
+
+
+def reasons(output):
+    return {
+        entry["skill"]: entry["reason"] for record in output["trace"] for entry in record.get("stand_ins", ())
+    }
+
+
+def calls(output):
+    return sum(record.get("calls", 0) for record in output["trace"])
+
+
+def test_with_a_server_that_works_three_calls_make_the_answer(rag, server):
+    output = ask(rag)
+    assert "2,340 metres" in output["answer"]
+    assert reasons(output) == {}
+    assert calls(output) == len(server.calls) == 3
+    assert sum(record.get("rounds", 0) for record in output["trace"]) == 3
+    assert sum(record.get("tokens", {}).get("input", 0) for record in output["trace"]) > 100
+
+
+# behaviour -> what the trace says of it
+ABSORBED = {
+    "500": "HTTP 500",
+    "429": "HTTP 429",
+    "reset": "Connection error",
+    "reset midway": "",
+    "not json": "",
+    "empty": "empty",
+    "garbage": "not usable",
+    "too long": "maximum context length",
+}
+
+
+@pytest.mark.parametrize("path", ["sync", "async"])
+@pytest.mark.parametrize("behaviour", sorted(ABSORBED))
+def test_a_server_that_fails_throughout_is_answered_for_by_the_stand_ins(rag, server, behaviour, path):
+    server.behave = lambda number, body: behaviour
+    output = ask(rag) if path == "sync" else asyncio.run(aask(rag))
+    assert "2,340 metres" in output["answer"]
+    assert output["citations"]
+    assert len(server.calls) <= 6
+    told = (
+        reasons(output)
+        if behaviour not in ("reset midway", "garbage")
+        else {"generate": "", **reasons(output)}
+    )
+    assert "generate" in told
+    assert any(ABSORBED[behaviour] in reason for reason in told.values()), told
+
+
+@pytest.mark.parametrize(
+    "behaviour", ["500", "429", "reset", "reset midway", "not json", "empty", "too long"]
+)
+def test_a_failure_that_passes_costs_one_more_call(rag, server, behaviour):
+    server.behave = lambda number, body: behaviour if number == 3 else "answer"
+    output = ask(rag)
+    assert "generate" not in reasons(output)
+    assert (calls(output), len(server.calls)) == (4, 4)
+    repeated = [
+        d for record in output["trace"] for d in record.get("decisions", ()) if d["what"] == "repeated"
+    ]
+    assert [decision["chosen"] for decision in repeated] == ["generate"]
+
+
+def test_a_server_that_is_down_is_answered_for(town):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
+    output = ask(AdaptiveRAG(town, model="openai:scripted", base_url=address))
+    assert "2,340 metres" in output["answer"]
+    assert "onnect" in reasons(output)["enhance"]
+    assert reasons(output)["score"] == "the chat model did not respond earlier in this question"
+
+
+@pytest.mark.parametrize("path", ["sync", "async"])
+@pytest.mark.parametrize("behaviour", ["hang", "hang midway"])
+def test_a_server_that_hangs_is_left_when_the_deadline_has_passed(rag, server, behaviour, path):
+    server.behave = lambda number, body: behaviour if behaviour == "hang" or body.get("stream") else "answer"
+    started = time.monotonic()
+    output = ask(rag, deadline_s=1) if path == "sync" else asyncio.run(aask(rag, deadline_s=1))
+    assert time.monotonic() - started < 30
+    assert "2,340 metres" in output["answer"]
+    assert "did not finish within" in reasons(output)["generate"]
+
+
+def test_retry_after_is_honoured(rag, server):
+    server.retry_after = 0.3
+    server.behave = lambda number, body: "429" if number == 1 else "answer"
+    output = ask(rag)
+    assert reasons(output) == {}
+    assert server.calls[1].at - server.calls[0].at >= 0.3
+
+
+def test_a_retry_after_beyond_the_deadline_is_not_waited_for(rag, server):
+    server.retry_after = 3600
+    server.behave = lambda number, body: "429"
+    output = ask(rag)
+    assert "3600 s, longer than is left" in reasons(output)["enhance"]
+    assert "2,340 metres" in output["answer"]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"), [("wrong key", "refused the key"), ("unknown model", "does not know")]
+)
+@pytest.mark.parametrize("path", ["sync", "async"])
+def test_the_user_mistakes_are_raised_at_the_first_call(rag, server, behaviour, said, path):
+    server.behave = lambda number, body: behaviour
+    with pytest.raises(ConfigurationError, match=said):
+        ask(rag) if path == "sync" else asyncio.run(aask(rag))
+    assert len(server.calls) == 1
+
+
+def test_a_server_without_json_schema_is_asked_in_other_ways_and_remembered(rag, server):
+    server.behave = lambda number, body: "no schema"
+    server.say = lambda body: '{"query": "sea wall of Saltmere length", "scores": [9,8,7,6,5,4,3,2]}'
+    first, second = ask(rag), ask(rag)
+    assert "enhance" not in reasons(first)
+    assert any(
+        "json_schema is not supported" in d["why"] for r in first["trace"] for d in r.get("decisions", ())
+    )
+    assert calls(second) < calls(first)
+    assert not any("response_format" in request.body for request in server.calls[calls(first) :])
+
+
+def test_the_budget_counts_repetitions_and_is_hard(rag, server):
+    server.behave = lambda number, body: "500"
+    for most in (0, 1, 2, 4):
+        server.requests.clear()
+        output = ask(rag, max_llm_calls=most)
+        assert calls(output) == len(server.calls) <= most
+        assert "2,340 metres" in output["answer"]
+
+
+def test_a_key_is_needed_for_openai_itself(town):
+    with pytest.raises(ConfigurationError, match="OPENAI_API_KEY"):
+        ask(AdaptiveRAG(town, model="openai:gpt-4.1-mini"))
+
+
+async def test_closing_a_stream_ends_the_call(rag, server):
+    server.behave = lambda number, body: "hang midway" if body.get("stream") else "answer"
+    stream = rag.astream(QUESTION, stream_mode="messages", context={"route": "factual"})
+    async for chunk, _ in stream:
+        if chunk.text:
+            break
+    await stream.aclose()
+    for _ in range(200):
+        if server.calls[-1].abandoned:
+            break
+        await asyncio.sleep(0.02)
+    assert server.calls[-1].abandoned
+    assert len(server.calls) == 3
+
+
+def test_one_model_serves_several_event_loops(rag, server):
+    for _ in range(3):
+        assert reasons(asyncio.run(aask(rag))) == {}
+
+
+def test_the_length_of_answers_is_limited_on_the_wire(rag, server):
+    ask(rag, max_tokens=77)
+    assert {
+        request.body.get("max_completion_tokens") or request.body.get("max_tokens")
+        for request in server.calls
+    } == {77}
+
+
+def test_the_server_in_the_benchmarks_is_what_the_tests_talk_to():
+    with ChatServer() as running:
+        assert running.url.startswith("http://127.0.0.1:")
