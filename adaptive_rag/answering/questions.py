@@ -54,9 +54,9 @@ _LIFE_ASKED = re.compile(r"\b(?:born|birth|die|died|death|live|lived)\b", re.IGN
 _NAME = re.compile(r"(?<=[\w,;:)’'] )(?:\(?[A-Z][\w'’-]+)|^[A-Z][\w'’-]+ (?:[A-Z]|of [A-Z])")
 _PLACE = re.compile(r"\b(?:in|at|near|from|of|to|on) (?:the )?[A-Z]\w+")
 _DIGIT = re.compile(
-    r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twelve|dozen|twenty|thirty|forty|"
-    r"fifty|sixty|seventy|eighty|ninety|hundred|thousand|million|billion|half|third|quarter)\b",
-    re.I,
+    r"\d+(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|dozen|"
+    r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|hundred|thousand|million|billion|half|third|quarter)\b",
+    re.IGNORECASE,
 )
 _COPULA = (
     r"(?:(?:is|are|was|were|can be)(?: (?:defined|known|called))?|refers? to|means?|denotes?|describes?|"

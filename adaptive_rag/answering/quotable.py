@@ -167,7 +167,7 @@ def _quality(text: str, *, in_list: bool = False) -> float:
     letters = sum(character.isalpha() for character in text)
     if (
         text.startswith("#")
-        or len(words) < 4
+        or len(words) < 3
         or letters < 0.55 * len(text)
         or text.endswith("?")
         or _CONTENTS.search(text)
@@ -192,4 +192,4 @@ def _quality(text: str, *, in_list: bool = False) -> float:
     # A word of 26 letters is several that lost their blanks.
     if max(map(len, words)) > 25:
         return 0.5
-    return 1.0 if len(words) > 5 else 0.7
+    return 1.0 if len(words) > 5 else 0.7 if len(words) > 3 else 0.6
