@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
 from pydantic import Field, InstanceOf, ValidationError
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import (
@@ -48,8 +49,10 @@ class Context(BaseSettings):
     index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
         ".adaptive-rag", description="Folder or URI of the index to search."
     )
-    retriever: SkipJsonSchema[InstanceOf[BaseRetriever] | None] = Field(
-        None, description="A LangChain retriever to search instead of the index.", exclude=True
+    retriever: SkipJsonSchema[InstanceOf[BaseRetriever] | InstanceOf[VectorStore] | None] = Field(
+        None,
+        description="A LangChain retriever or vector store to search instead of the index.",
+        exclude=True,
     )
     embeddings: str | SkipJsonSchema[InstanceOf[Embeddings]] | None = Field(
         None, description="Embedding model as 'provider:name'; by default the one the index was made with."
@@ -130,15 +133,28 @@ def make_context(**knobs: Any) -> Context:
     try:
         return Context(**knobs)
     except ValidationError as error:
-        lines = []
-        for problem in error.errors():
-            knob = str(problem["loc"][0]) if problem["loc"] else "?"
-            if problem["type"] == "extra_forbidden":
-                known = ", ".join(sorted(Context.model_fields))
-                lines.append(f"{knob!r} is not a setting. The settings are: {known}.")
-            else:
-                lines.append(f"{knob} = {problem['input']!r} is not usable: {problem['msg'].lower()}.")
-        raise ConfigurationError(" ".join(dict.fromkeys(lines))) from error
+        raise ConfigurationError(_explain(error)) from error
+
+
+def _explain(error: ValidationError) -> str:
+    unknown: list[str] = []
+    expected: dict[str, list[str]] = {}
+    for problem in error.errors():
+        knob = str(problem["loc"][0]) if problem["loc"] else "?"
+        if problem["type"] == "extra_forbidden":
+            unknown.append(knob)
+        else:
+            message = problem["msg"].removeprefix("Input ").removeprefix("should be ")
+            expected.setdefault(f"{knob} = {problem['input']!r}", []).append(message)
+    lines = [
+        f"{given} is not usable: expected {' or '.join(dict.fromkeys(messages))}."
+        for given, messages in expected.items()
+    ]
+    if unknown:
+        known = ", ".join(sorted(Context.model_fields))
+        lines += [f"{knob!r} is not a setting." for knob in unknown]
+        lines.append(f"The settings are: {known}.")
+    return " ".join(lines)
 
 
 def context_of(runtime: Runtime[Context]) -> Context:

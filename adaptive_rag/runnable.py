@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
 
@@ -14,15 +15,21 @@ from langchain_core.runnables.utils import AddableDict
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
+from pydantic import BaseModel
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.index import Index
 from adaptive_rag.index.source import ChunkSource
+from adaptive_rag.sources import narrow_to
 from adaptive_rag.state import InputState, OutputState
 
-Question: TypeAlias = str | InputState | dict[str, Any] | Sequence[BaseMessage] | PromptValue
+Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue
+
+
+# Settings of the index rather than of a question; `from_documents` passes them on.
+INDEX_SETTINGS = ("chunk_size", "chunk_overlap", "sentence_vectors")
 
 
 class AdaptiveRAG(Runnable[Question, OutputState]):
@@ -51,25 +58,53 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         if model is not None:
             knobs["model"] = model
         self._knobs = knobs
+        self._parts = {"checkpointer": checkpointer, "store": store, "cache": cache}
+        self.name = "AdaptiveRAG"
         self.context = make_context(**knobs)
         self.graph = build_graph().compile(
             checkpointer=checkpointer, store=store, cache=cache, name="adaptive_rag"
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the settings; the graph is built again from them."""
+        return partial(type(self), **self._knobs, **self._parts), ()
+
+    def __repr__(self) -> str:
+        """Show the settings that differ from the defaults."""
+        return f"AdaptiveRAG({', '.join(f'{name}={value!r}' for name, value in self._knobs.items())})"
+
+    @property
+    def InputType(self) -> Any:
+        """A question or a dict; messages are read as well, but no form can be drawn for them."""
+        return str | InputState
+
+    def get_output_schema(self, config: RunnableConfig | None = None) -> type[BaseModel]:
+        """Return the output's keys."""
+        return self.graph.get_output_schema(config)
+
     @classmethod
     def from_documents(
         cls, documents: str | Path | Sequence[Any], *, index: str | Path | None = None, **knobs: Any
     ) -> Self:
-        """Index files, folders or LangChain Documents where they are new, then answer over them.
+        """Index files, folders or LangChain Documents where they are new, then answer from them alone.
+
+        `chunk_size`, `chunk_overlap` and `sentence_vectors` are settings of the index, the others those
+        of `Context`. What else the index holds stays there and is not searched.
 
         Raises:
             IndexingError: no document could be read; the message names each one.
         """
-        uri = str(index) if index is not None else make_context().index
-        if not isinstance(uri, str):
-            raise ConfigurationError(f"index = {uri!r} is not usable here: expected a folder or URI.")
-        Index.build(documents, uri, embeddings=knobs.get("embeddings"))
-        return cls(uri, **knobs)
+        settings = {name: knobs.pop(name) for name in INDEX_SETTINGS if name in knobs}
+        if index is not None:
+            knobs["index"] = str(index)
+        context = make_context(**knobs)
+        if not isinstance(context.index, str):
+            raise ConfigurationError(
+                f"index = {context.index!r} is not usable here: expected a folder or URI."
+            )
+        report = Index.build(documents, context.index, embeddings=context.embeddings, **settings)
+        knobs["index"] = narrow_to(report, context.index, context.embeddings)
+        return cls(**knobs)
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> OutputState:
         """Answer one question."""
@@ -89,16 +124,15 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     ) -> Iterator[Any]:
         """Yield the answer's tokens as `{"answer": ...}`, then all other keys of the output.
 
-        The chunks add up to what `invoke` returns. With `stream_mode=` the graph's own stream is passed on.
+        The chunks add up to what `invoke` returns; where checking a model's draft changed it, the answer that
+        holds comes at the end as `revised_answer`. With `stream_mode=` the graph's own stream is passed on.
         """
         context, state = self._context_for(config, kwargs), _as_state(input)
         if "stream_mode" in kwargs:
             yield from self.graph.stream(state, config, context=context, **kwargs)
             return
-        chunks = _AnswerStream()
-        for mode, part in self.graph.stream(
-            state, config, context=context, stream_mode=["messages", "values"], subgraphs=False, **kwargs
-        ):
+        chunks = _AnswerStream(self.graph.output_channels)
+        for mode, part in self.graph.stream(state, config, context=context, stream_mode=_MODES, **kwargs):
             yield from chunks.feed(mode, part)
         yield chunks.rest()
 
@@ -111,9 +145,9 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             async for part in self.graph.astream(state, config, context=context, **kwargs):
                 yield part
             return
-        chunks = _AnswerStream()
+        chunks = _AnswerStream(self.graph.output_channels)
         async for mode, part in self.graph.astream(
-            state, config, context=context, stream_mode=["messages", "values"], subgraphs=False, **kwargs
+            state, config, context=context, stream_mode=_MODES, **kwargs
         ):
             for chunk in chunks.feed(mode, part):
                 yield chunk
@@ -123,32 +157,51 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         given = kwargs.pop("context", None)
         if isinstance(given, Context):
             return given
+        if given is not None and not isinstance(given, Mapping):
+            raise ConfigurationError(
+                f"context = {given!r} is not usable: expected a dict of settings or a Context."
+            )
         configurable = (config or {}).get("configurable", {})
+        # Other parts of a chain keep their own keys there, so unknown ones are not ours to refuse.
         knobs = {name: value for name, value in configurable.items() if name in Context.model_fields}
         knobs |= given or {}
         return make_context(**{**self._knobs, **knobs}) if knobs else self.context
 
 
+_MODES = ["messages", "values"]
+
+
 class _AnswerStream:
     """Turns the graph's stream into chunks of the output that add up to it."""
 
-    def __init__(self) -> None:
+    def __init__(self, keys: Sequence[str]) -> None:
+        self._keys = keys
         self._streamed = ""
+        self._held_back = ""
         self._output: dict[str, Any] = {}
 
     def feed(self, mode: str, part: Any) -> Iterator[AddableDict]:
         if mode == "values":
-            self._output = part
-        elif isinstance(part[0], AIMessageChunk) and part[0].text:
-            self._streamed += part[0].text
-            yield AddableDict(answer=part[0].text)
+            self._output = {key: part[key] for key in self._keys if key in part}
+            return
+        message, metadata = part
+        if not isinstance(message, AIMessageChunk) or metadata.get("langgraph_node") != "generate":
+            return
+        # Blanks around the answer are not part of it: one at the end is sent when more follows.
+        said = self._held_back + message.text
+        said = said if self._streamed else said.lstrip()
+        text = said.rstrip()
+        self._held_back = said[len(text) :]
+        if text:
+            self._streamed += text
+            yield AddableDict(answer=text)
 
     def rest(self) -> AddableDict:
         rest = AddableDict(self._output)
         if self._streamed and self._streamed == rest.get("answer"):
             del rest["answer"]
         elif self._streamed:
-            # Checking the draft changed it; what was streamed cannot be taken back.
+            # What was streamed cannot be taken back.
             rest["revised_answer"] = rest.pop("answer")
         return rest
 
@@ -166,6 +219,11 @@ def _as_state(question: Question) -> InputState:
                 f"{sorted(InputState.__annotations__)}. Settings are passed as context={{...}}."
             )
         return cast(InputState, question)
-    if isinstance(question, Sequence):
-        return {"messages": convert_to_messages(question)}  # type: ignore[typeddict-item]
+    if isinstance(question, BaseMessage):
+        return {"messages": [question]}  # type: ignore[list-item]
+    if isinstance(question, Sequence) and not isinstance(question, bytes):
+        try:
+            return {"messages": convert_to_messages(question)}  # type: ignore[typeddict-item]
+        except (ValueError, NotImplementedError) as error:
+            raise ConfigurationError(f"The input is a list, and not of messages: {error}") from error
     raise ConfigurationError(f"Got {question!r}; expected a question, a dict with one, or messages.")

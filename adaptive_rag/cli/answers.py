@@ -6,90 +6,125 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from adaptive_rag.cli.output import stdout
+from adaptive_rag.cli.output import place_of, print_block, stdout
 
 if TYPE_CHECKING:
-    from adaptive_rag.state import Citation, OutputState, TraceRecord
+    from rich.text import Text
+
+    from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
 
 COLOURS = {"factual": "cyan", "analytical": "magenta", "opinion": "yellow", "contextual": "green"}
-_MARKER = re.compile(r"(\[\d+\])")
+DECIDED = {
+    "local": "decided locally",
+    "hedge": "unsure, so both were run",
+    "model": "decided by the model",
+    "caller": "fixed by you",
+}
+MARKER_STYLE = "bold blue"
+MAX_QUOTE = 160
+
+_SPECIAL = re.compile(r"(\[\d+\]|\*\*[^*\n]+\*\*)")
 
 
 def print_answer(output: OutputState, seconds: float) -> None:
     """Print route and confidence, the answer, the citations and the time."""
-    from rich.padding import Padding
     from rich.text import Text
 
     console = stdout()
-    analysis = output["analysis"]
-    route = " + ".join([output["query_type"], *analysis["alternatives"]])
-    colour = COLOURS[output["query_type"]]
-    head = Text.assemble(
-        ("● ", colour),
-        (route, f"bold {colour}"),
-        (f"  confidence {analysis['confidence']:.2f}, decided by {analysis['decided_by']}", "dim"),
-    )
     console.print()
-    console.print(head)
-    console.print(Padding(_marked(output["answer"]), (1, 2)))
-    for citation in output["citations"]:
-        console.print(Padding(_citation(citation), (0, 2)))
+    console.print(heading(output["analysis"]), soft_wrap=True)
+    console.print()
+    print_block(console, _styled(output["answer"]))
+    console.print()
     if output["citations"]:
+        _print_citations(output["citations"], output["answer"])
         console.print()
     calls = sum(record.get("calls", 0) for record in output["trace"])
-    used = f"{calls} model call{'s' * (calls != 1)}" if calls else "no chat model"
-    console.print(
-        f"  {seconds:.2f} s · {used} · {len(output['documents'])} chunks read · "
-        f"grounding {output['grounding']:.0%}",
-        style="dim",
+    facts = [
+        f"{seconds:.2f} s",
+        f"{len(output['documents'])} passages read",
+        "abstained" if output["abstained"] else f"grounding {output['grounding']:.0%}",
+        f"{calls} model call{'s' * (calls != 1)}" if calls else "no chat model",
+    ]
+    console.print(Text("  " + " · ".join(facts), style="dim"), soft_wrap=True)
+
+
+def heading(analysis: QueryAnalysis) -> Text:
+    """Name the route, how sure it is, and who decided it."""
+    from rich.text import Text
+
+    colour = COLOURS[analysis["type"]]
+    return Text.assemble(
+        ("● ", colour),
+        (" + ".join([analysis["type"], *analysis["alternatives"]]), f"bold {colour}"),
+        (f"  confidence {analysis['confidence']:.2f} · {DECIDED[analysis['decided_by']]}", "dim"),
     )
 
 
 def print_trace(trace: Sequence[TraceRecord]) -> None:
     """Print every step with its time, queries, decisions and stand-ins."""
-    from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="bold")
-    table.add_column("step")
-    table.add_column("ms", justify="right")
-    table.add_column("what happened", ratio=1)
-    for record in trace:
-        lines = [f'query "{query}"' for query in record.get("queries", [])]
-        lines += [f"{d['what']}: {d['chosen']} ({d['why']})" for d in record.get("decisions", [])]
-        lines += [f"stand-in for {s['skill']}: {s['reason']}" for s in record.get("stand_ins", [])]
-        if record.get("calls"):
-            lines.append(f"{record['calls']} model calls, tokens {record.get('tokens', {})}")
-        if "candidates" in record:
-            lines.append(f"{len(record['candidates'])} candidates in the trace")
-        from rich.text import Text
-
-        table.add_row(record["step"], f"{record.get('ms', 0):.1f}", Text("\n".join(lines)))
     console = stdout()
     console.print()
-    console.print(table)
+    for record in trace:
+        console.print(
+            Text.assemble(
+                f"  {record['step']:<14}", (f"{record.get('ms', 0):>8.1f} ms", "dim"), style="bold"
+            ),
+            soft_wrap=True,
+        )
+        for line in _lines(record):
+            print_block(console, Text(line, style="dim"), indent=4, hanging=2)
 
 
-def _marked(answer: str) -> object:
+def _lines(record: TraceRecord) -> list[str]:
+    lines = [f'query "{query}"' for query in record.get("queries", [])]
+    lines += [f"{d['what']}: {_shown(d['chosen'])} ({d['why']})" for d in record.get("decisions", [])]
+    lines += [f"stand-in for {s['skill']}: {s['reason']}" for s in record.get("stand_ins", [])]
+    if record.get("calls"):
+        tokens = ", ".join(f"{count} {kind}" for kind, count in record.get("tokens", {}).items())
+        lines.append(f"{record['calls']} model calls{f' ({tokens} tokens)' if tokens else ''}")
+    if "candidates" in record:
+        lines.append(f"{len(record['candidates'])} candidates")
+    return lines
+
+
+def _shown(chosen: object) -> str:
+    return ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
+
+
+def _styled(answer: str) -> Text:
     from rich.text import Text
 
     text = Text()
-    for part in _MARKER.split(answer):
-        text.append(part, style="bold blue" if _MARKER.fullmatch(part) else "")
+    for part in _SPECIAL.split(answer):
+        if part.startswith("**"):
+            text.append(part[2:-2], style="bold")
+        else:
+            text.append(part, style=MARKER_STYLE if part.startswith("[") and part[1:-1].isdigit() else "")
     return text
 
 
-def _citation(citation: Citation) -> object:
+def _print_citations(citations: Sequence[Citation], answer: str) -> None:
+    """Print one line a source passage; a quote only where the answer does not hold it word for word."""
     from rich.text import Text
 
-    place = citation["source"]
-    if citation["page"] is not None:
-        place += f", page {citation['page']}"
-    quote = " ".join(citation["quote"].split())
-    if len(quote) > 100:
-        quote = quote[:97] + "..."
-    return Text.assemble(
-        (f"[{citation['marker']}] ", "bold blue"),
-        (place, "underline"),
-        (f" {citation['start']}-{citation['end']}", "dim"),
-        (f"  “{quote}”", "italic dim"),
-    )
+    console = stdout()
+    said = " ".join(answer.split())
+    passages: dict[tuple[int, str, int | None], list[Citation]] = {}
+    for citation in sorted(citations, key=lambda c: (c["marker"], c["start"])):
+        passages.setdefault((citation["marker"], citation["source"], citation["page"]), []).append(citation)
+    places = {key: place_of(*key[1:]) for key in passages}
+    width = min(60, max(map(len, places.values())))
+    for key, cited in passages.items():
+        spans = ", ".join(f"{citation['start']}-{citation['end']}" for citation in cited)
+        line = Text.assemble(
+            (f"[{key[0]}]", MARKER_STYLE), f" {places[key]:<{width}}", (f"  {spans}", "dim"), end=""
+        )
+        print_block(console, line, hanging=4)
+        for citation in cited:
+            quote = " ".join(citation["quote"].split())
+            if quote not in said:
+                shown = quote if len(quote) <= MAX_QUOTE else quote[: MAX_QUOTE - 1].rstrip() + "…"
+                print_block(console, Text(f"“{shown}”", style="italic dim"), indent=6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -22,8 +23,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (ask, index, search, info, graph, demo):
-    app.command()(reporting_errors(command))
+COMMANDS: dict[str, Callable[..., None]] = {
+    "ask": ask,
+    "index": index,
+    "search": search,
+    "info": info,
+    "graph": graph,
+    "demo": demo,
+}
+
+for name, command in COMMANDS.items():
+    app.command(name)(reporting_errors(command))
 
 
 def _version(show: bool) -> None:

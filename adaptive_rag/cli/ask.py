@@ -1,4 +1,4 @@
-"""`adaptive-rag ask`: one question, one routed and cited answer."""
+"""`adaptive-rag ask`: a question in, an answer with citations out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def ask(
     question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")],
     docs: Annotated[
         list[Path] | None,
-        typer.Option("--docs", "-d", help="Files or folders to index first where they are new."),
+        typer.Option("--docs", "-d", help="Answer from these files or folders; indexes what is new in them."),
     ] = None,
     index: IndexOption = None,
     context: ContextOption = "",
@@ -39,13 +39,16 @@ def ask(
     """Ask a question and get an answer with citations."""
     from adaptive_rag.cli.answers import print_answer, print_trace
     from adaptive_rag.cli.output import print_json
-    from adaptive_rag.cli.session import answer, index_documents
+    from adaptive_rag.cli.session import answer, index_named
+    from adaptive_rag.questions import read_question
 
     given = knobs(settings, index=index, route=route, profile=profile, k=k, model=model)
     if question == "-":
         question = typer.get_text_stream("stdin").read()
+    # What is wrong with the question shows before minutes go into indexing.
+    read_question({"question": question})
     if docs:
-        index_documents(docs, given, quiet=as_json)
+        given["index"] = index_named(docs, given)
     output, seconds = answer(question, context, given)
     if as_json:
         print_json({key: value for key, value in output.items() if key != "messages"})

@@ -18,19 +18,26 @@ def demo(
     import tempfile
     from pathlib import Path
 
+    from rich.text import Text
+
     from adaptive_rag.cli.answers import print_answer, print_trace
-    from adaptive_rag.cli.output import stderr, stdout
-    from adaptive_rag.cli.session import answer, index_documents
+    from adaptive_rag.cli.output import print_block, stderr, stdout
+    from adaptive_rag.cli.session import answer, format_report, index_documents
     from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
 
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:
         given = knobs(index=index or str(Path(folder) / "index"), model=model)
+        stderr().print("Indexing the sample documents of a coastal town")
         report = index_documents([samples_path()], given)
-        stderr().print(str(report), markup=False)
+        stderr().print(format_report(report), markup=False, soft_wrap=True)
+        console = stdout()
         for sample in SAMPLE_QUESTIONS:
-            asker = f"  ({sample.user_context})" if sample.user_context else ""
-            stdout().rule(f"[bold]{sample.question}[/]{asker}", align="left", style="dim")
-            output, seconds = answer(sample.question, sample.user_context, given)
+            console.print()
+            print_block(console, Text(f"› {sample.question}", style="bold"), indent=0, hanging=2)
+            if sample.user_context:
+                print_block(console, Text(f"context: {sample.user_context}", style="dim"))
+            output, seconds = answer(sample.question, sample.user_context or "", given)
             print_answer(output, seconds)
             if trace:
                 print_trace(output["trace"])
+    stderr().print('\nNow yours: adaptive-rag ask "your question" --docs your-folder', markup=False)

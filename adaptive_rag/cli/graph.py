@@ -20,7 +20,12 @@ def graph(
         typer.echo(drawable.draw_mermaid())
         return
     from adaptive_rag.cli.output import stderr
+    from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.graph.drawing import draw_png
 
-    png.write_bytes(draw_png(drawable))
-    stderr().print(f"Wrote {png}", markup=False)
+    picture = draw_png(drawable)
+    try:
+        png.write_bytes(picture)
+    except OSError as error:
+        raise ConfigurationError(f"--png {str(png)!r} cannot be written: {error.strerror}.") from error
+    stderr().print(f"Wrote {png}", markup=False, soft_wrap=True)

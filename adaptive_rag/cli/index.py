@@ -19,25 +19,30 @@ def index(
     chunk_size: Annotated[int, typer.Option(help="Characters a chunk has at most.")] = 1000,
     chunk_overlap: Annotated[int, typer.Option(help="Characters that neighbours share at most.")] = 200,
     sentence_vectors: Annotated[bool, typer.Option(help="Keep a vector for every sentence.")] = True,
+    prune: Annotated[bool, typer.Option(help="Remove what vanished from the folders named.")] = True,
+    rebuild: Annotated[
+        bool, typer.Option("--rebuild", help="Make the index anew, with these settings.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents: new and changed files are added, vanished ones removed, the others left alone."""
     from dataclasses import asdict
 
     from adaptive_rag.cli.output import print_json, stdout
-    from adaptive_rag.cli.session import index_documents
+    from adaptive_rag.cli.session import format_report, index_documents
 
     report = index_documents(
         paths,
         knobs(index=index, embeddings=embeddings),
-        quiet=as_json,
         chunk_size=chunk_size,
         chunk_overlap=chunk_overlap,
         sentence_vectors=sentence_vectors,
+        prune=prune,
+        rebuild=rebuild,
     )
     if as_json:
         print_json(asdict(report))
     else:
-        stdout().print(str(report))
+        stdout().print(format_report(report), markup=False, soft_wrap=True)
     if report.failed:
         raise typer.Exit(1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
 
 
@@ -15,11 +17,29 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     if as_json:
         print_json(facts)
         return
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    for name, value in facts.items():
-        shown = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-        table.add_row(Text(name.replace("_", " "), style="bold"), Text(shown))
-    stdout().print(table)
+    console = stdout()
+    shown = {name.replace("_", " "): _shown(name, value) for name, value in facts.items()}
+    width = max(map(len, shown))
+    console.print()
+    for name, text in shown.items():
+        if text:
+            console.print(Text.assemble((f"  {name:<{width}}  ", "dim"), text), soft_wrap=True)
+
+
+def _shown(name: str, value: Any) -> str:
+    """Return a fact as a person reads it; nothing where there is nothing to say."""
+    if value is None:
+        return ""
+    if name == "updated":
+        from datetime import datetime
+
+        return datetime.fromtimestamp(value).astimezone().isoformat(" ", "seconds")
+    if name == "bytes":
+        return f"{value / 1e6:,.1f} MB"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items())
+    return f"{value:,}" if isinstance(value, int) else str(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,43 +12,75 @@ from adaptive_rag.cli.options import (
     JsonOption,
     KOption,
     ModelOption,
+    ProfileOption,
     RouteOption,
     SettingOption,
     knobs,
 )
 
+if TYPE_CHECKING:
+    from adaptive_rag.state import Candidate, RetrievalState
+
+MAX_SHOWN = 320
+
 
 def search(
-    question: Annotated[str, typer.Argument(help="What to look for.")],
+    question: Annotated[str, typer.Argument(help="What to look for; - reads it from standard input.")],
     index: IndexOption = None,
     context: ContextOption = "",
     route: RouteOption = None,
+    profile: ProfileOption = None,
     k: KOption = None,
     model: ModelOption = None,
     settings: SettingOption = None,
+    full: Annotated[bool, typer.Option("--full", help="Show the whole text of every chunk.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the chunks that the question's strategy keeps, with every score."""
-    from adaptive_rag.cli.output import print_json, stdout
+    from adaptive_rag.cli.output import print_json
     from adaptive_rag.context import make_context
     from adaptive_rag.graph.builder import build_retrieval_graph
 
-    given = knobs(settings, index=index, route=route, k=k, model=model)
+    given = knobs(settings, index=index, route=route, profile=profile, k=k, model=model)
+    if question == "-":
+        question = typer.get_text_stream("stdin").read()
     state = {"question": question, "user_context": context}
     found = build_retrieval_graph().compile().invoke(state, context=make_context(**given))
     if as_json:
         print_json(found)
-        return
-    from rich.padding import Padding
-    from rich.text import Text
+    else:
+        _print_found(found, full=full)
+
+
+def _print_found(found: RetrievalState, *, full: bool) -> None:
+    from adaptive_rag.cli.answers import heading
+    from adaptive_rag.cli.output import stdout
 
     console = stdout()
-    console.print(f"\n[bold]{found['query_type']}[/]  {len(found['documents'])} chunks\n")
+    console.print()
+    console.print(heading(found["analysis"]), soft_wrap=True)
+    console.print()
+    if not found["documents"]:
+        console.print("  Nothing was found.")
     for rank, document in enumerate(found["documents"], start=1):
-        page = f", page {document['page']}" if document["page"] is not None else ""
-        scores = "  ".join(f"{name} {value:.2f}" for name, value in document["scores"].items())
-        console.print(Text.assemble((f"{rank}. ", "bold"), (f"{document['source']}{page}", "underline")))
-        console.print(Text(f"   {scores}", style="dim"))
-        if document["labels"]:
-            console.print(Text(f"   found for: {'; '.join(document['labels'])}", style="dim"))
-        console.print(Padding(Text(" ".join(document["text"].split())), (0, 3, 1, 3)))
+        _print_document(rank, document, full=full)
+
+
+def _print_document(rank: int, document: Candidate, *, full: bool) -> None:
+    from rich.text import Text
+
+    from adaptive_rag.cli.output import place_of, print_block, stdout
+
+    console = stdout()
+    place = place_of(document["source"], document["page"])
+    place += f" · {document['section']}" if document["section"] else ""
+    print_block(console, Text.assemble((f"{rank:>2}  ", "bold blue"), (place, "bold")), hanging=4)
+    if document["labels"]:
+        print_block(console, Text(f"for {'; '.join(document['labels'])}", style="italic dim"), indent=6)
+    text = " ".join(document["text"].split())
+    if not full and len(text) > MAX_SHOWN:
+        text = text[: MAX_SHOWN - 1].rstrip() + "…"
+    print_block(console, Text(text), indent=6)
+    scores = " · ".join(f"{name} {value:.2f}" for name, value in document["scores"].items())
+    print_block(console, Text(scores, style="dim"), indent=6)
+    console.print()

@@ -1,0 +1,5 @@
+"""Runs the shell door as `python -m adaptive_rag`."""
+
+from adaptive_rag.cli import main
+
+main()
