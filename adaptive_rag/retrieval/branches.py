@@ -7,22 +7,34 @@ from collections.abc import Sequence
 from adaptive_rag.retrieval.fusion import RRF_K, with_scores
 from adaptive_rag.state import Candidate, Hit
 
+BRANCH_WEIGHT = 0.5
+
 
 def gather(hits: Sequence[Hit]) -> list[Candidate]:
-    """Return the candidates of all branches, best first; one found by several keeps its best score."""
-    best: dict[str, Candidate] = {}
-    for hit in sorted(hits, key=lambda hit: hit["order"]):
+    """Return the candidates of all branches, best first, each chunk once.
+
+    The first branch asks the question itself: its fused score counts whole, the mean of the other
+    branches' (0 where one did not find the chunk) counts BRANCH_WEIGHT. Keeping the best score of any
+    branch instead lets a sub-question that went astray fill the ranks.
+    """
+    ordered = sorted(hits, key=lambda hit: hit["order"])
+    if not ordered:
+        return []
+    joined: dict[str, Candidate] = {}
+    for number, hit in enumerate(ordered):
+        share = 1.0 if number == 0 else BRANCH_WEIGHT / (len(ordered) - 1)
         for candidate in hit["candidates"]:
-            seen = best.get(candidate["id"])
+            gained = share * candidate["scores"]["fused"]
+            seen = joined.get(candidate["id"])
             if seen is None:
-                best[candidate["id"]] = candidate
+                joined[candidate["id"]] = with_scores(candidate, fused=gained)
                 continue
-            better = max(seen, candidate, key=lambda c: c["scores"]["fused"])
-            best[candidate["id"]] = {
-                **better,
-                "labels": list(dict.fromkeys([*seen["labels"], *candidate["labels"]])),
+            labels = list(dict.fromkeys([*seen["labels"], *candidate["labels"]]))
+            joined[candidate["id"]] = {
+                **with_scores(seen, fused=seen["scores"]["fused"] + gained),
+                "labels": labels,
             }
-    return sorted(best.values(), key=lambda candidate: -candidate["scores"]["fused"])
+    return sorted(joined.values(), key=lambda candidate: -candidate["scores"]["fused"])
 
 
 def fuse_rankings(rankings: Sequence[Sequence[Candidate]], weights: Sequence[float]) -> list[Candidate]:

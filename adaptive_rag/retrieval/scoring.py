@@ -1,4 +1,4 @@
-"""Scores candidates for relevance without a model: fused score and best sentence."""
+"""Scores candidates for relevance without a model: fused score, best sentence and word coverage."""
 
 from __future__ import annotations
 
@@ -8,21 +8,74 @@ import numpy as np
 
 from adaptive_rag.index.source import ChunkSource, Sentences
 from adaptive_rag.models.onnx import Vectors, load_minilm
-from adaptive_rag.retrieval.fusion import min_max
+from adaptive_rag.retrieval.expansion import FEEDBACK_HITS, QueryPart, feedback_scores
+from adaptive_rag.retrieval.features import best_sentence, term_coverage
+from adaptive_rag.retrieval.fusion import min_max, with_scores
 from adaptive_rag.state import Candidate
 
-SENTENCE_WEIGHT = 0.5
+SENTENCE_WEIGHT = 0.7
+COVERAGE_WEIGHT = 0.3
 
 
-def relevance(candidates: Sequence[Candidate], sentences: Sequence[Sentences], query: Vectors) -> list[float]:
-    """Return a relevance of 0-10 for each candidate."""
+def relevance(
+    candidates: Sequence[Candidate], sentences: Sequence[Sentences], query: Vectors, question: str = ""
+) -> list[float]:
+    """Return a relevance of 0-10 for each candidate.
+
+    fused + SENTENCE_WEIGHT * best sentence + COVERAGE_WEIGHT * coverage, the first two min-max scaled.
+
+    Args:
+        candidates: with `scores["fused"]`.
+        sentences: of each candidate, in the same order.
+        query: unit vector of the embedded model, of the text that the search used.
+        question: its words are what coverage asks for; without it coverage does not count.
+    """
+    if not candidates:
+        return []
     fused = min_max(np.array([candidate["scores"]["fused"] for candidate in candidates]))
-    best = np.array([float((s.vectors @ query).max()) if len(s.vectors) else 0.0 for s in sentences])
-    mixed = (1 - SENTENCE_WEIGHT) * fused + SENTENCE_WEIGHT * min_max(best)
-    return [round(float(10 * value), 3) for value in mixed]
+    best = min_max(best_sentence(query, [s.vectors for s in sentences]))
+    covered = term_coverage(question, [candidate["text"] for candidate in candidates])
+    total = 1 + SENTENCE_WEIGHT + (COVERAGE_WEIGHT if question else 0)
+    mixed = (fused + SENTENCE_WEIGHT * best + COVERAGE_WEIGHT * covered) / total
+    return [round(float(10 * value), 4) for value in mixed]
 
 
-def score_candidates(source: ChunkSource, question: str, candidates: Sequence[Candidate]) -> list[float]:
-    """Fetch the candidates' sentences and score them for a question, 0-10 each."""
+def score_candidates(
+    source: ChunkSource,
+    question: str,
+    candidates: Sequence[Candidate],
+    *,
+    parts: Sequence[QueryPart] = (),
+) -> list[float]:
+    """Fetch the candidates' sentences and score them for a question, 0-10 each.
+
+    Args:
+        source: holds the sentences.
+        question: what was asked; its words are looked for.
+        candidates: all that were found; scoring only the first ones forgoes most of the gain.
+        parts: what was searched, where it is more than the question; sentences are compared with their mean.
+    """
+    texts = {part.text: part.dense for part in parts if part.dense} or {question: 1.0}
+    query = np.array(list(texts.values()), dtype=np.float32) @ load_minilm().encode(list(texts))
     sentences = source.sentences([candidate["id"] for candidate in candidates])
-    return relevance(candidates, sentences, load_minilm().encode([question])[0])
+    return relevance(candidates, sentences, query / max(float(np.linalg.norm(query)), 1e-9), question)
+
+
+def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha: float) -> list[Candidate]:
+    """Return the candidates fused anew after their dense scores moved towards the first hits.
+
+    Where many short texts speak of one matter, as opinions do, the first hits say it in more words than
+    the question has.
+
+    Args:
+        source: holds the vectors.
+        candidates: fused, best first, all with a dense and a sparse score.
+        alpha: weight of the dense score.
+    """
+    vectors = source.vectors([candidate["id"] for candidate in candidates])
+    dense = np.array([candidate["scores"]["dense"] for candidate in candidates])
+    moved = feedback_scores(dense, vectors, range(min(FEEDBACK_HITS, len(candidates))))
+    sparse = min_max(np.array([candidate["scores"]["sparse"] for candidate in candidates]))
+    fused = alpha * min_max(moved) + (1 - alpha) * sparse
+    order = np.argsort(-fused, kind="stable")
+    return [with_scores(candidates[i], fused=float(fused[i])) for i in order]

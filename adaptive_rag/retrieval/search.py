@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
 
 from adaptive_rag.context import Context
 from adaptive_rag.index.source import ChunkSource
+from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.retrieval.alpha import choose_alpha
-from adaptive_rag.retrieval.fusion import fuse
+from adaptive_rag.retrieval.expansion import QueryPart
+from adaptive_rag.retrieval.features import Scores
+from adaptive_rag.retrieval.fusion import fuse, with_scores
 from adaptive_rag.state import Candidate, Decision, Query, QueryAnalysis
 
 POOL = 50  # candidates by vector and by words, each
@@ -32,6 +37,54 @@ def fused_search(
     return lists, Decision(what="fusion", chosen=chosen, why=why)
 
 
+@runtime_checkable
+class ComparesTexts(Protocol):
+    """A source that can also compare any text with any of its chunks."""
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
+        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
+        ...
+
+
+def search_parts(
+    source: ChunkSource,
+    parts: Sequence[QueryPart],
+    context: Context,
+    *,
+    alpha: float,
+    by_meaning: bool = False,
+) -> list[Candidate]:
+    """Return the candidates of several texts that ask for one thing, their scores summed before fusing.
+
+    Summing raw scores first keeps one scale: a mean of cosines is the cosine with the mean of the texts,
+    and a sum of BM25 is the BM25 of all their words. A chunk that only one text found is compared with the
+    others too where the source can do that; else it gets the lowest score that they gave. With `by_meaning`
+    only the best by vector become candidates, and words merely help to order them.
+    """
+    limit = max(POOL, 3 * context.k)
+    found = source.search([part.text for part in parts], limit=limit)
+    union: dict[str, Candidate] = {}
+    for candidates in found:
+        for candidate in candidates:
+            union.setdefault(candidate["id"], {**candidate, "labels": []})
+    row = {id_: i for i, id_ in enumerate(union)}
+    dense, sparse = np.zeros(len(row)), np.zeros(len(row))
+    for part, candidates in zip(parts, found, strict=True):
+        dense += part.dense * _column(candidates, "dense", row)
+        sparse += part.sparse * _column(candidates, "sparse", row)
+    heard = [part for part in parts if part.dense]
+    if len(heard) > 1 and isinstance(source, ComparesTexts):
+        cosines = source.similarities([part.text for part in heard], list(row))
+        dense = np.array([part.dense for part in heard]) @ cosines
+    scored = [
+        with_scores(candidate, dense=float(dense[i]), sparse=float(sparse[i]))
+        for i, candidate in enumerate(union.values())
+    ]
+    if by_meaning:
+        scored = sorted(scored, key=lambda candidate: -candidate["scores"]["dense"])[:limit]
+    return fuse(scored, method=context.fusion, alpha=alpha)
+
+
 def first_hits(source: ChunkSource, question: str) -> list[Candidate]:
     """Return the first hits for a question, for stand-ins that learn from them."""
     [found] = source.search([question], limit=FEEDBACK_HITS)
@@ -50,3 +103,10 @@ def summarise(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
         }
         for c in candidates[:TRACED]
     ]
+
+
+def _column(candidates: Sequence[Candidate], score: str, row: dict[str, int]) -> Scores:
+    """Return one score of every row; a row that this query did not find can score no more than its last."""
+    found = {candidate["id"]: candidate["scores"][score] for candidate in candidates}
+    floor = min(found.values(), default=0.0)
+    return np.array([found.get(id_, floor) for id_ in row])
