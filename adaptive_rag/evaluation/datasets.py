@@ -107,9 +107,9 @@ def _load_beir(folder: Path) -> Dataset:
             )
     passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS, "_id", "text")}
     queries = {row["_id"]: row for row in _unique(folder / QUERIES, "_id", "text")}
-    for file, rows in ((CORPUS, passages), (QUERIES, queries)):
+    for name, rows in ((CORPUS, passages), (QUERIES, queries)):
         if not rows:
-            raise ConfigurationError(f"{folder / file} is empty; there is nothing to evaluate.")
+            raise ConfigurationError(f"{folder / name} is empty; there is nothing to evaluate.")
 
     gold: dict[str, dict[str, int]] = {}
     for line, (query, passage, grade) in _table(qrels, QRELS_COLUMNS):

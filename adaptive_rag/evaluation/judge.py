@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, cast
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -16,10 +16,8 @@ from adaptive_rag.evaluation.arms import ArmName
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.state import QUERY_TYPES
 
-Criterion = Literal["accuracy", "relevance", "comprehensiveness", "clarity"]
-CRITERIA: tuple[Criterion, ...] = ("accuracy", "relevance", "comprehensiveness", "clarity")
-Letter = Literal["A", "B", "C"]
-LETTERS: tuple[Letter, ...] = ("A", "B", "C")
+CRITERIA = ("accuracy", "relevance", "comprehensiveness", "clarity")
+LETTERS = ("A", "B", "C")
 TIE = "tie"
 
 ComparisonName = Literal["adaptive-against-standard", "vector-bm25-fusion"]
@@ -48,7 +46,7 @@ class Verdict(BaseModel):
 
     model_config = ConfigDict(extra="ignore")
 
-    scores: dict[Letter, AnswerScores]
+    scores: dict[Literal["A", "B", "C"], AnswerScores]
     best: Literal["A", "B", "C", "tie"]
     reason: str = Field("", max_length=2000)
 
@@ -88,7 +86,7 @@ def comparison(spec: str) -> tuple[str, ...]:
     from adaptive_rag.evaluation.arms import find_arms
 
     if spec in COMPARISONS:
-        return COMPARISONS[spec]  # type: ignore[index]
+        return COMPARISONS[cast("ComparisonName", spec)]
     arms = tuple(find_arms([name.strip() for name in spec.split(",")]))
     if not 2 <= len(arms) <= len(LETTERS):
         raise ConfigurationError(
@@ -134,13 +132,17 @@ def judgeable(records: Sequence[QuestionRecord], arms: Sequence[str]) -> list[Qu
     return [
         record
         for record in records
-        if record["reference"] and all(record["arms"].get(arm, {}).get("answer") for arm in arms)
+        if record["reference"]
+        and all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
     ]
 
 
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
-    """Ask once for each rotation, so that every arm stands in every position; None where a reply is unusable."""
-    verdicts: list[tuple[dict[Letter, str], Verdict]] = []
+    """Ask once for each rotation, so that every arm stands in every position.
+
+    Returns None where a reply stays unusable.
+    """
+    verdicts: list[tuple[dict[str, str], Verdict]] = []
     for shift in range(len(arms)):
         order = dict(zip(LETTERS, [*arms[shift:], *arms[:shift]], strict=False))
         verdict = _ask(model, _prompt(record, order), set(order))
@@ -150,29 +152,29 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
     scores = {
         arm: {
             criterion: sum(
-                getattr(verdict.scores[letter], criterion)
+                float(getattr(answer, criterion))
                 for order, verdict in verdicts
-                for letter, placed in order.items()
-                if placed == arm
+                for letter, answer in verdict.scores.items()
+                if order.get(letter) == arm
             )
             / len(verdicts)
             for criterion in CRITERIA
         }
         for arm in arms
     }
-    named = {order[v.best] if v.best != TIE else TIE for order, v in verdicts}
+    named = {TIE if verdict.best == TIE else order[verdict.best] for order, verdict in verdicts}
     return Judged(
         dataset=record["dataset"],
         id=record["id"],
         type=record["type"],
         scores=scores,
-        best=named.pop() if len(named) == 1 else TIE,
-        agreed=len({order[v.best] if v.best != TIE else TIE for order, v in verdicts}) == 1,
+        best=next(iter(named)) if len(named) == 1 else TIE,
+        agreed=len(named) == 1,
         reasons=[_with_names(verdict.reason, order) for order, verdict in verdicts if verdict.reason],
     )
 
 
-def _prompt(record: QuestionRecord, order: Mapping[Letter, str]) -> str:
+def _prompt(record: QuestionRecord, order: Mapping[str, str]) -> str:
     answers = "\n\n".join(
         f"<answer {letter}>\n{_unfenced(record['arms'][arm]['answer'])}\n</answer {letter}>"
         for letter, arm in order.items()
@@ -187,7 +189,7 @@ def _prompt(record: QuestionRecord, order: Mapping[Letter, str]) -> str:
     )
 
 
-def _ask(model: BaseChatModel, prompt: str, letters: set[Letter]) -> Verdict | None:
+def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None:
     asked = prompt
     for _ in range(TRIES):
         reply = model.invoke(asked).text
@@ -241,7 +243,9 @@ def _wins(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, 
 def _means(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, float]]:
     means: dict[str, dict[str, float]] = {}
     for arm in arms if judged else ():
-        scores = {c: sum(one["scores"][arm][c] for one in judged) / len(judged) for c in CRITERIA}
+        scores: dict[str, float] = {
+            name: sum(one["scores"][arm][name] for one in judged) / len(judged) for name in CRITERIA
+        }
         means[arm] = {**scores, "overall": sum(scores.values()) / len(CRITERIA)}
     return means
 
@@ -264,13 +268,13 @@ def _unfenced(answer: str) -> str:
     return re.sub(r"<(/?)\s*answer", r"‹\1answer", answer, flags=re.IGNORECASE)
 
 
-def _with_names(reason: str, order: Mapping[Letter, str]) -> str:
+def _with_names(reason: str, order: Mapping[str, str]) -> str:
     return re.sub(r"\b(?:[Aa]nswer )?([ABC])\b(?=[ ,.;:)]|$)", lambda m: _name(m, order), reason)
 
 
-def _name(found: re.Match[str], order: Mapping[Letter, str]) -> str:
+def _name(found: re.Match[str], order: Mapping[str, str]) -> str:
     # A lone "A" at the head of a sentence is an article, not an answer.
     letter = found[1]
     if letter == "A" and not found[0].lower().startswith("answer"):
         return found[0]
-    return order.get(letter, found[0])  # type: ignore[call-overload, no-any-return]
+    return order.get(letter, found[0])

@@ -449,7 +449,7 @@ def _method(report: Report) -> str:
     names: Iterable[str] = dict.fromkeys(row["arm"] for row in report.rows)
     arms = "".join(
         f'<tr><td><i style="background:{charts.colour(name)}"></i>{escape(name)}</td>'
-        f'<td class="left">{escape(ARMS[name].what) if name in ARMS else ""}'  # type: ignore[index]
+        f'<td class="left">{escape(ARMS[_arm(name)].what) if name in ARMS else ""}'
         f"{' (reads the label, which no caller has)' if name in ARMS and ARMS[_arm(name)].sees_label else ''}</td></tr>"
         for name in names
     )

@@ -229,7 +229,7 @@ def _begin(out: Path, datasets: Sequence[Dataset], settings: RunSettings) -> dic
     """Return what is known of the run in `out`, starting it where there is none."""
     if out.exists() and not out.is_dir():
         raise ConfigurationError(f"--out {str(out)!r} is a file; expected a folder.")
-    about = {
+    about: dict[str, Any] = {
         "settings": settings.as_json(),
         "data": {d.name: {"corpus": d.corpus_digest, "questions": d.questions_digest} for d in datasets},
         "code": code_digest(),

@@ -72,7 +72,7 @@ def _interval(columns: Floats, seed: int) -> Floats:
     weights = _resample_counts(columns.shape[0], seed)
     means = weights @ columns / columns.shape[0]
     tail = 100 * (1 - LEVEL) / 2
-    return np.asarray(np.percentile(means, [tail, 100 - tail], axis=0))
+    return np.asarray(np.percentile(means, [tail, 100 - tail], axis=0), dtype=np.float64)
 
 
 def _sign_flip_p(difference: Floats, seed: int) -> float:
@@ -82,7 +82,7 @@ def _sign_flip_p(difference: Floats, seed: int) -> float:
         return 1.0
     observed = abs(moved.sum())
     exact = 2**moved.size <= PERMUTATIONS
-    signs = _all_signs(moved.size) if exact else _random_signs(moved.size, seed)
+    signs: Floats = _all_signs(moved.size) if exact else _random_signs(moved.size, seed)
     as_extreme = int((np.abs(signs @ moved) >= observed - TIE).sum())
     # The observed pattern counts itself, so a sampled p is never 0.
     return as_extreme / len(signs) if exact else (as_extreme + 1) / (len(signs) + 1)
@@ -101,4 +101,4 @@ def _random_signs(n: int, seed: int) -> Floats:
 
 def _all_signs(n: int) -> Floats:
     bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
-    return bits * 2.0 - 1.0
+    return np.asarray(bits * 2.0 - 1.0, dtype=np.float64)

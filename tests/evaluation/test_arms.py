@@ -1,0 +1,136 @@
+from dataclasses import replace
+from typing import Any, get_args
+
+import pytest
+
+from adaptive_rag.context import Context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, ArmName, Bench, find_arms
+from adaptive_rag.evaluation.datasets import Dataset, Question
+from adaptive_rag.state import QUERY_TYPES
+
+PLAIN = ("standard", "bm25", "fusion")
+
+
+def test_the_table_holds_the_names_of_its_literal() -> None:
+    assert tuple(ARMS) == get_args(ArmName)
+    assert set(MAIN_ARMS) <= set(ARMS)
+
+
+def test_an_unknown_arm_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match="'standart' is not an arm. The arms are: standard, bm25"):
+        find_arms(["adaptive", "standart"])
+    with pytest.raises(ConfigurationError, match="empty list"):
+        find_arms([])
+
+
+def test_arms_keep_the_order_asked_for_and_each_comes_once() -> None:
+    assert list(find_arms(["adaptive", "standard", "adaptive"])) == ["adaptive", "standard"]
+
+
+def test_standard_orders_by_vector_and_bm25_by_words(tiny: Dataset, bench: Bench) -> None:
+    question = tiny.questions[1]
+    by_vector = [d["id"] for d in ARMS["standard"].run(question, bench).documents]
+    assert by_vector == ["p2", "p3"]  # the two shortest; the bench scores those highest
+    by_words = [d["id"] for d in ARMS["bm25"].run(tiny.questions[0], bench).documents]
+    assert by_words[0] == "p1"
+
+
+def test_bm25_leaves_out_passages_that_share_no_word(bench: Bench) -> None:
+    assert ARMS["bm25"].run(Question(id="q", text="zebra"), bench).documents == []
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_arms_search_for_the_question_as_it_stands(name: ArmName, tiny: Dataset, bench: Bench) -> None:
+    result = ARMS[name].run(tiny.questions[2], bench)
+    source: Any = bench.source
+    assert source.searches == [["When can I go?"]]
+    assert (result.model_calls, result.rounds, result.analysis) == (0, 0, None)
+
+
+@pytest.mark.parametrize("name", [name for name in ARMS if name not in PLAIN])
+def test_the_graph_is_asked_what_a_person_would_ask(name: ArmName, tiny: Dataset, bench: Bench) -> None:
+    result = ARMS[name].run(tiny.questions[2], bench)
+    graph: Any = bench.graph
+    assert [d["id"] for d in result.documents] == ["p4"]
+    for state, _ in graph.asked:
+        assert state == {
+            "question": "When can I go?",
+            "user_context": "I want to read in the library.",
+            "history": [{"role": "user", "text": "Is there a library?"}, {"role": "agent", "text": "Yes."}],
+        }
+
+
+def test_only_the_oracle_reads_the_label(tiny: Dataset, bench: Bench) -> None:
+    relabelled = [replace(tiny.questions[0], type=kind) for kind in QUERY_TYPES]
+    for name, arm in ARMS.items():
+        graph: Any = bench.graph
+        graph.asked.clear()
+        if name in PLAIN:
+            continue
+        routes = []
+        for question in relabelled:
+            arm.run(question, bench)
+            routes.append([context.route for _, context in graph.asked])
+            graph.asked.clear()
+        follows_label = len({tuple(route) for route in routes}) > 1
+        assert follows_label is arm.sees_label is (name == "oracle"), name
+
+
+def test_the_random_route_is_the_same_every_time_and_differs_between_questions(bench: Bench) -> None:
+    graph: Any = bench.graph
+    text = graph.dataset.questions[0].text
+    for _ in range(2):
+        for number in range(12):
+            ARMS["random"].run(Question(id=f"q{number}", text=text), bench)
+    routes = [context.route for _, context in graph.asked]
+    assert routes[:12] == routes[12:]
+    assert set(routes) == set(QUERY_TYPES)
+
+
+def test_the_costliest_arm_pays_for_all_strategies(tiny: Dataset, bench: Bench) -> None:
+    result = ARMS["costliest"].run(tiny.questions[0], bench)
+    graph: Any = bench.graph
+    assert [context.route for _, context in graph.asked] == list(QUERY_TYPES)
+    assert (result.model_calls, result.tokens) == (4, 48)
+
+
+@pytest.mark.parametrize(
+    ("name", "changed"),
+    [
+        ("without-fusion", {"fusion": "dense"}),
+        ("without-rerank", {"rerank": False}),
+        ("without-window", {"window": False}),
+        ("without-context", {"contextualize": False}),
+        ("without-fan-out", {"fan_out": False}),
+        ("without-enhance", {"enhance": False}),
+        ("without-diversify", {"diversify": False}),
+        ("without-balance", {"balance": False}),
+        ("without-hedge", {"hedge": False}),
+        ("without-analysis", {"route": "factual", "alpha": 0.5}),
+        ("only-opinion", {"route": "opinion"}),
+        ("adaptive", {}),
+    ],
+)
+def test_an_ablation_changes_its_own_switch_and_no_other(
+    name: ArmName, changed: dict[str, Any], tiny: Dataset, bench: Bench
+) -> None:
+    ARMS[name].run(tiny.questions[0], bench)
+    graph: Any = bench.graph
+    [(_, context)] = graph.asked
+    plain = Context(index=bench.source, k=bench.k)
+    differs = {
+        field: getattr(context, field)
+        for field in Context.model_fields
+        if field != "index" and getattr(context, field) != getattr(plain, field)
+    }
+    assert differs == changed
+
+
+def test_an_answer_is_asked_for_only_where_the_bench_can_give_one(tiny: Dataset, bench: Bench) -> None:
+    assert ARMS["adaptive"].run(tiny.questions[0], bench).answer is None
+    answering = replace(bench, answering=bench.graph)
+    assert ARMS["adaptive"].run(tiny.questions[0], answering).answer == "In 1987 [1]."
+    plain = ARMS["standard"].run(tiny.questions[0], answering)
+    assert plain.answer == "In 1987 [1]."
+    assert len(plain.documents) == 2

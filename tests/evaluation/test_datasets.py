@@ -1,0 +1,152 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.evaluation.conftest import CORPUS, QRELS, QUERIES
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset, with_gold
+
+
+def test_a_beir_folder_gives_questions_with_labels_and_passages_with_titles(tiny: Dataset) -> None:
+    assert tiny.name == "tiny"
+    assert [passage["text"] for passage in tiny.passages][:2] == [
+        "Harbour\nThe harbour was dredged in 1987.",
+        "A higher wall protects homes.",
+    ]
+    assert tiny.passages[0]["metadata"] == {"_id": "p1"}
+    first, second, third = tiny.questions
+    assert (first.type, first.reference, first.gold) == ("factual", "In 1987.", {"p1": 1})
+    assert second.aspects == {"p2": ("support/c01",), "p3": ("undermine/c01",)}
+    assert third.user_context == "I want to read in the library."
+    assert [turn["role"] for turn in third.history] == ["user", "agent"]
+
+
+def test_a_title_that_the_text_begins_with_is_not_repeated(write_set: Any) -> None:
+    corpus = [{"_id": "p1", "title": "Tides", "text": "Tides\nrise twice a day."}, *CORPUS[1:]]
+    assert load_dataset(write_set(corpus=corpus)).passages[0]["text"] == "Tides\nrise twice a day."
+
+
+def test_what_only_the_scorer_may_see_stays_out_of_what_is_asked(tiny: Dataset) -> None:
+    asked = [(question.text, question.user_context, question.history) for question in tiny.questions]
+    assert "SECRET" not in repr(asked)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"qrels": [*QRELS, ("q9", "p1", 1)]}, r"qrels\.tsv:6 names 'q9', which queries\.jsonl does not hold"),
+        ({"qrels": [*QRELS, ("q1", "p9", 1)]}, r"qrels\.tsv:6 names 'p9', which corpus\.jsonl does not hold"),
+        ({"aspects": [("q2", "p9", "support/c1")]}, r"aspects\.tsv:2 names 'p9'"),
+        ({"corpus": []}, r"corpus\.jsonl is empty"),
+        ({"queries": [], "qrels": []}, r"queries\.jsonl is empty"),
+        ({"corpus": [*CORPUS, CORPUS[0]]}, r"corpus\.jsonl:5 repeats the _id 'p1'"),
+        ({"queries": [*QUERIES, QUERIES[0]]}, r"queries\.jsonl:4 repeats the _id 'q1'"),
+        ({"qrels_header": "qid\tpid\tgrade"}, r"has the columns qid, pid, grade; expected query-id, corpus-id"),
+        ({"qrels": [("q1", "p1")]}, r"qrels\.tsv:2 has 2 columns; expected 3"),
+        ({"qrels": [("q1", "p1", "high")]}, r"has the score 'high'; expected a whole number"),
+        ({"qrels": [("q1", "p1", 0)]}, r"names no relevant passage"),
+        ({"corpus": [{"id": "p1", "text": "x"}]}, r"corpus\.jsonl:1 has no text field '_id'; it has 'id', 'text'"),
+        ({"queries": [{"_id": "q1", "text": "x", "type": "Odd"}]}, r"has the type 'Odd'; expected one of factual"),
+        ({"queries": [{"_id": "q1", "text": "x", "history": ["hi"]}]}, r"has the history turn 'hi'"),
+    ],
+)
+def test_unusable_data_are_refused_by_file_line_and_remedy(
+    write_set: Any, change: dict[str, Any], message: str
+) -> None:
+    if "queries" in change and "qrels" not in change:
+        change = {**change, "qrels": [("q1", "p1", 1)], "aspects": []}
+    elif "queries" in change or "corpus" in change:
+        change = {"aspects": [], **change}
+    with pytest.raises(ConfigurationError, match=message):
+        load_dataset(write_set(**change))
+
+
+def test_a_line_that_is_no_json_is_named(write_set: Any) -> None:
+    folder = write_set()
+    with (folder / "corpus.jsonl").open("a") as file:
+        file.write("{broken\n")
+    with pytest.raises(ConfigurationError, match=r"corpus\.jsonl:5 is not a line of JSON"):
+        load_dataset(folder)
+
+
+def test_a_missing_file_is_named(write_set: Any) -> None:
+    folder = write_set()
+    (folder / "qrels.tsv").unlink()
+    with pytest.raises(ConfigurationError, match=r"'tiny' has no qrels\.tsv"):
+        load_dataset(folder)
+
+
+def test_a_path_that_is_no_data_set_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="is not a data set; expected a folder with corpus.jsonl"):
+        load_dataset(tmp_path / "nowhere")
+
+
+def test_questions_without_a_relevant_passage_are_left_out_and_counted(write_set: Any) -> None:
+    dataset = load_dataset(write_set(qrels=[("q1", "p1", 1), ("q2", "p2", 0)], aspects=[]))
+    assert [question.id for question in dataset.questions] == ["q1"]
+    assert dataset.notes == ("tiny: 2 questions without a relevant passage left out.",)
+
+
+def test_a_sample_keeps_the_order_and_the_corpus_and_follows_the_seed(tiny: Dataset) -> None:
+    samples = {seed: [q.id for q in limited(tiny, 2, seed).questions] for seed in range(8)}
+    assert all(ids == sorted(ids) and len(ids) == 2 for ids in samples.values())
+    assert len({tuple(ids) for ids in samples.values()}) > 1
+    assert limited(tiny, 2, 3) == limited(tiny, 2, 3)
+    assert limited(tiny, 2, 0).passages == tiny.passages
+    assert limited(tiny, None, 0) is tiny
+
+
+def test_the_digest_follows_the_content(write_set: Any) -> None:
+    before = load_dataset(write_set())
+    after = load_dataset(write_set(corpus=[*CORPUS, {"_id": "p5", "text": "New."}]))
+    assert before.corpus_digest != after.corpus_digest
+    assert before.questions_digest == after.questions_digest
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "town.txt").write_text("The sea wall is 4.1 metres high.\nIt was built in 1968.")
+    (folder / "val.json").write_text(
+        json.dumps(
+            [
+                {"question": "How high?", "ideal_answer": "4.1 m", "has_answer": True, "quote": "4.1  metres high"},
+                {"question": "How deep?", "ideal_answer": "I do not know.", "has_answer": False},
+            ]
+        )
+    )
+    return folder
+
+
+def test_a_questions_file_is_read_with_the_documents_beside_it(documents: Path) -> None:
+    for path, name in ((documents / "val.json", "val"), (documents, "handbook")):
+        dataset = load_dataset(path)
+        assert dataset.name == name
+        assert [file.name for file in dataset.documents] == ["town.txt"]
+        answerable, unanswerable = dataset.questions
+        assert (answerable.reference, answerable.has_answer) == ("4.1 m", True)
+        assert (unanswerable.reference, unanswerable.has_answer) == (None, False)
+
+
+def test_a_chunk_that_holds_the_quote_is_relevant(documents: Path) -> None:
+    chunks: list[Any] = [
+        {"id": "c1", "text": "The sea wall is 4.1\nmetres high."},
+        {"id": "c2", "text": "It was built in 1968."},
+    ]
+    dataset = with_gold(load_dataset(documents), chunks)
+    assert [question.gold for question in dataset.questions] == [{"c1": 1}, {}]
+
+
+def test_questions_without_documents_are_refused(documents: Path) -> None:
+    (documents / "town.txt").unlink()
+    with pytest.raises(ConfigurationError, match="No file to read|No document lies beside"):
+        load_dataset(documents)
+
+
+def test_an_entry_without_a_question_is_named(documents: Path) -> None:
+    (documents / "val.json").write_text(json.dumps([{"question": "Well?", "has_answer": True}, {"frage": "?"}]))
+    with pytest.raises(ConfigurationError, match="Entry 2 of .*val.json has no 'question'"):
+        load_dataset(documents / "val.json")

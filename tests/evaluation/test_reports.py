@@ -1,0 +1,193 @@
+import io
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.arms import Bench, find_arms
+from adaptive_rag.evaluation.charts import Point, pareto_frontier
+from adaptive_rag.evaluation.datasets import Dataset
+from adaptive_rag.evaluation.records import read_questions
+from adaptive_rag.evaluation.report import Written, write_reports
+from adaptive_rag.evaluation.report_terminal import print_against, print_report
+from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
+from adaptive_rag.evaluation.summary import compare_runs, summarise
+from tests.evaluation.conftest import QUERIES, Graph, Words
+
+ARMS = find_arms(["standard", "bm25", "fusion", "adaptive"])
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def finished(tiny: Dataset, out: Path) -> FinishedRun:
+    bench = Bench(source=Words(tiny), graph=Graph(tiny), k=2)
+    return run_arms([tiny], ARMS, lambda dataset: (dataset, bench), RunSettings(k=2), out)
+
+
+@pytest.fixture
+def written(finished: FinishedRun, tiny: Dataset, out: Path) -> Written:
+    return write_reports(finished, [tiny], out, markdown=out / "results.md", command="adaptive-rag eval tiny")
+
+
+class Page(HTMLParser):
+    """Collects what a browser would fetch, and checks that tags close."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str] = []
+        self.scripts = 0
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        values = dict(attrs)
+        self.fetched += [values[name] for name in ("src", "href") if name in values and not values[name].startswith("#")]
+        self.scripts += tag == "script"
+        if tag not in ("meta", "br", "rect", "path", "circle") and not self.get_starttag_text().endswith("/>"):  # type: ignore[union-attr]
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in self.open:
+            assert self.open.pop() == tag
+
+
+def test_the_summary_has_a_row_for_every_arm_and_type(written: Written, out: Path) -> None:
+    rows = json.loads((out / "summary.json").read_text())
+    assert {(row["arm"], row["type"]) for row in rows} == {
+        (arm, kind) for arm in ARMS for kind in ("all", "factual", "opinion", "contextual")
+    }
+    row = next(row for row in rows if (row["arm"], row["type"]) == ("adaptive", "all"))
+    assert {"dataset", "arm", "type", "n", "metrics", "cost"} <= set(row)
+    assert (row["dataset"], row["n"]) == ("tiny", 3)
+    assert row["metrics"]["ndcg@2"] == 1.0
+    assert {"model_calls", "rounds", "ms"} <= set(row["cost"])
+    assert row["cost"]["model_calls"] == 1.0
+    assert row["against_standard"]["ndcg@2"]["n"] == row["counts"]["ndcg@2"] == 3
+
+
+def test_metrics_stand_only_where_questions_have_them(written: Written) -> None:
+    for row in written.rows:
+        assert ("both@2" in row["metrics"]) is (row["type"] in ("all", "opinion"))
+    whole = next(row for row in written.rows if row["type"] == "all")
+    assert whole["counts"]["both@2"] == 1
+
+
+def test_standard_is_not_compared_with_itself(written: Written) -> None:
+    assert all(row["against_standard"] == {} for row in written.rows if row["arm"] == "standard")
+
+
+def test_an_arm_that_did_not_answer_every_question_is_left_out(finished: FinishedRun) -> None:
+    del finished.records[0]["arms"]["bm25"]
+    arms = {row["arm"] for row in summarise(finished.records, k=2) if row["type"] == "all"}
+    assert arms == {"standard", "fusion", "adaptive"}
+
+
+def test_the_page_fetches_nothing_and_runs_nothing(written: Written, out: Path) -> None:
+    text = (out / "report.html").read_text()
+    page = Page()
+    page.feed(text)
+    assert page.fetched == []
+    assert page.scripts == 0
+    assert page.open == []
+    assert not re.search(r"url\(|@import|https?://", text)
+
+
+def test_the_page_shows_each_part(written: Written, out: Path) -> None:
+    text = (out / "report.html").read_text()
+    for part in ("Against plain retrieval", "Every arm", "Quality against cost", "Confusion", "Reliability"):
+        assert part in text
+    assert text.count("<svg") >= 4
+
+
+def test_questions_that_were_lost_are_shown_with_both_rankings(
+    finished: FinishedRun, tiny: Dataset, out: Path
+) -> None:
+    lost = finished.records[1]
+    lost["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.1
+    lost["ranked"]["adaptive"] = ["p4", "p2"]
+    lost["question"] = "<script>alert(1)</script>?"
+    lost["arms"]["standard"]["metrics"]["ndcg@2"] = 0.9
+    write_reports(finished, [tiny], out)
+    text = (out / "report.html").read_text()
+    assert "-0.800" in text
+    assert "&lt;script&gt;alert(1)" in text
+    assert '<li class="gold"><code>p2</code> A higher wall protects homes.</li>' in text
+    assert "1 relevant not among them: p3" in text
+    assert json.loads((out / "details.json").read_text())["lost"] == [{"dataset": "tiny", "id": "q2", "by": -0.8}]
+
+
+def test_the_page_of_documents_without_judgements_speaks_of_quality(
+    finished: FinishedRun, tiny: Dataset, out: Path
+) -> None:
+    for record in finished.records:
+        for answered in record["arms"].values():
+            answered["metrics"] = {"quality": 0.5}
+    written = write_reports(finished, [tiny], out)
+    assert all(set(row["metrics"]) == {"quality"} for row in written.rows)
+    assert "quality of standard" in (out / "report.html").read_text()
+
+
+def test_the_markdown_says_where_it_comes_from_and_what_was_lost(
+    finished: FinishedRun, tiny: Dataset, out: Path
+) -> None:
+    opinion = finished.records[1]["arms"]
+    opinion["adaptive"]["metrics"]["ndcg@2"], opinion["standard"]["metrics"]["ndcg@2"] = 0.2, 0.7
+    write_reports(finished, [tiny], out, markdown=out / "results.md", command="adaptive-rag eval tiny")
+    text = (out / "results.md").read_text()
+    for part in ("`adaptive-rag eval tiny` wrote this page", "- Machine: ", "- Code: adaptive-rag", "tiny"):
+        assert part in text
+    assert "- opinion in tiny: `ndcg@2` -0.500" in text
+    widths = [line.count("|") for line in text.splitlines() if line.startswith("| tiny")]
+    assert len(set(widths)) == 1
+
+
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Written, width: int) -> None:
+    console = Console(width=width, file=io.StringIO(), force_terminal=False)
+    print_report(console, written.rows, k=2, routing=written.routing)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    table = text[: text.index("Router")]
+    assert "…" not in table
+    assert max(map(len, table.splitlines())) <= width
+    assert {"adaptive", "1.000", "ndcg@2"} <= set(table.split())
+
+
+def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Written, out: Path) -> None:
+    rows = compare_runs(finished.records, read_questions(out), k=2)
+    assert {row["against_standard"]["ndcg@2"]["mean"] for row in rows} == {0.0}
+    console = Console(width=100, file=io.StringIO())
+    print_against(console, rows, k=2, name="earlier")
+    assert "Since earlier" in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
+    finished: FinishedRun, written: Written, out: Path
+) -> None:
+    earlier = read_questions(out)[:2]
+    earlier[0]["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.25
+    rows = compare_runs(finished.records, earlier, k=2)
+    change = next(r for r in rows if (r["arm"], r["type"]) == ("adaptive", "all"))["against_standard"]["ndcg@2"]
+    assert (change["n"], change["wins"], change["mean"]) == (2, 1, 0.375)
+
+
+def test_a_folder_without_a_finished_run_cannot_be_compared_with(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="holds no finished run"):
+        read_questions(tmp_path)
+
+
+def test_the_frontier_holds_what_no_cheaper_point_beats() -> None:
+    points = [Point("a", 1, 0.5), Point("b", 2, 0.4), Point("c", 3, 0.9), Point("d", 1, 0.6)]
+    assert [point.series for point in pareto_frontier(points)] == ["d", "c"]
+
+
+def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Written, out: Path) -> None:
+    assert "SECRET rewrite" in json.dumps(QUERIES)
+    assert "SECRET rewrite" not in (out / "questions.jsonl").read_text()

@@ -1,0 +1,130 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.arms import Bench, find_arms
+from adaptive_rag.evaluation.datasets import Dataset
+from adaptive_rag.evaluation.run import FinishedRun, RunSettings, code_digest, run_arms, sweep_alpha
+from tests.evaluation.conftest import Graph, Words
+
+ARMS = find_arms(["standard", "fusion", "adaptive"])
+
+
+def run(dataset: Dataset, out: Path, graph: Graph, **settings: Any) -> FinishedRun:
+    arms = settings.pop("arms", ARMS)
+    bench = Bench(source=Words(dataset), graph=graph, k=settings.get("k", 2))
+    return run_arms([dataset], arms, lambda dataset: (dataset, bench), RunSettings(**{"k": 2, **settings}), out)
+
+
+def lines(out: Path) -> list[Any]:
+    return [json.loads(line) for line in (out / "questions.jsonl").read_text().splitlines()]
+
+
+def test_every_question_leaves_a_line_with_the_ranking_and_trace_of_every_arm(
+    tiny: Dataset, graph: Graph, tmp_path: Path
+) -> None:
+    run(tiny, tmp_path / "out", graph)
+    first, second, third = lines(tmp_path / "out")
+    assert (first["dataset"], first["id"], first["type"]) == ("tiny", "q1", "factual")
+    assert first["ranked"]["adaptive"] == ["p1"]
+    assert set(first["ranked"]) == {"standard", "fusion", "adaptive"}
+    assert second["arms"]["adaptive"]["metrics"]["both@2"] == 1.0
+    assert [step["step"] for step in third["arms"]["adaptive"]["trace"]] == ["classify", "retrieve"]
+    assert (third["arms"]["adaptive"]["model_calls"], third["arms"]["adaptive"]["tokens"]) == (1, 12)
+    assert third["arms"]["adaptive"]["route"] == "factual"
+    assert third["arms"]["standard"]["route"] is None
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tiny: Dataset, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        run(tiny, out, Graph(tiny, fail_at=2))
+    assert [line["id"] for line in lines(out)] == ["q1", "q2"]
+    again = Graph(tiny)
+    finished = run(tiny, out, again)
+    assert [state["question"] for state, _ in again.asked] == ["When can I go?"]
+    assert [record["id"] for record in finished.records] == ["q1", "q2", "q3"]
+    assert all("ndcg@2" in record["arms"]["adaptive"]["metrics"] for record in finished.records)
+
+
+def test_a_line_torn_by_a_crash_is_asked_again(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(tiny, out, graph)
+    text = (out / "questions.jsonl").read_text()
+    (out / "questions.jsonl").write_text(text[:-40])
+    again = Graph(tiny)
+    run(tiny, out, again)
+    assert [state["question"] for state, _ in again.asked] == ["When can I go?"]
+    assert len(lines(out)) == 3
+
+
+def test_a_finished_run_is_not_asked_again(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
+    first = run(tiny, tmp_path / "out", graph)
+    again = Graph(tiny)
+    second = run(tiny, tmp_path / "out", again)
+    assert again.asked == []
+    assert second.records == first.records
+    assert second.alpha == first.alpha
+
+
+def test_a_further_arm_is_added_to_the_lines_that_are_there(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
+    run(tiny, tmp_path / "out", graph)
+    further = Graph(tiny)
+    run(tiny, tmp_path / "out", further, arms=find_arms(["random", "adaptive"]))
+    assert len(further.asked) == 3
+    assert all(set(line["ranked"]) == {"standard", "fusion", "adaptive", "random"} for line in lines(tmp_path / "out"))
+
+
+@pytest.mark.parametrize("change", [{"k": 3}, {"seed": 1}, {"limit": 2}, {"knobs": {"hedge": False}}])
+def test_a_folder_with_a_run_under_other_settings_is_refused(
+    tiny: Dataset, graph: Graph, tmp_path: Path, change: dict[str, Any]
+) -> None:
+    run(tiny, tmp_path / "out", graph)
+    with pytest.raises(ConfigurationError, match="made with other settings.*--fresh"):
+        run(tiny, tmp_path / "out", graph, **change)
+
+
+def test_a_folder_with_a_run_over_other_data_is_refused(write_set: Any, graph: Graph, tmp_path: Path) -> None:
+    from adaptive_rag.evaluation.datasets import load_dataset
+
+    run(load_dataset(write_set()), tmp_path / "out", graph)
+    changed = load_dataset(write_set(qrels=[("q1", "p2", 1)], aspects=[]))
+    with pytest.raises(ConfigurationError, match="made with other data of tiny"):
+        run(changed, tmp_path / "out", graph)
+
+
+def test_a_folder_with_something_else_is_refused_and_left_alone(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "thesis.txt").write_text("precious")
+    with pytest.raises(ConfigurationError, match="is not empty and holds no run"):
+        run(tiny, out, graph)
+    assert [file.name for file in out.iterdir()] == ["thesis.txt"]
+
+
+def test_two_data_sets_of_one_name_are_refused(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="Two data sets are called 'tiny'"):
+        run_arms([tiny, tiny], ARMS, lambda d: (d, None), RunSettings(), tmp_path / "out")  # type: ignore[arg-type, return-value]
+
+
+def test_several_workers_give_what_one_gives(tiny: Dataset, tmp_path: Path) -> None:
+    found = []
+    for jobs in (1, 3):
+        bench = Bench(source=Words(tiny), graph=Graph(tiny), k=2)
+        finished = run_arms([tiny], ARMS, lambda d, b=bench: (d, b), RunSettings(k=2), tmp_path / str(jobs), jobs=jobs)  # type: ignore[misc]
+        found.append([(r["id"], r["ranked"], r["arms"]["adaptive"]["metrics"]) for r in finished.records])
+    assert found[0] == found[1]
+
+
+def test_the_sweep_ends_at_words_alone_and_meaning_alone(tiny: Dataset, graph: Graph) -> None:
+    sweep = sweep_alpha(tiny, Bench(source=Words(tiny), graph=graph, k=1))
+    assert list(sweep["all"]) == [f"{step / 10:.1f}" for step in range(11)]
+    assert set(sweep) == {"all", "factual", "opinion", "contextual"}
+    assert (sweep["factual"]["0.0"], sweep["factual"]["1.0"]) == (1.0, 0.0)
+
+
+def test_the_digest_of_the_code_is_stable() -> None:
+    assert code_digest() == code_digest()

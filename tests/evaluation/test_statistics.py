@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from adaptive_rag.evaluation.statistics import bootstrap_interval, compare
+
+
+def test_an_exact_p_counts_all_sign_patterns() -> None:
+    # Of the 16 sign patterns of four equal differences two are as extreme: all plus and all minus.
+    assert compare([1, 1, 1, 1], [0, 0, 0, 0]).p == pytest.approx(2 / 16)
+    # |sum| >= 2 of (1, 2, 1): all patterns but those that sum to 0, which are two of eight.
+    assert compare([1, 2, 1], [0, 0, 2]).p == pytest.approx(6 / 8)
+
+
+def test_ties_do_not_dilute_the_test() -> None:
+    with_ties = compare([1, 1, 1, 1, *[0.3] * 500], [0, 0, 0, 0, *[0.3] * 500])
+    assert with_ties.p == pytest.approx(2 / 16)
+    assert (with_ties.wins, with_ties.losses, with_ties.ties) == (4, 0, 500)
+
+
+def test_equal_systems_have_p_one() -> None:
+    same = compare([0.2, 0.8], [0.2, 0.8])
+    assert (same.p, same.mean, same.low, same.high) == (1.0, 0.0, 0.0, 0.0)
+
+
+def test_a_sampled_p_is_close_to_the_exact_one() -> None:
+    differences = np.r_[np.ones(11), -np.ones(5)]
+    # Binomial: P(|heads - tails| >= 6) over 16 fair coins.
+    assert compare(differences, np.zeros(16)).p == pytest.approx(0.2101, abs=0.015)
+
+
+def test_p_values_are_even_where_there_is_no_difference() -> None:
+    rng = np.random.default_rng(1)
+    found = [compare(rng.normal(size=30), rng.normal(size=30), seed=i).p for i in range(60)]
+    assert 0.3 < float(np.mean(found)) < 0.7
+    assert np.mean(np.array(found) < 0.05) < 0.15
+
+
+def test_the_direction_is_first_minus_second() -> None:
+    found = compare([0.9, 0.8, 0.7], [0.1, 0.9, 0.1])
+    assert found.mean == pytest.approx((0.8 - 0.1 + 0.6) / 3)
+    assert (found.wins, found.losses) == (2, 1)
+
+
+def test_the_interval_covers_the_mean_about_as_often_as_it_says() -> None:
+    rng = np.random.default_rng(2)
+    covered = 0
+    for i in range(200):
+        low, high = bootstrap_interval(rng.normal(1.0, 1.0, size=60), seed=i)
+        covered += low <= 1.0 <= high
+    assert 0.89 <= covered / 200 <= 0.99
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    values = np.random.default_rng(3).random(40)
+    assert bootstrap_interval(values, 7) == bootstrap_interval(values, 7)
+    assert bootstrap_interval(values, 7) != bootstrap_interval(values, 8)
+
+
+@pytest.mark.parametrize("pair", [([1.0], []), ([], []), ([1.0, 2.0], [1.0])])
+def test_samples_that_cannot_be_paired_are_refused(pair: tuple[list[float], list[float]]) -> None:
+    with pytest.raises(ValueError, match="two samples of one length"):
+        compare(*pair)
