@@ -209,6 +209,8 @@ class StrategyState(TypedDict, total=False):
     candidates: list[Candidate]
     documents: list[Candidate]
     trace: list[TraceRecord]
+    # private to the subgraph: what a model scored while the query was still being prepared
+    judged: list[Candidate]
     # private to the subgraph: the branches of a fan-out add to it, the next step folds it
     hits: Annotated[list[Hit], operator.add]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from adaptive_rag.nodes.rerank import early_score, judgements
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
@@ -9,18 +10,19 @@ from adaptive_rag.retrieval.search import first_hits
 from adaptive_rag.skills import ENHANCE, Ask
 from adaptive_rag.skills.enhance import EnhanceRequest
 from adaptive_rag.sources import source_of
-from adaptive_rag.state import Query, StrategyState
+from adaptive_rag.state import Candidate, Query, StrategyState
 from adaptive_rag.steps import Steps, step
 
 
 @step
 def enhance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
-    """Enhance the question into a query for the index."""
+    """Enhance the question into a query for the index; a model scores the question's own hits meanwhile."""
     context = context_of(runtime)
     question = state["question"]
-    query = question
+    query, judged = question, list[Candidate]()
     if context.enhance:
         request = EnhanceRequest(question, lambda: first_hits(source_of(context), question))
-        [outcome] = yield [Ask(ENHANCE, request)]
-        query = outcome.result.query
-    return {"queries": [Query(text=query)], "record": {"queries": [query]}}
+        early = early_score(state, question, context)
+        outcome, *scored = yield [Ask(ENHANCE, request), *early]
+        query, judged = outcome.result.query, judgements(early, scored)
+    return {"queries": [Query(text=query)], "judged": judged, "record": {"queries": [query]}}

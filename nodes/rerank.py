@@ -9,13 +9,14 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.retrieval.fusion import with_scores
+from adaptive_rag.retrieval.judged import add_missed, join_scores
 from adaptive_rag.retrieval.scoring import score_candidates
-from adaptive_rag.retrieval.search import summarise
+from adaptive_rag.retrieval.search import fused_search, summarise
 from adaptive_rag.retrieval.window import keep_window
-from adaptive_rag.skills import SCORE, Ask
+from adaptive_rag.skills import SCORE, Ask, Outcome
 from adaptive_rag.skills.score import ScoreRequest
 from adaptive_rag.sources import source_of
-from adaptive_rag.state import Candidate, StrategyState
+from adaptive_rag.state import Candidate, Query, StrategyState
 from adaptive_rag.steps import Steps, step
 
 
@@ -23,7 +24,13 @@ from adaptive_rag.steps import Steps, step
 def rerank(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     """Order the candidates by relevance to the question and keep the window."""
     context = context_of(runtime)
-    scored = yield from score(state, state["candidates"], context)
+    judged = state.get("judged", [])
+    if judged and context.rerank:
+        candidates = add_missed(state["candidates"], judged)
+        local = score_candidates(source_of(context), state["question"], candidates)
+        scored = _by_relevance(candidates, join_scores(candidates, local, judged))
+    else:
+        scored = yield from score(state, state["candidates"], context)
     documents, decisions = keep_window(scored, context, state["analysis"])
     return {
         "documents": [{**document, "route": state["query_type"]} for document in documents],
@@ -53,5 +60,32 @@ def score(
     else:
         [outcome] = yield [Ask(SCORE, ScoreRequest(state["question"], implied, read, locally))]
         scores = outcome.result.scores
+    return _by_relevance(candidates, scores)
+
+
+def early_score(state: StrategyState, text: str, context: Context) -> list[Ask[Any, Any]]:
+    """Return the wish to score the hits of a text while a model prepares the query: one round less.
+
+    The scores hold for the question, so they stay true whatever query finds the candidate again.
+    """
+    if context.reranker != "auto" or not context.rerank or (context.model or context.fast_model) is None:
+        return []
+    [found], _ = fused_search(source_of(context), [Query(text=text)], context, state["analysis"])
+    read = found[: 2 * context.k]
+    request = ScoreRequest(state["question"], state.get("user_context", ""), read, lambda: [0.0] * len(read))
+    return [Ask(SCORE, request)] if read else []
+
+
+def judgements(asks: list[Ask[Any, Any]], outcomes: list[Outcome[Any]]) -> list[Candidate]:
+    """Return the candidates that a model scored early; none where it did not."""
+    return [
+        with_scores(candidate, judged=score)
+        for ask, outcome in zip(asks, outcomes, strict=True)
+        if outcome.by == "model"
+        for candidate, score in zip(ask.request.candidates, outcome.result.scores, strict=True)
+    ]
+
+
+def _by_relevance(candidates: list[Candidate], scores: list[float]) -> list[Candidate]:
     scored = [with_scores(c, relevance=score) for c, score in zip(candidates, scores, strict=False)]
     return sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.skills.base import Ask, Role
@@ -67,7 +67,14 @@ def open_ledger(budget: Budget) -> Ledger:
 
 def locally_because(asks: Sequence[Ask[Any, Any]], context: Context, budget: Budget) -> list[str | None]:
     """Say for each ask of a round why it is done locally, or None where the model shall do it."""
-    return [ask.locally_because or _reason(ask, len(asks), context, budget) for ask in asks]
+    reasons: list[str | None] = []
+    granted = 0
+    for ask in asks:
+        same = sum(other.skill is ask.skill for other in asks)
+        so_far = replace(budget, asked=budget.asked + granted)
+        reasons.append(ask.locally_because or _reason(ask, same, context, so_far))
+        granted += reasons[-1] is None
+    return reasons
 
 
 def _reason(ask: Ask[Any, Any], together: int, context: Context, budget: Budget) -> str | None:

