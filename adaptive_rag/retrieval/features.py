@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -43,7 +44,11 @@ def term_coverage(question: str, texts: Sequence[str]) -> Scores:
     asked = sorted(set(terms(question)))
     if not asked or not texts:
         return np.zeros(len(texts))
-    present = np.array([[term in held for term in asked] for held in (set(terms(text)) for text in texts)])
+    # Stemming cuts endings only: a word that does not begin like a term cannot become it, and most do not.
+    starts = "|".join(sorted({re.escape(term[:3]) for term in asked}))
+    alike = re.compile(rf"(?<![^\W_])(?:{starts})[^\W_]*")
+    held = [set(terms(" ".join(set(alike.findall(text.lower()))))) for text in texts]
+    present = np.array([[term in stems for term in asked] for stems in held])
     frequency = present.sum(axis=0)
     weights = np.log1p((len(texts) - frequency + 0.5) / (frequency + 0.5))
     return np.asarray(present @ weights / weights.sum())
