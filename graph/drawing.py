@@ -1,0 +1,217 @@
+"""Draws a graph as a PNG on this machine: layers from left to right, subgraphs as frames around steps."""
+
+from __future__ import annotations
+
+import io
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from adaptive_rag.errors import import_extra
+
+if TYPE_CHECKING:
+    from langchain_core.runnables.graph import Graph
+
+START_NODE, END_NODE = "__start__", "__end__"
+# Lengths in points, before the resolution is applied.
+STEP_WIDTH, STEP_HEIGHT = 92.0, 30.0
+DOT = 10.0
+LAYER_GAP, ROW_GAP = 46.0, 16.0
+PADDING, TITLE = 14.0, 18.0
+
+INK, EDGE, PAPER = "#22252b", "#7b818c", "#ffffff"
+# One tint for each strategy, wherever it is drawn; what has no tint is grey.
+TINTS = {"factual": "#2f6fb3", "analytical": "#2f8f6b", "opinion": "#c06a1f", "contextual": "#7d55b8"}
+PLAIN_TINT = "#8a8f99"
+
+
+@dataclass
+class _Block:
+    """A step, or a subgraph with blocks of its own; x and y are its upper left corner."""
+
+    name: str
+    id: str
+    width: float = STEP_WIDTH
+    height: float = STEP_HEIGHT
+    x: float = 0.0
+    y: float = 0.0
+    blocks: list[_Block] = field(default_factory=list)
+
+    def shift(self, dx: float, dy: float) -> None:
+        self.x, self.y = self.x + dx, self.y + dy
+        for block in self.blocks:
+            block.shift(dx, dy)
+
+    def leaves(self) -> Iterator[_Block]:
+        if not self.blocks:
+            yield self
+        for block in self.blocks:
+            yield from block.leaves()
+
+
+def draw_png(graph: Graph, *, title: str = "", dpi: int = 160) -> bytes:
+    """Draw what `compiled.get_graph(xray=...)` returns; a dashed arrow is taken under a condition.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    import_extra("matplotlib", extra="eval", purpose="Drawing the graph")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    root = _layout(graph, title)
+    figure = Figure(figsize=(root.width / 72, root.height / 72), dpi=dpi, facecolor=PAPER)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set_xlim(0, root.width)
+    axes.set_ylim(root.height, 0)
+    axes.axis("off")
+    if title:
+        axes.text(PADDING, PADDING, title, fontsize=11, fontweight="bold", color=INK, va="top")
+    for block in root.blocks:
+        _draw_block(axes, block, PLAIN_TINT)
+    leaves = {leaf.id: leaf for leaf in root.leaves()}
+    for edge in graph.edges:
+        if edge.source in leaves and edge.target in leaves:
+            _draw_edge(axes, leaves[edge.source], leaves[edge.target], dashed=edge.conditional)
+    png = io.BytesIO()
+    figure.savefig(png, format="png", facecolor=PAPER)
+    return png.getvalue()
+
+
+def _layout(graph: Graph, title: str) -> _Block:
+    edges = [(edge.source, edge.target) for edge in graph.edges]
+    root = _Block("", "")
+    root.blocks = _blocks(list(graph.nodes), "")
+    _place(root, edges, top=PADDING + (TITLE if title else 0))
+    return root
+
+
+def _blocks(ids: list[str], prefix: str) -> list[_Block]:
+    """Group ids such as "opinion:retrieve" by their first part below the prefix."""
+    groups: dict[str, list[str]] = {}
+    for id_ in ids:
+        head, colon, _ = id_[len(prefix) :].partition(":")
+        groups.setdefault(head if colon else id_, []).append(id_)
+    blocks = []
+    for head, members in groups.items():
+        if members == [head]:
+            name = head[len(prefix) :]
+            is_dot = name == START_NODE and bool(prefix)
+            size = (DOT, DOT) if is_dot else (STEP_WIDTH, STEP_HEIGHT)
+            blocks.append(_Block("" if is_dot else _label(name), head, *size))
+        else:
+            inner = f"{prefix}{head}:"
+            blocks.append(_Block(_label(head), inner, blocks=_blocks(members, inner)))
+    return blocks
+
+
+def _place(block: _Block, edges: list[tuple[str, str]], top: float) -> None:
+    """Give the inner blocks their places, from left to right, and the block its size."""
+    for inner in block.blocks:
+        if inner.blocks:
+            _place(inner, edges, top=PADDING + TITLE)
+    layers = _layers(block.blocks, edges)
+    height = max(sum(b.height for b in layer) + ROW_GAP * (len(layer) - 1) for layer in layers)
+    x = PADDING
+    for layer in layers:
+        width = max(inner.width for inner in layer)
+        free = height - sum(b.height for b in layer) - ROW_GAP * (len(layer) - 1)
+        y = top + free / 2
+        for inner in layer:
+            inner.shift(x + (width - inner.width) / 2 - inner.x, y - inner.y)
+            y += inner.height + ROW_GAP
+        x += width + LAYER_GAP
+    block.width, block.height = x - LAYER_GAP + PADDING, top + height + PADDING
+
+
+def _layers(blocks: list[_Block], edges: list[tuple[str, str]]) -> list[list[_Block]]:
+    """Put every block right of all that lead to it."""
+    owner = {leaf.id: number for number, block in enumerate(blocks) for leaf in block.leaves()}
+    before: dict[int, set[int]] = defaultdict(set)
+    for source, target in edges:
+        if source in owner and target in owner and owner[source] != owner[target]:
+            before[owner[target]].add(owner[source])
+    depth: dict[int, int] = {}
+
+    def depth_of(number: int, path: frozenset[int]) -> int:
+        if number not in depth:
+            # An arrow back to an earlier block must not push that block behind itself.
+            earlier = [b for b in before[number] if b not in path]
+            depth[number] = max((depth_of(b, path | {number}) + 1 for b in earlier), default=0)
+        return depth[number]
+
+    layers: dict[int, list[_Block]] = defaultdict(list)
+    for number, block in enumerate(blocks):
+        layers[depth_of(number, frozenset())].append(block)
+    return [layers[level] for level in sorted(layers)]
+
+
+def _draw_block(axes: Any, block: _Block, tint: str) -> None:
+    from matplotlib.patches import Circle, FancyBboxPatch
+
+    # The hedge's copies are called "as factual"; they keep their strategy's tint.
+    tint = TINTS.get(block.name.removeprefix("as "), tint)
+    middle = (block.x + block.width / 2, block.y + block.height / 2)
+    if block.blocks:
+        frame = FancyBboxPatch(
+            (block.x, block.y),
+            block.width,
+            block.height,
+            boxstyle="round,pad=0,rounding_size=8",
+            facecolor=tint + "14",
+            edgecolor=tint + "88",
+            linewidth=1,
+        )
+        axes.add_patch(frame)
+        axes.text(
+            block.x + PADDING, block.y + 8, block.name, fontsize=8.5, fontweight="bold", color=tint, va="top"
+        )
+        for inner in block.blocks:
+            _draw_block(axes, inner, tint)
+        return
+    if not block.name:
+        axes.add_patch(Circle(middle, DOT / 2, facecolor=tint, edgecolor="none", zorder=3))
+        return
+    ends = block.id in (START_NODE, END_NODE)
+    shape = FancyBboxPatch(
+        (block.x, block.y),
+        block.width,
+        block.height,
+        boxstyle=f"round,pad=0,rounding_size={block.height / 2 if ends else 5}",
+        facecolor=INK if ends else PAPER,
+        edgecolor=INK if ends else TINTS.get(block.name, tint),
+        linewidth=1.2,
+        zorder=3,
+    )
+    axes.add_patch(shape)
+    axes.text(
+        *middle, block.name, fontsize=9, color=PAPER if ends else INK, ha="center", va="center", zorder=4
+    )
+
+
+def _draw_edge(axes: Any, source: _Block, target: _Block, *, dashed: bool) -> None:
+    from matplotlib.patches import FancyArrowPatch
+    from matplotlib.path import Path
+
+    start = (source.x + source.width, source.y + source.height / 2)
+    end = (target.x - 1, target.y + target.height / 2)
+    bend = max((end[0] - start[0]) / 2, 18.0)
+    path = Path(
+        [start, (start[0] + bend, start[1]), (end[0] - bend, end[1]), end],
+        [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
+    )
+    arrow = FancyArrowPatch(
+        path=path,
+        arrowstyle="-|>,head_length=4.5,head_width=2.2",
+        color=EDGE,
+        linewidth=1.1,
+        linestyle=(0, (4, 2.5)) if dashed else "solid",
+        zorder=2,
+    )
+    axes.add_patch(arrow)
+
+
+def _label(name: str) -> str:
+    return {START_NODE: "START", END_NODE: "END"}.get(name, name.replace("_", " "))

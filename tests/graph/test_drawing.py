@@ -1,0 +1,63 @@
+import io
+from itertools import combinations
+
+import pytest
+from PIL import Image
+
+from adaptive_rag.graph.builder import build_graph
+from adaptive_rag.graph.drawing import _Block, _layout, draw_png
+from adaptive_rag.graph.strategies import STRATEGIES
+
+
+@pytest.fixture(scope="module")
+def drawable():  # type: ignore[no-untyped-def]
+    return build_graph().compile().get_graph(xray=True)
+
+
+def frames(block: _Block) -> list[_Block]:
+    return [inner for inner in block.blocks if inner.blocks] + [f for inner in block.blocks for f in frames(inner)]
+
+
+def test_every_step_of_every_strategy_has_a_place(drawable) -> None:  # type: ignore[no-untyped-def]
+    root = _layout(drawable, "")
+    assert {leaf.id for leaf in root.leaves()} == set(drawable.nodes)
+    assert {"factual", "analytical", "opinion", "contextual", "hedge"} <= {frame.name for frame in frames(root)}
+
+
+def test_no_step_lies_on_another_and_all_lie_on_the_paper(drawable) -> None:  # type: ignore[no-untyped-def]
+    root = _layout(drawable, "A title")
+    leaves = list(root.leaves())
+    for a, b in combinations(leaves, 2):
+        apart = a.x + a.width <= b.x or b.x + b.width <= a.x or a.y + a.height <= b.y or b.y + b.height <= a.y
+        assert apart, (a.id, b.id)
+    assert all(0 <= a.x and a.x + a.width <= root.width for a in leaves)
+    assert all(0 <= a.y and a.y + a.height <= root.height for a in leaves)
+
+
+def test_every_frame_holds_its_steps(drawable) -> None:  # type: ignore[no-untyped-def]
+    for frame in frames(_layout(drawable, "")):
+        for leaf in frame.leaves():
+            assert frame.x <= leaf.x and leaf.x + leaf.width <= frame.x + frame.width
+            assert frame.y <= leaf.y and leaf.y + leaf.height <= frame.y + frame.height
+
+
+def test_arrows_lead_to_the_right(drawable) -> None:  # type: ignore[no-untyped-def]
+    leaves = {leaf.id: leaf for leaf in _layout(drawable, "").leaves()}
+    for edge in drawable.edges:
+        assert leaves[edge.source].x + leaves[edge.source].width <= leaves[edge.target].x, edge
+
+
+def test_the_picture_is_a_png_with_ink_on_it() -> None:
+    strategy = STRATEGIES["opinion"]().compile().get_graph()
+    picture = Image.open(io.BytesIO(draw_png(strategy, title="opinion", dpi=60)))
+    assert picture.format == "PNG"
+    dark = sum(picture.convert("L").histogram()[:100])
+    assert dark > 200
+
+
+def test_a_loop_is_drawn_and_does_not_hang() -> None:
+    from langchain_core.runnables.graph import Edge, Graph, Node
+
+    nodes = {name: Node(name, name, None, None) for name in ("a", "b")}  # type: ignore[arg-type]
+    root = _layout(Graph(nodes=nodes, edges=[Edge("a", "b"), Edge("b", "a")]), "")
+    assert {leaf.id for leaf in root.leaves()} == {"a", "b"}
