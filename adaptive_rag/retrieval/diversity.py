@@ -15,6 +15,7 @@ Diversity = Literal["coverage", "mmr", "facility-location", "none"]
 DIVERSITIES: tuple[Diversity, ...] = get_args(Diversity)
 
 # Two relevant texts say the same with probability one half near a cosine of SAME, and surely above it.
+# Read off one collection of one-sentence opinions in the embedded model; another model needs its own.
 SAME, SOFTNESS = 0.82, 0.04
 DISCOUNT = 0.6  # what a text that says the same again loses of its worth
 SHARPNESS = 3.0  # relevance is raised to it: how strictly relevance goes before novelty

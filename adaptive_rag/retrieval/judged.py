@@ -8,6 +8,9 @@ import numpy as np
 
 from adaptive_rag.state import Candidate
 
+# A model's score beside the local one, as a cross-encoder's counts beside retrieval's: whole numbers tie
+# often, and small models judge badly.
+JUDGED_WEIGHT = 0.6
 # Candidates that a model has given at least this much of 10 stay, even if the later search missed them.
 WORTH_KEEPING = 5.0
 # Scores of both kinds that are needed to translate one scale into the other.
@@ -24,10 +27,10 @@ def add_missed(candidates: Sequence[Candidate], judged: Sequence[Candidate]) -> 
 def join_scores(
     candidates: Sequence[Candidate], local: Sequence[float], judged: Sequence[Candidate]
 ) -> list[float]:
-    """Return the model's score where there is one, and the local score on the model's scale elsewhere.
+    """Return JUDGED_WEIGHT * the model's score + the rest of the local one, 0 to 10.
 
-    The local scores are brought to the model's scale by the straight line that fits the candidates which
-    have both; it may not rise above what the model gave its best, so that no guess outranks a judgement.
+    Where the model gave none, the local score is brought to its scale by the straight line that fits the
+    candidates which have both; it may not rise above what the model gave its best, so that no guess outranks a judgement.
 
     Args:
         candidates: in any order.
@@ -37,7 +40,8 @@ def join_scores(
     known = {candidate["id"]: candidate["scores"]["judged"] for candidate in judged}
     both = [(score, known[c["id"]]) for c, score in zip(candidates, local, strict=True) if c["id"] in known]
     guess = _translation(both)
-    return [known.get(c["id"], guess(score)) for c, score in zip(candidates, local, strict=True)]
+    scores = [known.get(c["id"], guess(score)) for c, score in zip(candidates, local, strict=True)]
+    return [JUDGED_WEIGHT * a + (1 - JUDGED_WEIGHT) * b for a, b in zip(scores, local, strict=True)]
 
 
 class _Line:
