@@ -3,5 +3,20 @@
 from __future__ import annotations
 
 from adaptive_rag.analysis.analyse import UNSURE_THRESHOLD, analyse, analyse_batch
+from adaptive_rag.analysis.explain import explain_contributions, why_not
+from adaptive_rag.analysis.learning import learn
+from adaptive_rag.analysis.ontology import Ontology, load_ontology
+from adaptive_rag.analysis.suggest import format_ontology, suggest_ontology
 
-__all__ = ["UNSURE_THRESHOLD", "analyse", "analyse_batch"]
+__all__ = [
+    "UNSURE_THRESHOLD",
+    "Ontology",
+    "analyse",
+    "analyse_batch",
+    "explain_contributions",
+    "format_ontology",
+    "learn",
+    "load_ontology",
+    "suggest_ontology",
+    "why_not",
+]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from adaptive_rag.analysis import language, router
+from adaptive_rag.analysis import router
 from adaptive_rag.analysis.complexity import measure_complexity
 from adaptive_rag.analysis.confidence import combine
 from adaptive_rag.analysis.entities import find_entities
 from adaptive_rag.analysis.features import Question, take_apart
 from adaptive_rag.analysis.intent import find_intent
+from adaptive_rag.analysis.language import find_doubt
+from adaptive_rag.analysis.learned import Learned, load_learned
 from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType, Turn
 
 if TYPE_CHECKING:
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 # Below this probability of the likeliest type the question is unsure: ask a model, or hedge.
 UNSURE_THRESHOLD = 0.5
 
-Floats = router.Floats
+# The domain relevance where no ontology is given: neither near the domain nor far from it.
+NEUTRAL_RELEVANCE = 0.5
 
 
 def analyse(
@@ -72,40 +75,42 @@ def _analyse_all(
 
         vectors = load_minilm().encode([part.text for part in parts])
     limit = UNSURE_THRESHOLD if threshold is None else threshold
-    model = router.load_router()
-    return [_judge(part, model, vector, ontology, limit) for part, vector in zip(parts, vectors, strict=True)]
+    judge = _Judge(router.load_router(), load_learned(), ontology, limit)
+    return [judge(part, vector) for part, vector in zip(parts, vectors, strict=True)]
 
 
-def _judge(
-    part: Question, model: router.Router, vector: Vectors, ontology: Ontology | None, limit: float
-) -> QueryAnalysis:
-    scores = router.logits(model, part, vector)
-    doubt = language.find_doubt(part.text, list(part.words))
-    spread = router.probabilities(scores, model.temperature) * (1 - doubt.weight) + doubt.weight / len(scores)
-    order = np.argsort(-spread, kind="stable")
-    best, second = (cast(QueryType, QUERY_TYPES[i]) for i in order[:2])
-    entities = find_entities(part.text)
-    terms = ontology.find_terms(part.text) if ontology else {}
-    relevance = ontology.relevance(part.text, terms) if ontology else 0.5
-    intent = find_intent(part.words, best)
-    complexity, _ = measure_complexity(part.words, part.text, best, entities)
-    top = float(spread[order[0]])
-    unsure = top < limit
-    confidence, factors = combine(part, spread, entities, relevance if ontology else None, doubt.weight)
-    return {
-        "type": best,
-        "probabilities": cast(dict[QueryType, float], router.by_type(spread)),
-        "intent": intent,
-        "complexity": complexity,
-        "entities": entities,
-        "ontology_terms": terms,
-        "domain_relevance": relevance,
-        "confidence": confidence,
-        "factors": factors,
-        "decided_by": "hedge" if unsure else "local",
-        "reason": _reason(part, best, second, top, limit, doubt.reason),
-        "alternatives": [second] if unsure else [],
-    }
+class _Judge(NamedTuple):
+    """What all questions of one call are judged with."""
+
+    model: router.Router
+    learned: Learned | None
+    ontology: Ontology | None
+    limit: float
+
+    def __call__(self, part: Question, vector: Vectors) -> QueryAnalysis:
+        scores = router.score(self.model, part, vector, self.learned).total
+        doubt = find_doubt(part.text, part.words)
+        spread = router.softmax(scores) * (1 - doubt.weight) + doubt.weight / len(scores)
+        order = np.argsort(-spread, kind="stable")
+        best, second = (QUERY_TYPES[i] for i in order[:2])
+        top = float(spread[order[0]])
+        entities = find_entities(part.text)
+        relevance = self.ontology.relevance(part.text) if self.ontology else None
+        confidence, factors = combine(part, spread, entities, relevance, doubt.weight)
+        return {
+            "type": best,
+            "probabilities": cast(dict[QueryType, float], router.by_type(spread)),
+            "intent": find_intent(part.words, best),
+            "complexity": measure_complexity(part.words, part.text, best, entities)[0],
+            "entities": entities,
+            "ontology_terms": self.ontology.find_terms(part.text) if self.ontology else {},
+            "domain_relevance": NEUTRAL_RELEVANCE if relevance is None else relevance,
+            "confidence": confidence,
+            "factors": factors,
+            "decided_by": "hedge" if top < self.limit else "local",
+            "reason": _reason(part, best, second, top, self.limit, doubt.reason),
+            "alternatives": [second] if top < self.limit else [],
+        }
 
 
 def _reason(part: Question, best: str, second: str, top: float, limit: float, doubt: str) -> str:

@@ -13,7 +13,8 @@ _DEMANDING = re.compile(
     r"differences? between|pros and cons|advantages and disadvantages|to what extent|why)\b"
 )
 _PLAIN_OPENING = re.compile(
-    r"^(?:who|when|where|is|are|was|were|did|does|do|has|have|what (?:is|are|was|were|year|time|colou?r|day|date)|"
+    r"^(?:who|when|where|is|are|was|were|did|does|do|has|have|"
+    r"what (?:is|are|was|were|year|time|colou?r|day|date)|"
     r"how (?:many|much|old|long|far|tall|big|high)|which|name|define)\b"
 )
 # Points at and above which a question is intermediate, and advanced.

@@ -21,7 +21,7 @@ _WEIGHTS = {
 def combine(
     question: Question, spread: Floats, entities: list[str], relevance: float | None, doubt: float
 ) -> tuple[float, dict[str, float]]:
-    """Weigh the factors, each between 0 and 1, into a confidence; without an ontology its factor is left out."""
+    """Weigh the factors, each between 0 and 1, into a confidence; one without a value is left out."""
     first, second = sorted((float(p) for p in spread), reverse=True)[:2]
     topics = {word for word in question.words if word not in lx.SHAPE_WORDS}
     unresolved = bool(question.references.dangling or question.references.openers)

@@ -11,16 +11,17 @@ MAX_ENTITIES = 12
 _QUOTED = re.compile(r"[\"“]([^\"”\n]{2,80})[\"”]|(?<!\w)'([^'\n]{2,60})'(?!\w)")
 # A name: capitalised words, joined by the small words that stand inside names.
 _NAME = re.compile(
-    r"\b[A-Z][\w'&.+-]*(?:(?: (?:of|de|von|van|del|da|di|the|and|&) (?:the )?|[ -])(?=[A-Z0-9])[A-Z0-9][\w'&.+-]*)*"
+    r"\b[A-Z][\w'&.+-]*"
+    r"(?:(?: (?:of|de|von|van|del|da|di|the|and|&) (?:the )?|[ -])(?=[A-Z0-9])[A-Z0-9][\w'&.+-]*)*"
 )
 _ACRONYM = re.compile(
     r"\b(?:[A-Z]{2,}[A-Za-z]*\d*|[A-Za-z]*\d[\w.-]*[A-Za-z][\w.-]*|[A-Za-z]+-?\d[\w.-]*|[a-z]+[A-Z]\w*)\b"
 )
 _YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})s?\b")
 _SENTENCE_START = re.compile(r"(?:^|[.!?:]\s+|\n\s*)[\"'“(\[]*$")
-_NO_NAMES = lx.SHAPE_WORDS | frozenset(
-    "i also however therefore according after before during write find define name list summarise summarize "
-    "provide give state identify which".split()
+_NO_NAMES = lx.SHAPE_WORDS | lx.word_set(
+    "i also however therefore according after before during write find define name list summarise "
+    "summarize provide give state identify which"
 )
 
 

@@ -14,8 +14,15 @@ from adaptive_rag.state import Turn
 # Words beyond these say little about the kind of question and would cost time.
 MAX_WORDS = 160
 _SCENARIO = re.compile(
-    r"^(?:(?:please )?(?:imagine|suppose|supposing|assume|assuming|consider|let us (?:say|assume|suppose)|say (?:i|you|we|your|my|a|there)|given)|an? (?:\d+|[a-z]+) (?:year|y o|yo)|you (?:are|have|work|were)|if you (?:are|were|had|have)|if i (?:am|was|were|have|had)|(?:a|my|your|the|our) (?:patient|client|student|friend|customer|colleague))\b"
+    r"^(?:(?:please )?(?:imagine|suppose|supposing|assume|assuming|consider|given|"
+    r"let us (?:say|assume|suppose)|say (?:i|you|we|your|my|a|there))|"
+    r"an? (?:\d+|[a-z]+) (?:year|y o|yo)|you (?:are|have|work|were)|if you (?:are|were|had|have)|"
+    r"if i (?:am|was|were|have|had)|"
+    r"(?:a|my|your|the|our) (?:patient|client|student|friend|customer|colleague))\b"
 )
+
+# The embedding speaks through weights of its own for each of these kinds of question.
+KINDS = ("yes or no", "how or why", "what or who", "other", "first person")
 
 
 class Question(NamedTuple):
@@ -66,6 +73,18 @@ def extract(question: Question) -> dict[str, dict[str, float]]:
     }
 
 
+def find_kind(form: dict[str, float]) -> int:
+    """Give the index in `KINDS` of a question with these form features."""
+    if "first person" in form:
+        return 4
+    opening = next((name for name in form if name.startswith("opens with ")), "").removeprefix("opens with ")
+    if opening in ("how", "why"):
+        return 1
+    if opening in lx.WH_WORDS:
+        return 2
+    return 3 if opening in ("other", "a case", "") else 0
+
+
 def _grams(words: list[str], low: int, high: int) -> list[str]:
     return [
         " ".join(words[i : i + n])
@@ -89,18 +108,18 @@ def _skeleton(words: list[str]) -> list[str]:
 
 
 def _letters(words: list[str]) -> list[str]:
-    grams = []
-    for word in words:
-        padded = f" {word} "
-        for n in (3, 4, 5):
-            grams += [padded[i : i + n] for i in range(len(padded) - n + 1)]
-    return grams
+    return [gram for word in words for gram in spell_letters(word)]
+
+
+def spell_letters(word: str) -> list[str]:
+    """List the runs of three to five letters in a word, its ends marked by a space."""
+    padded = f" {word} "
+    return [padded[i : i + n] for n in (3, 4, 5) for i in range(len(padded) - n + 1)]
 
 
 def _form(question: Question, words: list[str]) -> dict[str, float]:
     form: dict[str, float] = {}
     present = set(words)
-    first, second = (words + ["", ""])[:2]
     references = question.references
     content = [word for word in words if word not in lx.SHAPE_WORDS]
     length = len(words)
@@ -114,6 +133,13 @@ def _form(question: Question, words: list[str]) -> dict[str, float]:
     for limit in (0, 1, 2, 3):
         if len(content) <= limit:
             form[f"at most {limit} topic words"] = 1.0
+
+    if kind in lx.MODALS | lx.AUXILIARIES:
+        form["asks yes or no"] = 1.0
+    if len(content) <= 2:
+        form[f"few topic words, opens with {kind}"] = 1.0
+    if len(words) > 2 and words[-2] == "the" and words[-1] not in lx.SHAPE_WORDS:
+        form["ends on a bare definite noun"] = 1.0
 
     singular = present & lx.SINGULAR_FIRST
     plural = present & (lx.FIRST_PERSON - lx.SINGULAR_FIRST)
@@ -157,6 +183,7 @@ def _form(question: Question, words: list[str]) -> dict[str, float]:
     dependent = 0.0
     if references.dangling:
         form["reference without antecedent"] = 1.0
+        form[f"reference without antecedent, opens with {kind}"] = 1.0
         dependent = 1.0
         if len(content) <= 2:
             form["reference, few topic words"] = 1.0
@@ -187,5 +214,4 @@ def _form(question: Question, words: list[str]) -> dict[str, float]:
             form["leans on context"] = dependent
         if question.context_words & set(content):
             form["shares words with context"] = 1.0
-    del first, second
     return form

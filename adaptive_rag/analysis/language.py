@@ -21,7 +21,7 @@ class Doubt(NamedTuple):
     reason: str
 
 
-def find_doubt(text: str, words: list[str]) -> Doubt:
+def find_doubt(text: str, words: tuple[str, ...]) -> Doubt:
     """Tell texts that the router cannot judge: no words, one word, other languages, code."""
     letters = [character for character in text if character.isalpha()]
     if not letters:

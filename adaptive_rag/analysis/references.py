@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 from adaptive_rag.analysis import lexicon as lx
 
-_CLAUSE_STARTS = frozenset(
-    "and but or if when because while so since although though after before than as then".split()
-)
-_LOOSE = frozenset("it its they them their theirs he him his she her hers".split())
-_DEMONSTRATIVE_AFTER = frozenset(
-    "is was are were about of like do does did than for after before by in with from".split()
+_CLAUSE_STARTS = lx.word_set("if when because while since although though unless whether")
+# These join clauses, but nouns as well.
+_JOINTS = lx.word_set("and or but so before after then")
+_LOOSE = lx.word_set("it its they them their theirs he him his she her hers")
+_DEMONSTRATIVE_AFTER = lx.word_set(
+    "is was are were about of like do does did than for after before by in with from"
 )
 
 
@@ -34,7 +34,7 @@ def find_references(words: list[str]) -> References:
     previous_content = 0
     for i, word in enumerate(words):
         after = words[i + 1] if i + 1 < len(words) else ""
-        if word in _CLAUSE_STARTS:
+        if word in _CLAUSE_STARTS or (word in _JOINTS and _opens_clause(words[i + 1 : i + 4])):
             previous_content += clause_content
             clause_content = 0
         if word in _LOOSE and not _is_expletive(words, i):
@@ -43,7 +43,11 @@ def find_references(words: list[str]) -> References:
             (resolved if previous_content and content_before else dangling).append(word)
         elif word in lx.DEMONSTRATIVES and _is_demonstrative(words, i):
             (resolved if previous_content else dangling).append(word)
-        elif word in ("there", "here") and not after and content_before == 0:
+        elif (
+            word == "ones"
+            or (word == "one" and _stands_for_noun(words, i))
+            or (word in ("there", "here") and not after and content_before == 0)
+        ):
             dangling.append(word)
         if word == "the" and after in lx.VAGUE_NOUNS and not _is_specified(words, i + 2):
             vague.append(f"the {after}")
@@ -53,20 +57,32 @@ def find_references(words: list[str]) -> References:
     return References(tuple(dangling), tuple(resolved), _openers(words), tuple(vague))
 
 
+def _opens_clause(words: list[str]) -> bool:
+    return any(word in lx.WH_WORDS or word in lx.AUXILIARIES or word in _LOOSE for word in words)
+
+
+def _stands_for_noun(words: list[str], i: int) -> bool:
+    # "a new one", "the largest one on land"; not "how can one", "one of", "which one of".
+    before = words[i - 1] if i else ""
+    after = words[i + 1] if i + 1 < len(words) else ""
+    return i > 1 and before not in lx.AUXILIARIES and (not after or after in ("in", "on", "for", "is", "was"))
+
+
 def _is_expletive(words: list[str], i: int) -> bool:
+    """Tell the "it" that stands for nothing: "is it fair to ...", "how long does it take to ..."."""
     if words[i] != "it":
         return False
-    after = words[i + 1] if i + 1 < len(words) else ""
-    rest = words[i + 1 : i + 7]
-    if after in lx.EXPLETIVE_VERBS:
-        return len(words) > i + 2
-    before = words[i - 1] if i else ""
-    # "is it safe to ...", "it is common for ...", "is it true that ..."
-    if before in lx.AUXILIARIES or after in ("is", "was", "be", "would"):
-        return any(
-            word in ("to", "that", "for", "when", "if") and k + 1 < len(rest) for k, word in enumerate(rest)
-        )
-    return False
+    before, after, later = words[i - 1] if i else "", words[i + 1 : i + 2], words[i + 2 : i + 6]
+    if not after:
+        return False
+    if after[0] in lx.EXPLETIVE_VERBS:
+        return "to" in later or "for" in later
+    if before in lx.COPULAS and after[0] in lx.JUDGEMENTS:
+        return any(word in ("to", "that", "if", "when") for word in later)
+    # "how hard is it to learn ...", "why is it that ...", "it is common to ..."
+    if before in lx.COPULAS and after[0] in ("to", "that"):
+        return bool(later)
+    return after[0] in lx.COPULAS and any(word in ("to", "that") for word in later)
 
 
 def _is_demonstrative(words: list[str], i: int) -> bool:
@@ -74,7 +90,8 @@ def _is_demonstrative(words: list[str], i: int) -> bool:
     after = words[i + 1] if i + 1 < len(words) else ""
     if words[i] != "that":
         return True
-    # "that" inside a question mostly opens a clause ("the claim that ..."); it points at its end, or after a verb of being.
+    # "that" inside a question mostly opens a clause ("the claim that ..."); it points at something where it
+    # stands last, first, or after a verb of being.
     return not after or i == 0 or before in _DEMONSTRATIVE_AFTER
 
 

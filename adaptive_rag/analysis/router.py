@@ -6,14 +6,17 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.analysis.features import Question, extract
-from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.analysis.features import Question, extract, find_kind
 from adaptive_rag.state import QUERY_TYPES
+
+if TYPE_CHECKING:
+    from adaptive_rag.analysis.learned import Learned
+    from adaptive_rag.models.onnx import Vectors
 
 WEIGHTS = Path(__file__).parent / "router.npz"
 
@@ -33,21 +36,29 @@ class Family(NamedTuple):
 
 
 class Router(NamedTuple):
-    """The weights: families of named features, the embedding's part (d, 4), the bias and the temperature."""
+    """The weights: families of named features, the embedding's part by kind (k, d, 4), bias, temperatures."""
 
     families: dict[str, Family]
     embedding: Floats
     bias: Floats
     temperature: float
-    facts: dict[str, str | float]
+    first_person_temperature: float
 
 
 class Contribution(NamedTuple):
-    """What one feature added to the score of each type."""
+    """What the features of one family, by name, added to the score of each type; scores are (n, 4)."""
 
     family: str
-    name: str
+    names: tuple[str, ...]
     scores: Floats
+
+
+class Scores(NamedTuple):
+    """The calibrated score of each type (4,), what made it up, and the features that were read."""
+
+    total: Floats
+    contributions: tuple[Contribution, ...]
+    features: dict[str, dict[str, float]]
 
 
 @cache
@@ -69,34 +80,38 @@ def load_router(path: Path = WEIGHTS) -> Router:
             data["embedding"].astype(np.float32),
             data["bias"].astype(np.float32),
             float(facts["temperature"]),
-            facts,
+            float(facts["first_person_temperature"]),
         )
 
 
-def contributions(router: Router, question: Question) -> list[Contribution]:
-    """Give what each named feature of the question adds to the score of each type."""
-    found: list[Contribution] = []
-    for family, features in extract(question).items():
-        names, rows, values = _present(router.families[family], features)
+def score(router: Router, question: Question, vector: Vectors, learned: Learned | None) -> Scores:
+    """Score a question for each type, and keep what each feature contributed.
+
+    What was learned from use is added to the calibrated scores, since it was fitted on these.
+    """
+    features = extract(question)
+    kind = find_kind(features["form"])
+    parts: list[Contribution] = []
+    total = router.bias + vector.astype(np.float32) @ router.embedding[kind]
+    parts.append(Contribution("embedding", ("",), (total - router.bias)[None]))
+    for family, found in features.items():
+        names, rows, values = _present(router.families[family], found)
         scores = router.families[family].weights[rows] * values[:, None]
-        found += [Contribution(family, name, score) for name, score in zip(names, scores, strict=True)]
-    return found
+        total = total + scores.sum(axis=0)
+        parts.append(Contribution(family, tuple(names), scores))
+    first_person = "first person" in features["form"]
+    total = total / (router.first_person_temperature if first_person else router.temperature)
+    if learned is not None:
+        own = learned.score(features, vector)
+        total = total + own
+        parts.append(Contribution("learned", ("what was learned from use",), own[None]))
+    return Scores(total, tuple(parts), features)
 
 
-def logits(router: Router, question: Question, vector: Vectors) -> Floats:
-    """Give the score of each type, shape (4,), before the temperature."""
-    total = router.bias + vector.astype(np.float32) @ router.embedding
-    for family, features in extract(question).items():
-        _, rows, values = _present(router.families[family], features)
-        total = total + values @ router.families[family].weights[rows]
-    return np.asarray(total, dtype=np.float32)
-
-
-def probabilities(scores: Floats, temperature: float) -> Floats:
-    """Softmax of scores over a temperature, along the last axis."""
-    scaled = scores / temperature
-    powers = np.exp(scaled - scaled.max(axis=-1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True), dtype=np.float32)
+def softmax(scores: Floats) -> Floats:
+    """Turn scores into probabilities."""
+    powers = np.exp(scores - scores.max())
+    return np.asarray(powers / powers.sum(), dtype=np.float32)
 
 
 def by_type(values: Floats) -> dict[str, float]:
