@@ -20,14 +20,16 @@ from adaptive_rag.ingest.chunking import page_in_chunk
 from adaptive_rag.state import Citation, QueryType
 
 FACTUAL_SENTENCES = 3
-# What the neighbour of the best sentence gains that has the date, number or name which that one lacks.
-ASKED_FOR = 0.3
+# Share of the best score given to its neighbour that has the date, number or name which it lacks.
+ASKED_FOR = 0.9
 BRANCH_SENTENCES = 3
 SITUATION_SENTENCES = 4
+# Weight of the asker's context beside the question in what fits their situation.
+OF_CONTEXT = 0.6
 GENERAL_SENTENCES = 2
 # A further sentence must score nearly as well as the first to be worth reading.
 NEAR: Mapping[QueryType, float] = MappingProxyType(
-    {"factual": 0.75, "analytical": 0.7, "opinion": 0.6, "contextual": 0.65}
+    {"factual": 0.75, "analytical": 0.7, "opinion": 0.6, "contextual": 0.6}
 )
 # A sentence beside one already chosen continues its thought.
 CONTINUES = 0.12
@@ -44,6 +46,8 @@ OTHER_SIDE = 0.25
 VIEW = 0.12
 # A sentence that refers back takes this many predecessors with it, unless they are this long.
 PREDECESSORS, LONG_PREDECESSOR = 2, 400
+# Below this quality a text is shown only where there is nothing better.
+READABLE = 0.3
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 
@@ -99,7 +103,7 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
 
 def _factual(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
     scores = ranking.score(request.question, request.question_vector)
-    scores += ASKED_FOR * _completes(ranking, scores, request.question)
+    scores = np.maximum(scores, ASKED_FOR * scores.max() * _completes(ranking, scores, request.question))
     return [_Block("", _choose(ranking, scores, FACTUAL_SENTENCES, NEAR["factual"] * scores.max()))]
 
 
@@ -110,10 +114,10 @@ def _completes(ranking: Ranking, scores: Scores, question: str) -> Scores:
     best = ranking.sentences[int(np.argmax(scores))]
     if sought.form not in ("number", "time", "person", "place") or fits(sought, best.text, asked) == 1:
         return marks
-    for offset in (1, 2, -1):
+    for offset in (1, 2, -1, 3, -2, 4):
         for i, s in enumerate(ranking.sentences):
             beside = s.document == best.document and s.position == best.position + offset
-            if beside and s.quality > 0 and fits(sought, s.text, asked) == 1:
+            if beside and s.quality >= READABLE and fits(sought, s.text, asked) == 1:
                 marks[i] = 1.0
                 return marks
     return marks
@@ -162,7 +166,7 @@ def _contextual(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
     whole -= VIEW * np.array([speaks(s.text) for s in ranking.sentences])
     if not request.user_context.strip() or request.context_vector is None:
         return [_Block("", _choose(ranking, whole, SITUATION_SENTENCES, near * whole.max()))]
-    both = 0.5 * whole + 0.5 * ranking.score(request.user_context, request.context_vector)
+    both = (1 - OF_CONTEXT) * whole + OF_CONTEXT * ranking.score(request.user_context, request.context_vector)
     fitting = _choose(ranking, both, SITUATION_SENTENCES, near * both.max())
     general = _choose(ranking, whole, GENERAL_SENTENCES, NEAR["factual"] * whole.max(), fitting)
     return [_Block(SITUATION_HEADING, fitting), _Block(GENERAL_HEADING, general)]
@@ -178,9 +182,9 @@ def _choose(
     """
     sentences = ranking.sentences
     at = {(s.document, s.position): s for s in sentences}
-    readable = any(sentence.quality > 0 for sentence in sentences)
+    readable = any(sentence.quality >= READABLE for sentence in sentences)
     left = scores.copy()
-    left[[s.quality == 0 and readable for s in sentences]] = -np.inf
+    left[[s.quality < READABLE and readable for s in sentences]] = -np.inf
     chosen: list[Quotable] = []
     complete: list[Quotable] = []
     while len(chosen) < limit:
@@ -190,9 +194,9 @@ def _choose(
             break
         left[best] = -np.inf
         needed = _needed(sentence, at)
-        if sentence in complete or needed is None or any(other in used for other in needed):
+        if needed is None or sentence in complete or any(s in used for s in (*needed, sentence)):
             continue
-        if any(says_the_same(sentence, other) for other in [*used, *complete]):
+        if any(says_the_same(s, o) for s in (*needed, sentence) for o in (*used, *complete) if s is not o):
             continue
         chosen.append(sentence)
         complete += [s for s in (*needed, sentence) if s not in complete]

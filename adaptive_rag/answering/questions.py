@@ -90,8 +90,13 @@ def read_question(question: str) -> Sought:
                 return Sought(form, counted[1] if counted else "")
             return Sought(form, about_a_life=bool(_LIFE_ASKED.search(text)))
     definition = _DEFINITION.match(text)
-    if definition and _is_subject(definition["subject"]):
-        return Sought("definition", definition["subject"].strip(" '\"“”‘’"))
+    if definition:
+        subject = definition["subject"]
+        if re.match(r"what (?:is|was|are|were) the\b", text, re.IGNORECASE):
+            # "What is the height of the wall?": the sentence sought says what the height is.
+            subject = re.split(r"\s+(?:of|at|in|for|on|from|during|called)\b", subject)[0]
+        if _is_subject(subject):
+            return Sought("definition", subject.strip(" '\"“”‘’"))
     return Sought("other")
 
 
@@ -153,6 +158,8 @@ def _defines(subject: str, sentence: str) -> float:
     if re.search(
         rf"(?:\bcalled|known as|named|termed|, or|\()\s*(?:an?\s|the\s)?[“\"']?{spelled}", sentence, re.I
     ):
+        return 0.8
+    if re.search(rf"\b(?:an?|its|his|her|their)\s(?:\w+\s)?{spelled}\s(?:of|is|was)\b", sentence, re.I):
         return 0.8
     if re.search(rf"(?<![\w-])(?:an?|the)\s{spelled}\s(?:{_COPULA}|can|has|have)\b", sentence, re.I):
         return 0.6

@@ -24,12 +24,13 @@ _CONTENTS = re.compile(
     re.IGNORECASE,
 )
 _REFERRING = re.compile(
-    r"^[\"“‘(]?(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|another|others|here|there|"
-    r"then|thus|hence|therefore|however|moreover|furthermore|nevertheless|also|but|yet|so|and|or|"
+    r"^[\"“‘(]?(?:it|its|this|that|these|those|they|their|he|his|she|her|such|both|another|others|here|"
+    r"there(?! (?:is|are|was|were|used|had|has|have|will|can|may)\b)|then|thus|hence|therefore|however|"
+    r"moreover|furthermore|nevertheless|also|but|yet|so|and|or|as a result|for (?:example|instance)|"
     r"the (?:latter|former|same|second|others?|following)|(?:all|some|most|each|one|among) (?:of )?these|"
-    r"(?:all|most|part) of (?:this|it|them)|as a result|for (?:example|instance)|"
-    r"(?:for|in|by|of|to|with|from) (?:this|these|that|those|it|him|her|them)|in addition|additionally|"
-    r"consequently|conversely|on the other hand|according to (?:him|her|them))\b",
+    r"(?:all|most|part) of (?:this|it|them)|in addition|additionally|consequently|conversely|"
+    r"(?:for|in|by|of|to|with|from) (?:this|these|that|those|it|him|her|them)|on the other hand|"
+    r"according to (?:him|her|them))\b",
     re.IGNORECASE,
 )
 # "AI enhances their precision": the word referred to stands in the sentence before.
@@ -54,12 +55,13 @@ class Quotable:
     terms: tuple[str, ...]  # stems of the content words, with repeats
     quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
     opens: bool  # the first of its source or of a question's answer: nothing before it belongs to it
+    continues: bool  # a later one of a question's answer: the answer is one thought
 
     @property
     def refers_back(self) -> bool:
         """Tell whether the sentence needs its predecessor to be understood."""
-        if self.opens:
-            return False
+        if self.opens or self.continues:
+            return self.continues
         refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
 
@@ -118,6 +120,7 @@ def _quotables(index: int, document: Candidate, sentences: Sentences) -> Iterato
             terms=(*asked_terms, *terms(text)),
             quality=_quality_of_answer(text, opens) if answer else _quality(text, in_list=bullet > 0),
             opens=opens,
+            continues=bool(answer) and not opens,
         )
 
 
@@ -167,28 +170,29 @@ def _quality(text: str, *, in_list: bool = False) -> float:
     letters = sum(character.isalpha() for character in text)
     if (
         text.startswith("#")
-        or len(words) < 3
+        or len(words) < 2
+        or len(re.findall(r"\w+", text)) < 3
         or letters < 0.55 * len(text)
         or text.endswith("?")
         or _CONTENTS.search(text)
     ):
         return 0.0
     opening = text.lstrip("\"'“‘([|*_")
-    # "49 the method of exhaustion.": a page number, and the rest of a sentence.
-    numbered = re.match(r"\d+\s+[a-z]" if len(words) > 7 else r"\d+\s+[A-Za-z]", opening)
+    # "49 the method of exhaustion.": a page number, and the rest of a sentence; "231 people came." is one.
+    numbered = re.match(r"\d+\s+(?:the|an?|of|in|and|or|to|is|was|by|for|with|that|which)\b", opening)
     starts_low = opening[:1].islower() or opening.startswith("Where ") or bool(numbered)
+    capitals = sum(word[0].isupper() for word in words if len(word) > 2)
     if not _END.search(text):
-        # A line of a list may lack its full stop; a heading has capitals and hardly any small words.
-        long_words = [word for word in words if len(word) > 3]
-        heading = len(words) < 14 and sum(word[0].isupper() for word in long_words) > 0.6 * len(long_words)
-        if heading or text.endswith((":", ",", ";")):
+        # A line of a list may lack its full stop; a heading has capitals or a number and no verb to speak of.
+        heading = len(words) < 14 and capitals > 0.6 * sum(len(word) > 3 for word in words)
+        if heading or re.match(r"\d+\s", opening) or text.endswith((":", ",", ";")):
             return 0.0
         return 0.5 if in_list and not starts_low else 0.2
-    shouted = re.match(r"[A-Z]{3,}[A-Z. ]*:", opening) or sum(
-        w.isupper() and len(w) > 1 for w in words
-    ) > 0.6 * len(words)
-    if starts_low or shouted or not _OPENING.match(text):
-        return 0.3
+    if len(words) < 8 and capitals == sum(len(word) > 2 for word in words) > 1:
+        return 0.2  # "The School of Pythagoras.": a running head
+    shouted = sum(word.isupper() and len(word) > 1 for word in words) > 0.6 * len(words)
+    if starts_low or shouted or re.match(r"[A-Z]{3,}[A-Z. ]*:", opening) or not _OPENING.match(text):
+        return 0.2
     # A word of 26 letters is several that lost their blanks.
     if max(map(len, words)) > 25:
         return 0.5

@@ -21,6 +21,9 @@ Scores = NDArray[np.float64]
 # related sentences, the others between 0 and 1, so that meaning leads and words decide close calls.
 MEANING, WORDS, COVERED, FORM, RANK = 1.0, 0.15, 0.25, 0.15, 0.06
 EXACT_FORM = 0.25  # the form's share where a date or a number is asked for
+# The words around a sentence say what it is about: those of NEAR sentences before it and of the one after.
+AROUND, NEAR = 0.3, 2
+BEFORE = 0.6  # share of the sentence before in the meaning of one that refers back
 POOR = 0.4  # taken from a sentence of quality 0
 REFERS_BACK = 0.08  # taken from a sentence that needs its predecessor
 # Taken for each word beyond those that are read in one breath, up to MOST.
@@ -35,6 +38,24 @@ class Ranking:
     def __init__(self, sentences: Sequence[Quotable]) -> None:
         self.sentences = sentences
         self.vectors = np.stack([sentence.vector for sentence in sentences])
+        at = {(s.document, s.position): i for i, s in enumerate(sentences)}
+        # What "It" stands for is said in the sentence before: both are read together.
+        self._before = [at.get((s.document, s.position - 1)) if s.refers_back else None for s in sentences]
+        self._resolved = self.vectors.copy()
+        for i, before in enumerate(self._before):
+            if before is not None:
+                both = self.vectors[i] + BEFORE * self.vectors[before]
+                self._resolved[i] = both / np.linalg.norm(both)
+        self._near = [
+            set().union(
+                *(
+                    sentences[at[key]].terms
+                    for step in range(-NEAR, 2)
+                    if (key := (s.document, s.position + step)) in at
+                )
+            )
+            for s in sentences
+        ]
         documents = 1 + max(sentence.document for sentence in sentences)
         self._prior = np.array([_prior(sentence, documents) for sentence in sentences])
 
@@ -46,9 +67,11 @@ class Ranking:
         """
         weights = weighted_terms(focus)
         sought, question_terms = read_question(focus), set(terms(focus))
-        scores: Scores = self._prior + MEANING * cosines(self.vectors, vector)
+        closeness = np.maximum(cosines(self.vectors, vector), cosines(self._resolved, vector))
+        scores: Scores = self._prior + MEANING * closeness
         scores += WORDS * self._bm25(list(weights))
         scores += COVERED * np.array([coverage(weights, set(s.terms)) for s in self.sentences])
+        scores += AROUND * np.array([coverage(weights, near) for near in self._near])
         form = EXACT_FORM if sought.form in ("time", "number") else FORM
         scores += form * np.array([fits(sought, s.text, question_terms) for s in self.sentences])
         return scores

@@ -26,7 +26,7 @@ _CUES: dict[Stance, re.Pattern[str]] = {
         r"\b(?:against|oppos\w+|critic\w+|risk\w*|danger\w*|concern\w*|drawback\w*|disadvantage\w*|harm\w*|threat\w*|"
         r"s[ck]eptic\w*|negative\w*|cost(?:s|ly)?|expensive|object(?:s|ed|ion|ions)|problem\w*|worr\w+|fear\w*|"
         r"bias\w*|unfair\w*|discriminat\w+|displace\w*|los[est]\w*|loss\w*|fail\w*|wrong\w*|burden\w*|damag\w+|"
-        r"destroy\w*|erosion|erode\w*|undermin\w+|violat\w+|misus\w+|abus\w+|challenge\w*|doubt\w*|reject\w*|"
+        r"destroy\w*|erosion|erode\w*|undermin\w+|violat\w+|misus\w+|abus\w+|doubt\w*|reject\w*|"
         r"waste\w*|worse\w*|hurt\w*|unsafe|unintended|dispute\w*|den(?:y|ies|ied)|neglect\w*|unable|cannot|"
         r"not|never|too (?:much|many|high|low|late|slow)|however|but|ethical|privacy|inequal\w+)\b",
         re.I,

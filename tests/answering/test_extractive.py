@@ -57,6 +57,32 @@ def test_a_sentence_that_refers_back_brings_the_one_before():
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "question", "said"),
+    [
+        (
+            "The debate on the wall was held in 2024. 231 people attended.",
+            "How many people came to the debate?",
+            "231",
+        ),
+        (
+            "Big Meg is a turbine on the hill. It has a capacity of 2.3 megawatts.",
+            "What is the capacity of Big Meg?",
+            "2.3",
+        ),
+        (
+            "The borehole stood in Saltpan Road. It was closed in 2019.",
+            "When was the Saltpan Road borehole closed?",
+            "2019",
+        ),
+    ],
+)
+def test_the_sentence_beside_that_has_what_was_asked_for_is_found(text, question, said):
+    filler = candidate("Gulls nest on the roofs. The museum shows old boats and nets.", source="filler.txt")
+
+    assert said in extract_answer(request(question, [candidate(text), filler])).text
+
+
 def test_a_chunk_that_begins_in_the_middle_is_not_quoted_from_its_dangling_sentence():
     documents = [candidate("It has fourteen iron gates. The iron gates are closed at dusk.", start=900)]
 

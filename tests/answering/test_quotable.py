@@ -40,6 +40,11 @@ def test_a_list_item_is_quoted_without_its_bullet(bullet):
     assert quoted(document) == ["Move the boats to the upper quay before dusk."]
 
 
+@pytest.mark.parametrize("short", ["231 people attended.", "The wall held.", "Warm water holds less oxygen."])
+def test_a_short_sentence_is_quoted(short):
+    assert quoted(candidate(short)) == [short]
+
+
 def test_a_sentence_that_two_overlapping_chunks_share_is_quoted_once():
     text = "The first sentence stands here. The second sentence stands here. The third one ends it all."
     cut = text.index("The second")
@@ -76,6 +81,8 @@ def test_of_a_question_and_its_answer_only_the_answer_is_quoted():
         ("These frameworks address ethical questions.", True),
         ("AI enhances their precision and speed.", True),
         ("In this state, both are known.", True),
+        ("There is a second wall behind it.", False),
+        ("There they met the others at noon.", True),
         ("Itō's lemma is a rule of calculus.", False),
         ("The wall was closed in 2019.", False),
     ],
