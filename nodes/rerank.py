@@ -47,20 +47,25 @@ def score(
     # A model reads twice what the answer will; without one every candidate is scored.
     read = candidates[: 2 * context.k]
     implied = state.get("implied_context", "")
-
-    def locally() -> list[float]:
-        return score_candidates(source_of(context), state["question"], candidates)
+    local = score_candidates(source_of(context), state["question"], candidates)
 
     if context.reranker == "pointwise":
-        asks = [Ask(SCORE, ScoreRequest(state["question"], implied, [c], lambda: [0.0])) for c in read]
+        asks = [
+            Ask(SCORE, ScoreRequest(state["question"], implied, [c], lambda s=s: [s]))
+            for c, s in zip(read, local, strict=False)
+        ]  # type: ignore[misc]
         outcomes = yield asks
         # A model's scale and the local one do not mix: where one call failed, none counts.
         by_model = all(outcome.by == "model" for outcome in outcomes)
-        scores = [outcome.result.scores[0] for outcome in outcomes] if by_model else locally()
+        scores = [outcome.result.scores[0] for outcome in outcomes] if by_model else []
     else:
-        [outcome] = yield [Ask(SCORE, ScoreRequest(state["question"], implied, read, locally))]
-        scores = outcome.result.scores
-    return _by_relevance(candidates, scores)
+        request = ScoreRequest(state["question"], implied, read, lambda: local[: len(read)])
+        [outcome] = yield [Ask(SCORE, request)]
+        scores = outcome.result.scores if outcome.by == "model" else []
+    if not scores:
+        return _by_relevance(candidates, local)
+    judged = [with_scores(c, judged=score) for c, score in zip(read, scores, strict=True)]
+    return _by_relevance(read, join_scores(read, local[: len(read)], judged))
 
 
 def early_score(state: StrategyState, text: str, context: Context) -> list[Ask[Any, Any]]:

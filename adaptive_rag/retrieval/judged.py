@@ -30,7 +30,7 @@ def join_scores(
     """Return JUDGED_WEIGHT * the model's score + the rest of the local one, 0 to 10.
 
     Where the model gave none, the local score is brought to its scale by the straight line that fits the
-    candidates which have both; it may not rise above what the model gave its best, so that no guess outranks a judgement.
+    candidates which have both; it may not rise above what the model gave its best.
 
     Args:
         candidates: in any order.

@@ -7,6 +7,7 @@ sent what came of it, so that `run` can drive the same steps in threads or on an
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,9 +20,9 @@ from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.models.faults import Fault, fault_of
 from adaptive_rag.models.prices import price_of
 from adaptive_rag.models.structured import METHODS, Method, forget_method, known_method
-from adaptive_rag.skills.base import Ask, Outcome, SkillRequest
+from adaptive_rag.skills.base import Ask, Outcome, SkillName, SkillRequest
 from adaptive_rag.skills.policy import Ledger
-from adaptive_rag.skills.prompts import format_messages
+from adaptive_rag.skills.prompts import format_messages, load_prompt
 from adaptive_rag.skills.reading import json_values, without_thoughts
 
 if TYPE_CHECKING:
@@ -143,6 +144,7 @@ def converse(
         _count(reply, model, context, progress)
         try:
             result = read_reply(ask, request, reply)
+            _refuse_echo(skill.name, result, context.prompts)
         except ValueError as error:
             reason = _short(error)
             progress.notes.append(f"the reply was not usable: {reason}")
@@ -187,6 +189,21 @@ def read_reply(ask: Ask[Any, Any], request: SkillRequest, reply: AIMessage) -> B
         except ValueError as error:
             problems.append(_short(error))
     raise ValueError(problems[0])
+
+
+def _refuse_echo(name: SkillName, result: BaseModel, folder: str | None) -> None:
+    """Refuse texts that stand in the prompt itself: small models copy its examples and placeholders.
+
+    Raises:
+        ValueError: a text of the result was copied.
+    """
+    if name in ("classify", "generate"):
+        return
+    prompt = load_prompt(name, folder).casefold()
+    for value in result.model_dump().values():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and text and (text.casefold() in prompt or not re.search(r"\w", text)):
+                raise ValueError(f"{text[:80]!r} is copied from the instructions; write your own")
 
 
 def wire_schema(schema: type[BaseModel], bounds: dict[str, dict[str, Any]]) -> dict[str, Any]:

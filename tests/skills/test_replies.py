@@ -88,6 +88,11 @@ READ = [
 ]  # fmt: skip
 
 REFUSED = [
+    ("enhance", '{"query": "painter artist ceiling fresco old town hall painted by"}'),
+    ("enhance", '{"query": "..."}'),
+    ("decompose", '{"sub_questions": ["...", "....", "....."]}'),
+    ("decompose", '{"sub_questions": ["What caused the mill to close?", "Why?", "When?"]}'),
+    ("contextualize", '{"context": "", "query": "..."}'),
     ("classify", "None"),
     ("classify", "null"),
     ("classify", "{}"),
