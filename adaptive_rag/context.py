@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 Profile = Literal["conservative", "balanced", "aggressive"]
 Selection = Literal["local", "model"]
 Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
+Diversity = Literal["coverage", "mmr", "facility-location", "none"]
 Reranker = Literal["auto", "none", "fused", "cross-encoder", "listwise", "pointwise"]
 
 CONFIG_FILE = "adaptive-rag.toml"
@@ -96,6 +98,7 @@ class Context(BaseSettings):
     fan_out: bool = Field(True, description="Ask sub-questions and viewpoints separately.")
     rerank: bool = Field(True, description="Score candidates again after retrieval.")
     diversify: bool = Field(True, description="Prefer a diverse set for analytical questions.")
+    diversity: Diversity = Field("mmr", description="How a diverse set is selected.")
     balance: bool = Field(True, description="Draw opinion chunks from every viewpoint in turn.")
     contextualize: bool = Field(True, description="Add the user's context and history to contextual queries.")
     selection: Selection = Field(
@@ -128,12 +131,15 @@ def make_context(**knobs: Any) -> Context:
     """Build a Context, turning a wrong value into one readable error.
 
     Raises:
-        ConfigurationError: a knob is unknown or out of bounds; the message names each one.
+        ConfigurationError: a knob is unknown or out of bounds, and the message names each one; or the
+            config file cannot be read.
     """
     try:
         return Context(**knobs)
     except ValidationError as error:
         raise ConfigurationError(_explain(error)) from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"The config file {CONFIG_FILE} cannot be read: {error}.") from error
 
 
 def _explain(error: ValidationError) -> str:

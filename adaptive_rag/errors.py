@@ -18,11 +18,12 @@ class MissingExtraError(AdaptiveRAGError, ImportError):
     """An optional package is not installed; the message holds the install line."""
 
 
-class IndexingError(AdaptiveRAGError):
+# A LangGraph server shows the messages of Python's own kinds of error, and hides those of all others.
+class IndexingError(AdaptiveRAGError, RuntimeError):
     """Documents could not be read or stored; what was complete before is still there."""
 
 
-class IndexMismatchError(AdaptiveRAGError):
+class IndexMismatchError(AdaptiveRAGError, RuntimeError):
     """An index was made with other settings, or a folder is not an index of ours."""
 
 

@@ -1,0 +1,58 @@
+"""The shell door as a whole: its commands, its help, what it loads."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.cli.app import COMMANDS
+from tests.cli.conftest import Run
+
+ROOT = Path(__file__).parents[2]
+HEAVY = [
+    "lancedb",
+    "langchain_core",
+    "langgraph",
+    "onnxruntime",
+    "numpy",
+    "pydantic",
+    "pymupdf",
+    "tokenizers",
+]
+
+
+def python(*arguments: str) -> str:
+    done = subprocess.run([sys.executable, *arguments], cwd=ROOT, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def test_the_help_is_there_without_loading_the_stack() -> None:
+    code = f"import sys, adaptive_rag.cli.app; print([m for m in {HEAVY} if m in sys.modules])"
+    assert python("-c", code).strip() == "[]"
+
+
+def test_the_package_can_be_run_as_a_module() -> None:
+    assert python("-m", "adaptive_rag", "--version").startswith("adaptive-rag 0.")
+
+
+def test_the_help_names_every_command(run: Run) -> None:
+    shown = run("--help").stdout
+    assert all(f" {name} " in shown for name in COMMANDS)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself_and_its_options(run: Run, name: str) -> None:
+    result = run(name, "--help")
+    assert result.exit_code == 0
+    assert (COMMANDS[name].__doc__ or "").split(":")[0].split(".")[0][:40] in " ".join(result.stdout.split())
+
+
+def test_without_a_command_the_help_is_shown(run: Run) -> None:
+    assert "ask" in run().output
+
+
+def test_a_reader_that_goes_away_is_no_error(town_index: str) -> None:
+    command = f"{sys.executable} -m adaptive_rag search 'sea wall' -i {town_index} --full -k 18 | head -n 1"
+    done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "Traceback" not in done.stderr and "BrokenPipe" not in done.stderr

@@ -1,0 +1,137 @@
+"""`adaptive-rag ask`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, parsed
+
+LONG = "How long is the sea wall of Saltmere?"
+
+
+def test_json_is_one_object_with_every_key_and_nothing_else(run: Run, town_index: str) -> None:
+    result = run("ask", LONG, "--index", town_index, "--json")
+    output = parsed(result)
+    assert list(output) == [
+        "question",
+        "query_type",
+        "analysis",
+        "documents",
+        "trace",
+        "answer",
+        "citations",
+        "grounding",
+        "abstained",
+    ]
+    assert set(output["analysis"]["probabilities"]) == {"factual", "analytical", "opinion", "contextual"}
+    assert 0 < output["analysis"]["confidence"] <= 1
+    assert set(output["citations"][0]) == {"marker", "source", "page", "start", "end", "quote"}
+    assert set(output["documents"][0]) >= {"id", "source", "page", "start", "end", "text", "scores"}
+    assert (output["question"], output["abstained"]) == (LONG, False)
+    assert result.stderr == ""
+
+
+def test_a_terminal_shows_route_answer_citation_and_time(run: Run, town_index: str) -> None:
+    shown = run("ask", LONG, "--index", town_index).stdout
+    lines = [line for line in shown.splitlines() if line]
+    assert lines[0].startswith("● factual  confidence 0.")
+    assert "2,340 metres long" in shown
+    assert any(line.startswith("  [1] ") and "note01.txt" in line for line in lines)
+    assert " s · 4 passages read · grounding 100% · no chat model" in lines[-1]
+
+
+def test_what_is_piped_has_no_colours_and_no_blanks_at_the_ends_of_lines(run: Run, town_index: str) -> None:
+    shown = run("ask", LONG, "--index", town_index, "--trace").stdout
+    assert "\x1b" not in shown
+    assert all(line == line.rstrip() for line in shown.splitlines())
+
+
+@pytest.mark.parametrize(("columns", "widest"), [(40, 40), (80, 80), (200, 96)])
+def test_the_answer_keeps_to_the_width_and_to_a_readable_measure(
+    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch, columns: int, widest: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    question = "What are the different views on raising the sea wall?"
+    body = [
+        line
+        for line in run("ask", question, "--index", town_index).stdout.splitlines()
+        if line.startswith("  ") and "[" in line and "note" not in line
+    ]
+    assert body and max(map(len, body)) <= widest
+    assert max(map(len, body)) > widest / 2
+
+
+def test_the_trace_names_every_step_and_every_stand_in(run: Run, town_index: str) -> None:
+    shown = run("ask", LONG, "--index", town_index, "--trace").stdout
+    for step in ("classify", "enhance", "retrieve", "rerank", "generate"):
+        assert f"\n  {step} " in shown
+    assert "stand-in for generate: no chat model is configured" in " ".join(shown.split())
+
+
+def test_an_abstention_says_so_and_exits_zero(run: Run, town_index: str) -> None:
+    result = run("ask", "What is the boiling point of tungsten?", "--index", town_index)
+    assert result.exit_code == 0
+    assert "abstained" in result.stdout.splitlines()[-1]
+
+
+def test_the_question_is_read_from_standard_input(run: Run, town_index: str) -> None:
+    output = parsed(run("ask", "-", "--index", town_index, "--json", stdin=LONG + "\n"))
+    assert output["question"] == LONG
+
+
+def test_options_reach_the_run(run: Run, town_index: str) -> None:
+    options = ("--route", "contextual", "-k", "2", "--context", "I rent a ground-floor flat", "--json")
+    output = parsed(run("ask", "How should I prepare for a flood?", "--index", town_index, *options))
+    assert output["analysis"]["decided_by"] == "caller"
+    assert len(output["documents"]) == 2
+    assert "I rent" in str(output["trace"])
+    fewer = parsed(
+        run("ask", LONG, "--index", town_index, "--set", "enhance=false", "--set", "k=1", "--json")
+    )
+    assert len(fewer["documents"]) == 1
+    assert [s["skill"] for r in fewer["trace"] for s in r.get("stand_ins", [])].count("enhance") == 0
+
+
+def test_settings_come_from_the_environment_and_the_config_file(
+    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("adaptive-rag.toml").write_text(f"index = {town_index!r}\nk = 3\n")
+    assert len(parsed(run("ask", LONG, "--json"))["documents"]) == 3
+    monkeypatch.setenv("ADAPTIVE_RAG_K", "2")
+    assert len(parsed(run("ask", LONG, "--json"))["documents"]) == 2
+    assert len(parsed(run("ask", LONG, "-k", "1", "--json"))["documents"]) == 1
+
+
+def test_docs_are_indexed_where_they_are_new_then_asked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
+    first = parsed(run("ask", LONG, "--docs", "wall.txt", "--json"))
+    assert first["citations"][0]["source"] == "wall.txt"
+    written = (tmp_path / ".adaptive-rag" / "manifest.json").stat().st_mtime_ns
+    assert parsed(run("ask", LONG, "--docs", "wall.txt", "--json"))["answer"] == first["answer"]
+    assert (tmp_path / ".adaptive-rag" / "manifest.json").stat().st_mtime_ns == written
+
+
+def test_only_the_documents_named_are_asked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
+    (tmp_path / "rye.txt").write_text("Rye bread is baked for 75 minutes at 220 degrees.\n")
+    run("index", ".")
+    output = parsed(run("ask", "How long is rye bread baked?", "--docs", "wall.txt", "--json"))
+    assert {document["source"] for document in output["documents"]} == {"wall.txt"}
+    both = parsed(run("ask", "How long is rye bread baked?", "-d", "wall.txt", "-d", "rye.txt", "--json"))
+    assert "75 minutes" in both["answer"]
+
+
+def test_one_bad_file_is_reported_and_the_others_are_asked(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
+    (tmp_path / "docs" / "broken.pdf").write_bytes(b"this is no PDF")
+    result = run("ask", LONG, "--docs", "docs", "--json")
+    assert "2,340" in parsed(result)["answer"]
+    assert result.stderr.startswith("Skipped docs/broken.pdf: ")
+
+
+def test_long_paths_are_shown_short(run: Run, tmp_path: Path, town_index: str) -> None:
+    (tmp_path / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
+    assert "[1] wall.txt" in run("ask", LONG, "--docs", tmp_path / "wall.txt").stdout
+    far = run("ask", LONG, "--index", town_index).stdout
+    assert f"[1] …/{Path(town_index).parent.name}/note01.txt" in far

@@ -1,0 +1,225 @@
+"""Bad input at the shell door: a clear message on standard error, a non-zero exit, nothing lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag import Index
+from adaptive_rag.errors import IndexMismatchError
+from tests.cli.conftest import Run
+
+LONG = "How long is the sea wall of Saltmere?"
+
+
+def complaint(run: Run, *arguments: object) -> str:
+    """Run a command that must fail, and return its one message."""
+    result = run(*arguments)
+    assert result.exit_code != 0
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("command", ["index", "ask"])
+@pytest.mark.parametrize("path", ["nowhere", "nowhere/*.pdf"])
+def test_a_missing_path_is_named(run: Run, command: str, path: str) -> None:
+    arguments = ("index", path) if command == "index" else ("ask", LONG, "--docs", path)
+    message = complaint(run, *arguments)
+    assert path in message and ("does not exist" in message or "No file matches" in message)
+    assert not Path(".adaptive-rag").exists()
+
+
+@pytest.mark.parametrize("command", ["index", "ask"])
+def test_an_empty_folder_is_named_with_what_would_be_read(run: Run, command: str) -> None:
+    Path("empty").mkdir()
+    arguments = ("index", "empty") if command == "index" else ("ask", LONG, "--docs", "empty")
+    message = complaint(run, *arguments)
+    assert "No file to read was found in 'empty'" in message and ".pdf" in message
+    assert not Path(".adaptive-rag").exists()
+
+
+def test_a_folder_of_bad_files_alone_says_what_is_wrong_with_each(run: Run) -> None:
+    Path("docs").mkdir()
+    Path("docs/one.pdf").write_bytes(b"")
+    Path("docs/two.pdf").write_bytes(b"no PDF")
+    message = complaint(run, "index", "docs")
+    assert "one.pdf" in message and "two.pdf" in message
+    assert not Path(".adaptive-rag").exists()
+
+
+def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_indexed(run: Run) -> None:
+    Path("docs").mkdir()
+    for number in range(99):
+        Path(f"docs/{number:03}.txt").write_text(f"Note number {number} speaks of the sea.\n")
+    Path("docs/broken.pdf").write_bytes(b"this is no PDF")
+    result = run("index", "docs")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Skipped docs/broken.pdf: ")
+    assert "99 added, 1 not readable" in result.stdout
+    assert len(Index.open(".adaptive-rag").sources()) == 99
+    again = run("index", "docs", "--json")
+    assert again.exit_code == 1
+    report = json.loads(again.stdout)
+    assert (report["unchanged"], len(report["failed"])) == (99, 1)
+
+
+@pytest.mark.parametrize("command", [("ask", LONG), ("search", LONG), ("info",)])
+def test_without_an_index_the_command_that_makes_one_is_named(run: Run, command: tuple[str, ...]) -> None:
+    message = complaint(run, *command)
+    assert "There is no index at" in message and "adaptive-rag index PATH" in message
+
+
+@pytest.mark.parametrize("command", [("ask", LONG), ("search", LONG), ("info",), ("index", "letter.txt")])
+def test_a_folder_that_is_no_index_is_left_alone(run: Run, command: tuple[str, ...]) -> None:
+    Path("letter.txt").write_text("Dear reader\n")
+    Path("photos").mkdir()
+    Path("photos/cat.jpg").write_bytes(b"cat")
+    message = complaint(run, *command, "--index", "photos")
+    assert "photos is not an index of ours" in message
+    assert [file.name for file in Path("photos").iterdir()] == ["cat.jpg"]
+
+
+@pytest.mark.parametrize("command", [("ask", LONG), ("search", LONG), ("info",), ("index", "letter.txt")])
+def test_a_file_in_the_place_of_the_index_is_left_alone(run: Run, command: tuple[str, ...]) -> None:
+    Path("letter.txt").write_text("Dear reader\n")
+    message = complaint(run, *command, "--index", "letter.txt")
+    assert "letter.txt" in message and "is a file" in message
+    assert Path("letter.txt").read_text() == "Dear reader\n"
+
+
+def test_an_index_of_another_model_is_named_with_both(run: Run, town_index: str) -> None:
+    result = run("ask", LONG, "--index", town_index, "--set", "embeddings=onnx:/nowhere/other")
+    assert result.exit_code == 1 and result.stdout == ""
+    message = " ".join(result.stderr.split())
+    assert "other" in message
+
+
+@pytest.mark.parametrize("question", ["", "   ", "\n"])
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_an_empty_question_is_refused(run: Run, town_index: str, command: str, question: str) -> None:
+    assert "The question is empty" in complaint(run, command, question, "--index", town_index)
+
+
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_a_question_of_100_000_characters_is_refused(run: Run, town_index: str, command: str) -> None:
+    message = complaint(run, command, "a" * 100_000, "--index", town_index)
+    assert "100,000 characters; at most 20,000" in message
+    assert len(message) < 300
+
+
+def test_a_bad_question_is_refused_before_documents_are_indexed(run: Run) -> None:
+    Path("letter.txt").write_text("Dear reader\n")
+    assert "empty" in complaint(run, "ask", " ", "--docs", "letter.txt")
+    assert not Path(".adaptive-rag").exists()
+
+
+@pytest.mark.parametrize("k", ["0", "-1", "1000000"])
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_k_out_of_bounds_is_refused(run: Run, town_index: str, command: str, k: str) -> None:
+    assert f"k = {k} is not usable" in complaint(run, command, LONG, "--index", town_index, "-k", k)
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (("--route", "sideways"), "route = 'sideways' is not usable: expected 'factual', 'analytical'"),
+        (("--profile", "reckless"), "profile = 'reckless' is not usable: expected 'conservative'"),
+        (("--set", "colour=red"), "'colour' is not a setting. The settings are: abstain, alpha"),
+        (("--set", "hedge"), "expected NAME=VALUE"),
+        (("--set", "k=many"), "k = 'many' is not usable"),
+        (("--set", "ontology=nowhere.yaml"), "nowhere.yaml"),
+    ],
+)
+@pytest.mark.parametrize("command", ["ask", "search"])
+def test_an_unknown_setting_or_value_is_refused(
+    run: Run, town_index: str, command: str, option: tuple[str, str], expected: str
+) -> None:
+    assert expected in complaint(run, command, LONG, "--index", town_index, *option)
+
+
+def test_a_wrong_line_in_the_config_file_is_refused(run: Run) -> None:
+    Path("adaptive-rag.toml").write_text("kk = 3\n")
+    assert "'kk' is not a setting" in complaint(run, "ask", LONG)
+    Path("adaptive-rag.toml").write_text("this is no TOML\n")
+    assert "adaptive-rag.toml" in complaint(run, "ask", LONG)
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        (("--chunk-size", "0"), "chunk size of 0"),
+        (("--chunk-overlap", "1000"), "chunk overlap of 1000"),
+        (("--embeddings", "nobody:nothing"), "nobody"),
+    ],
+)
+def test_a_wrong_setting_of_the_index_is_refused(run: Run, option: tuple[str, str], expected: str) -> None:
+    Path("letter.txt").write_text("Dear reader\n")
+    assert expected in complaint(run, "index", "letter.txt", *option)
+    assert not Path(".adaptive-rag").exists()
+
+
+def test_a_place_that_cannot_be_written_is_named(run: Run) -> None:
+    Path("letter.txt").write_text("Dear reader\n")
+    Path("blocked").write_text("a file where a folder would have to be")
+    message = complaint(run, "index", "letter.txt", "--index", "blocked/kb")
+    assert "blocked" in message
+
+
+def test_a_picture_that_cannot_be_written_is_named(run: Run) -> None:
+    assert "nowhere/graph.png" in complaint(run, "graph", "--png", "nowhere/graph.png")
+
+
+def test_a_surprise_of_ours_keeps_its_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("a bug")
+
+    monkeypatch.setattr(Index, "open", fail)
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        run("info")
+
+
+@pytest.mark.slow
+def test_ctrl_c_while_indexing_keeps_what_was_complete_and_says_so(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for number in range(400):
+        words = " ".join(f"Sentence {i} of note {number} speaks of the sea and its wall." for i in range(30))
+        (docs / f"{number:03}.txt").write_text(words)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "adaptive_rag", "index", "docs"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    _wait_for_embeddings(tmp_path / ".adaptive-rag", process)
+    process.send_signal(signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert stdout == ""
+    assert "Interrupted." in stderr and "run the same command again" in stderr
+    assert "Traceback" not in stderr
+    try:
+        assert 0 < len(Index.open(tmp_path / ".adaptive-rag").sources()) < 400
+    except IndexMismatchError as error:
+        pytest.fail(f"what was complete is not readable: {error}")
+
+
+def _wait_for_embeddings(index: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until the run has embedded something, which the cache in the index's folder tells."""
+    for _ in range(600):
+        assert process.poll() is None, process.communicate()
+        size = (
+            sum(file.stat().st_size for file in index.rglob("*") if file.is_file()) if index.exists() else 0
+        )
+        if size > 200_000:
+            return
+        time.sleep(0.1)
+    pytest.fail("indexing did not start")

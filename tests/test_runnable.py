@@ -1,0 +1,314 @@
+"""The door for Python and LangChain."""
+
+import asyncio
+import pickle
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.callbacks import CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.vectorstores import InMemoryVectorStore
+from langgraph.checkpoint.memory import InMemorySaver
+
+from adaptive_rag import AdaptiveRAG, Context, Index
+from adaptive_rag.errors import ConfigurationError, IndexingError
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.testing import ScriptedChatModel
+from tests.conftest import TOWN
+
+LONG = "How long is the sea wall of Saltmere?"
+KEYS = [
+    "question",
+    "query_type",
+    "analysis",
+    "documents",
+    "trace",
+    "answer",
+    "citations",
+    "grounding",
+    "abstained",
+    "messages",
+]
+# What one question's run shares with no other: times, and the ids of messages.
+STEADY = [key for key in KEYS if key not in ("trace", "messages")]
+
+
+@pytest.fixture
+def rag(town: MemoryIndex) -> AdaptiveRAG:
+    return AdaptiveRAG(town)
+
+
+@pytest.fixture
+def two_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sea").mkdir()
+    (tmp_path / "bread").mkdir()
+    (tmp_path / "sea" / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
+    (tmp_path / "sea" / "storm.txt").write_text("The storm of 1978 flooded 214 houses in Quay Street.\n")
+    (tmp_path / "bread" / "rye.txt").write_text("Rye bread is baked for 75 minutes at 220 degrees.\n")
+    return tmp_path
+
+
+def sources(output: Any) -> set[str]:
+    return {Path(document["source"]).name for document in output["documents"]}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        LONG,
+        {"question": LONG},
+        {"messages": [HumanMessage(LONG)]},
+        {"messages": [("user", LONG)]},
+        HumanMessage(LONG),
+        [HumanMessage(LONG)],
+        [HumanMessage("Hello"), AIMessage("Hello, what may it be?"), HumanMessage(LONG)],
+        [("user", LONG)],
+        [{"role": "user", "content": LONG}],
+        ChatPromptTemplate.from_messages([("user", "{q}")]).invoke({"q": LONG}),
+    ],
+    ids=lambda question: type(question).__name__,
+)
+def test_a_question_is_read_in_every_form(rag: AdaptiveRAG, question: Any) -> None:
+    output = rag.invoke(question)
+    assert list(output) == KEYS
+    assert output["question"] == LONG
+    assert "2,340 metres" in output["answer"]
+
+
+@pytest.mark.parametrize(
+    ("question", "complaint"),
+    [
+        ("", "empty"),
+        ("  \n", "empty"),
+        ({}, "empty"),
+        ([], "empty"),
+        ([AIMessage("I said something.")], "empty"),
+        ({"question": None}, "expected a text"),
+        ({"question": 7}, "expected a text"),
+        ({"query": LONG}, r"unknown keys \['query'\]"),
+        ({"question": LONG, "k": 3}, r"context="),
+        (7, "Got 7"),
+        (b"bytes", "Got b'bytes'"),
+        (None, "Got None"),
+        ([1, 2], "not of messages"),
+        ("why? " * 20_000, "100,000|99,999"),
+        ({"question": LONG, "history": [{"role": "robot", "text": "x"}]}, "robot"),
+    ],
+)
+def test_what_is_no_question_is_refused_with_what_was_expected(
+    rag: AdaptiveRAG, question: Any, complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        rag.invoke(question)
+
+
+async def test_every_way_to_call_gives_the_same_output(rag: AdaptiveRAG) -> None:
+    expected = rag.invoke(LONG)
+    outputs = [
+        await rag.ainvoke(LONG),
+        *rag.batch([LONG, {"question": LONG}]),
+        *await rag.abatch([LONG, [HumanMessage(LONG)]]),
+    ]
+    for output in outputs:
+        assert {key: output[key] for key in STEADY} == {key: expected[key] for key in STEADY}
+
+
+async def test_the_chunks_of_a_stream_add_up_to_the_output(rag: AdaptiveRAG) -> None:
+    expected = rag.invoke(LONG)
+    for chunks in (list(rag.stream(LONG)), [chunk async for chunk in rag.astream(LONG)]):
+        whole = chunks[0]
+        for chunk in chunks[1:]:
+            whole = whole + chunk
+        assert sorted(whole) == sorted(KEYS)
+        assert {key: whole[key] for key in STEADY} == {key: expected[key] for key in STEADY}
+
+
+async def test_a_models_answer_is_streamed_in_pieces_that_add_up(town: MemoryIndex) -> None:
+    said = "The sea wall of Saltmere is 2,340 metres long [1]."
+    rag = AdaptiveRAG(town, model=ScriptedChatModel(script={"generate": said}))
+    expected = rag.invoke(LONG)
+    assert expected["answer"] == said
+    for chunks in (list(rag.stream(LONG)), [chunk async for chunk in rag.astream(LONG)]):
+        assert len([chunk for chunk in chunks if list(chunk) == ["answer"]]) > 3
+        whole = chunks[0]
+        for chunk in chunks[1:]:
+            whole = whole + chunk
+        assert "revised_answer" not in whole
+        assert {key: whole[key] for key in STEADY} == {key: expected[key] for key in STEADY}
+
+
+def test_the_graphs_own_stream_is_passed_on_when_asked_for(rag: AdaptiveRAG) -> None:
+    steps = [next(iter(update)) for update in rag.stream(LONG, stream_mode="updates")]
+    assert steps == ["classify", "factual", "generate"]
+
+
+def test_it_stands_in_a_chain(rag: AdaptiveRAG) -> None:
+    assert "2,340" in (rag | itemgetter("answer")).invoke(LONG)
+    prompt = ChatPromptTemplate.from_messages([("user", "How long is the {thing} of Saltmere?")])
+    chain = RunnablePassthrough.assign(answer=prompt | rag | itemgetter("answer"))
+    assert "2,340" in chain.invoke({"thing": "sea wall"})["answer"]
+    counted = (
+        RunnableLambda(lambda text: {"question": text}) | rag | (lambda output: len(output["documents"]))
+    )
+    assert counted.invoke(LONG) == 4
+
+
+async def test_it_stands_in_an_asynchronous_chain(rag: AdaptiveRAG) -> None:
+    chain = rag | itemgetter("answer")
+    answers = await asyncio.gather(*(chain.ainvoke(LONG) for _ in range(3)))
+    assert all("2,340" in answer for answer in answers)
+
+
+def test_settings_are_given_once_for_one_call_or_by_a_chain(town: MemoryIndex) -> None:
+    def read(output: Any) -> int:
+        return len(output["documents"])
+
+    rag = AdaptiveRAG(town, k=2)
+    assert read(rag.invoke(LONG)) == 2
+    assert read(rag.invoke(LONG, context={"k": 3})) == 3
+    assert read(rag.invoke(LONG, context=Context(index=town, k=5))) == 5
+    assert read(rag.invoke(LONG, {"configurable": {"k": 1, "somebody_elses": 9}})) == 1
+    assert read(rag.with_config(configurable={"k": 3}).invoke(LONG)) == 3
+    assert read((rag | RunnablePassthrough()).invoke(LONG, {"configurable": {"k": 6}})) == 6
+    # nearer to the call wins
+    assert read(rag.invoke(LONG, {"configurable": {"k": 1}}, context={"k": 3})) == 3
+
+
+@pytest.mark.parametrize(
+    ("knobs", "complaint"),
+    [
+        ({"kk": 4}, "'kk' is not a setting.*alpha"),
+        ({"k": 0}, "k = 0 is not usable"),
+        ({"k": -1}, "k = -1 is not usable"),
+        ({"k": 1_000_000}, "k = 1000000 is not usable"),
+        ({"route": "sideways"}, "route = 'sideways'.*factual"),
+        ({"profile": "reckless"}, "profile = 'reckless'.*balanced"),
+        ({"retriever": "elastic"}, "retriever = 'elastic'"),
+        ({"index": 7}, "index = 7"),
+    ],
+)
+def test_a_wrong_setting_is_refused_before_anything_runs(
+    town: MemoryIndex, knobs: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=complaint):
+        AdaptiveRAG(**knobs)
+    with pytest.raises(ConfigurationError, match=complaint):
+        AdaptiveRAG(town).invoke(LONG, context=knobs)
+
+
+def test_a_context_that_is_no_dict_is_refused(rag: AdaptiveRAG) -> None:
+    with pytest.raises(ConfigurationError, match="expected a dict of settings"):
+        rag.invoke(LONG, context="I am a nurse")
+
+
+def test_its_schemas_show_the_fields(rag: AdaptiveRAG) -> None:
+    fields = rag.get_input_jsonschema()["$defs"]["InputState"]["properties"]
+    assert fields["user_context"]["description"] == "Who asks, or in what situation."
+    assert list(rag.get_output_jsonschema()["properties"]) == KEYS
+
+
+def test_it_survives_pickling_with_its_settings(tmp_path: Path) -> None:
+    Index.build(
+        [Document(text, metadata={"source": f"{n}.txt"}) for n, text in enumerate(TOWN)], tmp_path / "kb"
+    )
+    copy = pickle.loads(pickle.dumps(AdaptiveRAG(tmp_path / "kb", k=2)))
+    output = copy.invoke(LONG)
+    assert len(output["documents"]) == 2 and "2,340" in output["answer"]
+
+
+def test_a_checkpointer_keeps_the_conversation(town: MemoryIndex) -> None:
+    rag = AdaptiveRAG(town, checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "one"}}
+    rag.invoke({"messages": [HumanMessage(LONG)]}, config)
+    second = rag.invoke({"messages": [HumanMessage("How high is it?")]}, config)
+    assert [message.type for message in second["messages"]] == ["human", "ai", "human", "ai"]
+    assert "4.1 metres" in second["answer"]
+    assert [record["step"] for record in second["trace"]].count("classify") == 1
+
+
+def test_two_of_them_on_two_indexes_do_not_mix(two_folders: Path) -> None:
+    sea = AdaptiveRAG.from_documents("sea", index="kb-sea")
+    bread = AdaptiveRAG.from_documents("bread", index="kb-bread")
+    question = "How long is the rye bread baked, and how long is the sea wall?"
+    for _ in range(2):
+        assert sources(sea.invoke(question)) == {"wall.txt", "storm.txt"}
+        assert sources(bread.invoke(question)) == {"rye.txt"}
+
+
+def test_a_file_is_indexed_and_answered_from(two_folders: Path) -> None:
+    output = AdaptiveRAG.from_documents("sea/wall.txt", k=4).invoke(LONG)
+    assert output["citations"][0]["source"] == "sea/wall.txt"
+    assert (two_folders / ".adaptive-rag").is_dir()
+
+
+def test_named_documents_are_answered_from_alone_though_the_index_gathers_all(two_folders: Path) -> None:
+    AdaptiveRAG.from_documents("bread")
+    sea = AdaptiveRAG.from_documents("sea")
+    assert sources(sea.invoke("How long is bread baked?")) == {"wall.txt", "storm.txt"}
+    assert sources(AdaptiveRAG().invoke("How long is bread baked?")) == {"wall.txt", "storm.txt", "rye.txt"}
+
+
+def test_documents_of_langchain_are_indexed_with_their_metadata(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    documents = [Document(TOWN[1], metadata={"source": "wall", "page": 3}), Document(TOWN[2])]
+    output = AdaptiveRAG.from_documents(documents, index=tmp_path / "kb").invoke(LONG)
+    assert (output["citations"][0]["source"], output["citations"][0]["page"]) == ("wall", 3)
+
+
+def test_settings_of_the_index_are_passed_to_it(two_folders: Path) -> None:
+    (two_folders / "sea" / "long.txt").write_text("\n\n".join(TOWN))
+    AdaptiveRAG.from_documents("sea/long.txt", index="kb", chunk_size=200, chunk_overlap=0)
+    assert Index.open("kb").info()["chunk_size"] == 200
+    assert len(Index.open("kb")) > 4
+
+
+def test_documents_that_cannot_be_read_are_no_ground_for_an_answer(two_folders: Path) -> None:
+    AdaptiveRAG.from_documents("bread")
+    (two_folders / "bad.pdf").write_bytes(b"no PDF at all")
+    with pytest.raises(IndexingError, match=r"bad\.pdf"):
+        AdaptiveRAG.from_documents("bad.pdf")
+
+
+def test_a_wrong_setting_is_refused_before_documents_are_indexed(two_folders: Path) -> None:
+    with pytest.raises(ConfigurationError, match="k = 0"):
+        AdaptiveRAG.from_documents("sea", k=0)
+    assert not (two_folders / ".adaptive-rag").exists()
+
+
+def test_a_live_index_and_live_embeddings_are_taken(two_folders: Path) -> None:
+    embeddings = DeterministicFakeEmbedding(size=16)
+    Index.build("sea", "kb", embeddings=embeddings)
+    assert sources(AdaptiveRAG("kb", embeddings=embeddings).invoke(LONG)) == {"wall.txt", "storm.txt"}
+    index = Index.open("kb", embeddings=embeddings)
+    assert "2,340" in AdaptiveRAG(index).invoke(LONG)["answer"]
+    narrowed = AdaptiveRAG.from_documents("sea/storm.txt", index="kb", embeddings=embeddings)
+    assert sources(narrowed.invoke(LONG)) == {"storm.txt"}
+
+
+class _TownRetriever(BaseRetriever):
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return [Document(text, metadata={"source": "town", "start_index": 0}) for text in TOWN[:6]]
+
+
+async def test_an_apps_own_retriever_is_searched_instead_of_an_index() -> None:
+    rag = AdaptiveRAG(retriever=_TownRetriever())
+    for output in (rag.invoke(LONG), await rag.ainvoke(LONG)):
+        assert "2,340" in output["answer"]
+        assert output["citations"][0]["source"] == "town"
+
+
+def test_an_apps_own_vector_store_is_searched_instead_of_an_index() -> None:
+    store = InMemoryVectorStore.from_texts(TOWN, DeterministicFakeEmbedding(size=16))
+    assert AdaptiveRAG(retriever=store, k=18).invoke(LONG)["citations"][0]["quote"] in TOWN[1]
