@@ -36,7 +36,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
 # The score from which there is an answer. A fact stands in a document or not; an analysis is put together
 # from passages that each name a part of it; views and advice rarely use the asker's words.
 THRESHOLDS: Mapping[QueryType, float] = MappingProxyType(
-    {"factual": 0.5, "analytical": 0.15, "opinion": 0.1, "contextual": 0.1}
+    {"factual": 0.5, "analytical": 0.2, "opinion": 0.1, "contextual": 0.1}
 )
 # "Is AI used to control weapons?" is answered by a sentence that says so or denies it, not by one on weapons.
 YES_OR_NO = 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -72,21 +73,37 @@ def collect(request: AnswerRequest) -> list[Quotable]:
     Overlapping chunks share sentences: the copy in the better-ranked chunk stays, unless a chunk border
     cut it. Of a question with its answer only the answer is quoted, but both are compared.
     """
-    kept: dict[str, list[Quotable]] = {}
+    kept: dict[tuple[str, int], list[Quotable]] = {}
     for index, document in enumerate(request.documents):
-        others = kept.setdefault(document["source"], [])
-        own = []
+        others = kept.setdefault((document["source"], _text_of_source(request, index)), [])
         for quotable in _quotables(index, document, request.sentences[index]):
-            rival = next((o for o in others if o.start < quotable.end and quotable.start < o.end), None)
+            # What is kept of a source never overlaps and is in order, so that one look finds the rivals.
+            at = bisect_right(others, quotable.start, key=lambda other: other.end)
+            rival = others[at] if at < len(others) and others[at].start < quotable.end else None
             if rival is None:
-                own.append(quotable)
+                others.insert(at, quotable)
             elif rival.end - rival.start < quotable.end - quotable.start and rival.quality < quotable.quality:
-                others.remove(rival)
-                own.append(quotable)
-        others += own
+                others[at] = quotable
+                while at + 1 < len(others) and others[at + 1].start < quotable.end:
+                    del others[at + 1]
     return sorted(
         (quotable for group in kept.values() for quotable in group), key=lambda q: (q.document, q.position)
     )
+
+
+def _text_of_source(request: AnswerRequest, index: int) -> int:
+    """Tell which text a document's spans count in: 0 its source's, otherwise one of its own.
+
+    Documents of an app's own retriever may all start at 0 though they are different parts of one source.
+    """
+    document = request.documents[index]
+    for other in request.documents[:index]:
+        start, end = max(document["start"], other["start"]), min(document["end"], other["end"])
+        if document["source"] == other["source"] and start < end:
+            mine, theirs = (d["text"][start - d["start"] : end - d["start"]] for d in (document, other))
+            if mine != theirs:
+                return index
+    return 0
 
 
 def _quotables(index: int, document: Candidate, sentences: Sentences) -> Iterator[Quotable]:
@@ -167,7 +184,7 @@ def _quality_of_answer(text: str, opens: bool) -> float:
 def _quality(text: str, *, in_list: bool = False) -> float:
     """Judge whether a text reads as a sentence: 1 it does, 0.5 it can be read, 0 it is none."""
     words = re.findall(r"[^\W\d_]+", text)
-    letters = sum(character.isalpha() for character in text)
+    letters = sum(map(str.isalpha, text))
     if (
         text.startswith("#")
         or len(words) < 2

@@ -47,6 +47,9 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
     """
     marked = read_markers(draft, len(request.documents))
     claims, text = marked.claims, marked.text
+    if not marked.unknown and _unmarked(draft) == _unmarked(text):
+        # Every marker was sound: what was streamed is what stays.
+        text = draft.strip()
     if not claims or _admits(text, claims):
         return Review(text, [], 0.0, bool(claims) and not _admits(text, claims), marked.unknown, [], [])
     vectors = encode([claim.text for claim in claims])
@@ -61,6 +64,10 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         grounding.unsupported,
         grounding.reasons,
     )
+
+
+def _unmarked(text: str) -> str:
+    return "".join(re.sub(r"\[\d{1,4}\]", "", text).split())
 
 
 def _admits(text: str, claims: Sequence[Claim]) -> bool:

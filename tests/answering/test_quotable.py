@@ -56,6 +56,12 @@ def test_the_same_span_of_another_source_is_another_sentence():
     assert len(quoted(candidate(GOOD), candidate(GOOD, source="other.txt"))) == 2
 
 
+def test_different_parts_that_all_start_at_0_are_all_quoted():
+    other = "The ferry crosses the estuary every hour from six to nine."
+
+    assert quoted(candidate(GOOD), candidate(other)) == [GOOD, other]
+
+
 def test_spans_count_in_the_source():
     document = candidate(GOOD, start=500)
 
