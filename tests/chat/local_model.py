@@ -30,9 +30,9 @@ def local_url():
     params.model_alias = "smollm2"
     # Two questions' calls at once, each with room for its passages.
     params.n_parallel, params.n_ctx = 2, 8192
-    params.hostname = "127.0.0.1"
     params.port = 0
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 2
+    # Threads that wait for each other starve on a busy machine; one is enough for a model of this size.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     params.ui = False
     params.verbosity = 0
     params.sampling.seed = 7

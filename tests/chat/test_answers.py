@@ -1,0 +1,132 @@
+"""What becomes of a model's answer: markers, grounding, the fallback, "I don't know", other ways to score."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.testing import ScriptedChatModel
+
+QUESTION = "How long is the sea wall of Saltmere?"
+
+
+def answer(town, reply, **knobs):
+    model = ScriptedChatModel(script={"generate": reply})
+    output = AdaptiveRAG(town, model=model, route="factual", **knobs).invoke(QUESTION)
+    return output, model
+
+
+def number_of(output, words):
+    return next(i for i, d in enumerate(output["documents"], start=1) if words in d["text"])
+
+
+def decisions(output, what):
+    return [d for record in output["trace"] for d in record.get("decisions", ()) if d["what"] == what]
+
+
+@pytest.fixture
+def marker(town):
+    output, _ = answer(town, "I don't know.")
+    return number_of(output, "2,340 metres")
+
+
+def test_citations_carry_the_quoted_sentence_and_its_place(town, marker):
+    output, _ = answer(town, f"The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [{marker}].")
+    [citation] = output["citations"]
+    assert citation["quote"] == "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high."
+    assert citation["marker"] == marker
+    assert (output["grounding"], output["abstained"]) == (1.0, False)
+
+
+def test_unknown_markers_are_dropped_and_recorded(town, marker):
+    output, _ = answer(town, f"The sea wall of Saltmere is 2,340 metres long [{marker}][9][77].")
+    assert "[9]" not in output["answer"]
+    assert "[77]" not in output["answer"]
+    assert decisions(output, "markers dropped")[0]["chosen"] == [9, 77]
+
+
+def test_a_supported_sentence_without_a_marker_gets_one(town, marker):
+    output, _ = answer(town, "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high.")
+    assert output["answer"].endswith(f"[{marker}]")
+    assert output["citations"][0]["marker"] == marker
+
+
+def test_an_answer_that_nothing_supports_is_replaced_by_the_extractive_one(town, marker):
+    output, _ = answer(town, "Bananas grow well in Iceland since 1873 [1].")
+    assert "2,340 metres" in output["answer"]
+    assert decisions(output, "answer")[0]["chosen"] == "extractive"
+    assert output["grounding"] == 1.0
+
+
+def test_the_replacement_can_be_switched_off_and_the_answer_is_flagged(town):
+    output, _ = answer(town, "Bananas grow well in Iceland since 1873 [1].", extractive_fallback=False)
+    assert output["answer"].startswith("Bananas")
+    assert output["grounding"] == 0
+    assert decisions(output, "unsupported")
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I don't know.",
+        "I do not know the answer to this.",
+        "The passages do not mention the length of the wall.",
+        "The provided context doesn't contain this information.",
+        "Unfortunately, there is no information about this in the documents.",
+        "I cannot answer this from the passages.",
+    ],
+)
+def test_a_model_that_does_not_know_makes_an_abstention(town, reply):
+    output, _ = answer(town, reply)
+    assert output["abstained"] is True
+    assert output["citations"] == []
+    assert "do not hold" in output["answer"]
+
+
+def test_a_partial_answer_that_admits_a_gap_is_an_answer(town, marker):
+    reply = f"The sea wall of Saltmere is 2,340 metres long [{marker}]. The passages do not say who built it."
+    output, _ = answer(town, reply)
+    assert output["abstained"] is False
+    assert "2,340" in output["answer"]
+
+
+def test_pointwise_scores_are_asked_for_at_once_one_a_candidate(town):
+    output, model = answer(town, "I don't know.", reranker="pointwise", max_llm_calls=20, k=3)
+    assert model.skills.count("score") == 6
+    [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
+    assert (rerank["calls"], rerank["rounds"]) == (6, 1)
+
+
+def test_pointwise_scores_without_room_are_left_to_the_stand_in(town):
+    output, model = answer(town, "I don't know.", reranker="pointwise", max_llm_calls=4, k=3)
+    assert "score" not in model.skills
+    [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
+    assert "exceed" in rerank["stand_ins"][0]["reason"]
+
+
+def test_what_the_model_scores_highest_comes_first(town):
+    wanted = "The library of Saltmere"
+
+    def script(skill, messages):
+        if skill != "score":
+            return None
+        passages = messages[-1].text.split("<passage ")[1:]
+        return {"scores": [10 if wanted in passage else 0 for passage in passages]}
+
+    question = "When is the library of Saltmere open?"
+    for reranker in ("auto", "listwise"):
+        model = ScriptedChatModel(script=script)
+        output = AdaptiveRAG(town, model=model, route="factual", reranker=reranker).invoke(question)
+        assert wanted in output["documents"][0]["text"], reranker
+        assert "score" in model.skills
+
+
+def test_tokens_and_known_prices_stand_in_the_trace(town, tmp_path):
+    (tmp_path / "prices.toml").write_text("[ScriptedChatModel]\ninput = 1000000\noutput = 2000000\n")
+    output, _ = answer(town, "I don't know.", prices=str(tmp_path / "prices.toml"))
+    for record in output["trace"]:
+        if record.get("calls"):
+            tokens = record["tokens"]
+            assert record["cost"] == tokens["input"] + 2 * tokens["output"] > 0
+        else:
+            assert "cost" not in record

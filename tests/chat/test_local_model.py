@@ -1,0 +1,97 @@
+"""All four strategies with a real chat model: schema-constrained routing, streamed answers, injections."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from langchain_core.messages import AIMessageChunk
+
+from adaptive_rag.models.chat import load_chat_model
+from adaptive_rag.models.structured import bind_schema
+from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.skills import SKILLS
+from adaptive_rag.skills.exchange import wire_schema
+from adaptive_rag.state import QUERY_TYPES
+from tests.chat.local_model import local_url  # noqa: F401  (a fixture)
+
+pytestmark = [pytest.mark.slow]
+
+QUESTIONS = {
+    "factual": "How long is the sea wall of Saltmere?",
+    "analytical": "Why does the marsh lose its edge and what does that mean for the sea wall?",
+    "opinion": "Should the sea wall be raised?",
+    "contextual": "What should I do before a flood?",
+}
+INJECTIONS = Path(__file__).parents[1] / "answering" / "injections.jsonl"
+
+
+@pytest.fixture(scope="module")
+def rag(town, local_url):  # noqa: F811
+    return AdaptiveRAG(town, model="openai:smollm2", base_url=local_url, k=2, max_tokens=100, deadline_s=600)
+
+
+@pytest.mark.parametrize("kind", QUERY_TYPES)
+def test_every_strategy_runs_end_to_end_and_the_answer_streams(rag, kind):
+    state = {"question": QUESTIONS[kind], "user_context": "I keep sheep." if kind == "contextual" else ""}
+    context = rag.context.model_copy(update={"route": kind})
+    tokens, output = [], {}
+    for mode, part in rag.graph.stream(state, context=context, stream_mode=["messages", "values"]):
+        if mode == "values":
+            output = part
+        elif isinstance(part[0], AIMessageChunk):
+            tokens.append(part[0].text)
+    assert len(tokens) > 3
+    assert output["answer"]
+    assert output["query_type"] == kind
+    trace = output["trace"]
+    # The generate call reached the model, whatever its words were worth.
+    assert "generate" in [name for record in trace for name in record.get("asked", ())]
+    assert sum(record.get("tokens", {}).get("output", 0) for record in trace) > 3
+    assert sum(record.get("calls", 0) for record in trace) <= 6
+    assert not any(record.get("unreachable") for record in trace)
+
+
+def test_the_same_question_runs_on_the_asynchronous_path(rag):
+    import asyncio
+
+    output = asyncio.run(rag.ainvoke(QUESTIONS["opinion"], context={"route": "opinion"}))
+    assert output["answer"]
+    assert not any(record.get("unreachable") for record in output["trace"])
+
+
+@pytest.mark.parametrize("skill", ["classify", "score"])
+def test_a_form_is_kept_by_constrained_output(local_url, skill):  # noqa: F811
+    from tests.skills.made import request_for
+
+    model = load_chat_model("openai:smollm2", base_url=local_url, timeout=600)
+    model = model.model_copy(update={"max_tokens": 80})
+    request = request_for(skill)
+    asked = SKILLS[skill]
+    schema = wire_schema(asked.schema, asked.narrow(request) if asked.narrow else {})
+    reply = bind_schema(model, schema, "json_schema").invoke(
+        "Fill in the form about the opening of the bridge."
+    )
+    text = reply["raw"].text
+    if skill == "classify":
+        assert text.startswith("{") and any(f'"{kind}"' in text for kind in QUERY_TYPES)
+    else:
+        scores = json.loads(text)["scores"]
+        assert len(scores) == 3
+        assert all(isinstance(score, int) and 0 <= score <= 10 for score in scores)
+
+
+def test_injected_passages_change_nothing_that_counts(rag, town):
+    """The model may say anything; what is checked is that no injected marker or claim becomes a citation."""
+    from adaptive_rag.index.memory import MemoryIndex
+
+    lines = INJECTIONS.read_text(encoding="utf-8").splitlines()
+    hostile = [json.loads(line) for line in lines if line.strip()][:3]
+    texts = [entry.get("text") or entry.get("passage") for entry in hostile]
+    index = MemoryIndex.from_texts(
+        ["The sea wall of Saltmere is 2,340 metres long. " + text for text in texts], source="hostile.txt"
+    )
+    output = rag.invoke(QUESTIONS["factual"], context={"index": index, "route": "factual"})
+    assert {citation["source"] for citation in output["citations"]} <= {"hostile.txt"}
+    assert all(1 <= citation["marker"] <= len(output["documents"]) for citation in output["citations"])

@@ -1,0 +1,158 @@
+"""What a caller sees while a question is answered: tokens, steps, progress; the same on both paths."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
+
+from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.testing import ScriptedChatModel
+from tests.chat.conftest import ANSWER
+
+QUESTION = "How long is the sea wall of Saltmere?"
+
+
+@pytest.fixture
+def model():
+    return ScriptedChatModel(script={"generate": ANSWER})
+
+
+@pytest.fixture
+def rag(town, model):
+    return AdaptiveRAG(town, model=model, fusion="sparse", rerank=True)
+
+
+def collect(rag, path, **options):
+    """Return the parts of a stream of the compiled graph, on either path."""
+    context = rag.context.model_copy(update=options.pop("context", {}))
+    if path == "sync":
+        return list(rag.graph.stream({"question": QUESTION}, context=context, **options))
+
+    async def gather():
+        return [part async for part in rag.graph.astream({"question": QUESTION}, context=context, **options)]
+
+    return asyncio.run(gather())
+
+
+both_paths = pytest.mark.parametrize("path", ["sync", "async"])
+
+
+@both_paths
+@pytest.mark.parametrize("route", QUERY_TYPES)
+@pytest.mark.parametrize("subgraphs", [False, True])
+def test_the_stream_of_messages_holds_the_answer_and_nothing_else(rag, model, path, route, subgraphs):
+    parts = collect(rag, path, stream_mode="messages", subgraphs=subgraphs, context={"route": route})
+    messages = [part[1][0] if subgraphs else part[0] for part in parts]
+    assert len(model.asked) >= 2, "routing calls were made"
+    assert all(isinstance(message, AIMessageChunk) for message in messages)
+    assert "".join(message.text for message in messages) == ANSWER
+    assert len(messages) > 5
+
+
+@both_paths
+def test_a_routing_model_of_its_own_stays_out_of_the_stream_too(town, model, path):
+    rag = AdaptiveRAG(town, model=model, fast_model=ScriptedChatModel())
+    parts = collect(rag, path, stream_mode="messages", context={"route": "factual"})
+    assert "".join(message.text for message, _ in parts) == ANSWER
+
+
+@both_paths
+def test_without_a_model_the_stream_holds_the_answer_as_one_message(town, path):
+    rag = AdaptiveRAG(town)
+    parts = collect(rag, path, stream_mode=["messages", "values"], context={"route": "factual"})
+    messages = [part[0] for mode, part in parts if mode == "messages"]
+    [final] = [part for mode, part in parts if mode == "values"][-1:]
+    assert [type(message) for message in messages] == [AIMessage]
+    assert messages[0].text == final["answer"]
+
+
+@both_paths
+def test_updates_of_subgraphs_show_every_step(rag, path):
+    parts = collect(rag, path, stream_mode="updates", subgraphs=True, context={"route": "factual"})
+    steps = [name for _, update in parts for name in update]
+    assert steps == ["classify", "enhance", "retrieve", "rerank", "factual", "generate"]
+
+
+@both_paths
+def test_custom_events_report_the_progress_of_every_step(rag, path):
+    parts = collect(rag, path, stream_mode="custom", subgraphs=True, context={"route": "factual"})
+    events = [(event["step"], event["event"]) for _, event in parts]
+    steps = ["classify", "enhance", "retrieve", "rerank", "generate"]
+    assert events == [(step, event) for step in steps for event in ("started", "finished")]
+
+
+@pytest.mark.parametrize("route", QUERY_TYPES)
+def test_sync_and_async_give_the_same_result(town, route):
+    def answer(path):
+        rag = AdaptiveRAG(town, model=ScriptedChatModel(script={"generate": ANSWER}), route=route)
+        return rag.invoke(QUESTION) if path == "sync" else asyncio.run(rag.ainvoke(QUESTION))
+
+    sync, asynchronous = answer("sync"), answer("async")
+    for key in ("answer", "citations", "grounding", "abstained", "documents", "query_type"):
+        assert sync[key] == asynchronous[key], key
+    quiet = ("ms",)
+    assert [{k: v for k, v in r.items() if k not in quiet} for r in sync["trace"]] == [
+        {k: v for k, v in r.items() if k not in quiet} for r in asynchronous["trace"]
+    ]
+
+
+@pytest.mark.parametrize("route", QUERY_TYPES)
+def test_a_question_costs_at_most_three_calls_and_three_rounds(rag, model, route):
+    output = rag.invoke(QUESTION, context={"route": route})
+    assert len(model.asked) == sum(record.get("calls", 0) for record in output["trace"]) <= 3
+    assert sum(record.get("rounds", 0) for record in output["trace"]) <= 3
+    assert model.skills[-1] == "generate"
+
+
+@pytest.mark.parametrize("kind", QUERY_TYPES)
+def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(town, kind, monkeypatch):
+    # The package exports the node under the name of its module.
+    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.classify"], "UNSURE_THRESHOLD", 2.0)
+    model = ScriptedChatModel(script={"classify": {"type": kind, "reason": ""}, "generate": ANSWER})
+    output = AdaptiveRAG(town, model=model).invoke(QUESTION)
+    assert output["query_type"] == kind
+    assert model.skills[0] == "classify"
+    assert len(model.asked) <= 3
+    assert model.skills[-1] == "generate"
+
+
+@both_paths
+def test_the_chunks_of_the_runnable_add_up_to_the_output(rag, path):
+    if path == "sync":
+        chunks = list(rag.stream(QUESTION))
+    else:
+
+        async def gather():
+            return [chunk async for chunk in rag.astream(QUESTION)]
+
+        chunks = asyncio.run(gather())
+    whole = chunks[0]
+    for chunk in chunks[1:]:
+        whole = whole + chunk
+    assert whole["answer"] == ANSWER
+    assert len([chunk for chunk in chunks if "answer" in chunk]) > 5
+    assert whole["query_type"] in QUERY_TYPES
+
+
+def test_the_conversation_gains_the_question_and_the_answer_that_was_streamed(rag):
+    output = rag.invoke(QUESTION)
+    question, answer = output["messages"]
+    assert isinstance(question, HumanMessage)
+    assert (question.text, answer.text) == (QUESTION, ANSWER)
+
+
+async def test_closing_a_stream_makes_no_further_call(town):
+    model = ScriptedChatModel(script={"generate": ANSWER}, seconds=0.05)
+    rag = AdaptiveRAG(town, model=model)
+    stream = rag.astream(QUESTION, stream_mode="custom", context={"route": "factual"})
+    async for event in stream:
+        if event["event"] == "finished":
+            break
+    await stream.aclose()
+    made = len(model.asked)
+    await asyncio.sleep(0.3)
+    assert len(model.asked) == made < 3
