@@ -28,9 +28,12 @@ class AdaptiveRetriever(BaseRetriever):
 
     user_context: str = ""
 
-    def model_post_init(self, _: Any) -> None:
-        """Check the settings at once, not at the first question."""
-        self._context_for({})
+    def __init__(self, **settings: Any) -> None:
+        # Checked here and not by a validator, which would wrap the error in pydantic's own.
+        make_context(
+            **{name: value for name, value in settings.items() if name not in type(self).model_fields}
+        )
+        super().__init__(**settings)
 
     @cached_property
     def _graph(self) -> Any:

@@ -262,7 +262,8 @@ def test_documents_of_langchain_are_indexed_with_their_metadata(
     monkeypatch.chdir(tmp_path)
     documents = [Document(TOWN[1], metadata={"source": "wall", "page": 3}), Document(TOWN[2])]
     output = AdaptiveRAG.from_documents(documents, index=tmp_path / "kb").invoke(LONG)
-    assert (output["citations"][0]["source"], output["citations"][0]["page"]) == ("wall", 3)
+    # LangChain counts pages from 0, a citation from 1
+    assert (output["citations"][0]["source"], output["citations"][0]["page"]) == ("wall", 4)
 
 
 def test_settings_of_the_index_are_passed_to_it(two_folders: Path) -> None:
