@@ -21,8 +21,9 @@ from adaptive_rag.index.build import (
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.manifest import MANIFEST, Manifest, Settings, read_manifest, rebuild_hint
+from adaptive_rag.index.neighbours import EXACT_UP_TO
 from adaptive_rag.index.source import Sentences
-from adaptive_rag.index.table import EXACT_UP_TO, storing
+from adaptive_rag.index.table import storing
 from adaptive_rag.models.embeddings import embed_queries, embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, Vectors
 from adaptive_rag.state import Candidate, Chunk
@@ -137,7 +138,14 @@ class Index:
         if not queries:
             return []
         reader = self._current()
-        return reader.search(queries, embed_queries(self.embeddings, queries), limit)
+        vectors = embed_queries(self.embeddings, queries)
+        if vectors.shape[1] != (stored := reader.manifest.settings.dimension):
+            raise IndexMismatchError(
+                f"The index {self.uri} holds vectors of {stored} dimensions; "
+                f"{embedding_name(self.embeddings)!r} made one of {vectors.shape[1]}. "
+                "Open it with the model it was made with."
+            )
+        return reader.search(queries, vectors, limit)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length.
@@ -146,6 +154,14 @@ class Index:
             KeyError: a chunk is not in the index.
         """
         return self._current().vectors(ids)
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
+        """Return the cosine of each text with each chunk, shape (len(texts), len(ids)).
+
+        Raises:
+            KeyError: a chunk is not in the index.
+        """
+        return np.asarray(embed_queries(self.embeddings, texts) @ self.vectors(ids).T, dtype=np.float32)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors; without any where the index keeps none.

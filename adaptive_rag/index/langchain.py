@@ -83,6 +83,10 @@ class RetrieverSource:
             self._vectors.update(zip(missing, encode(self._embeddings, texts), strict=True))
         return np.stack([self._vectors[i] for i in ids])
 
+    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
+        """Return the cosine of each text with each chunk, as `vectors` knows them."""
+        return np.asarray(encode(self._embeddings, list(texts)) @ self.vectors(ids).T, dtype=np.float32)
+
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of chunks that a search returned, embedded when first asked for.
 

@@ -56,6 +56,10 @@ class MemoryIndex:
         """Return the vectors of chunks."""
         return self._vectors[[self._row[id_] for id_ in ids]]
 
+    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
+        """Return the cosine of each text with each chunk."""
+        return np.asarray(self._embed(texts) @ self.vectors(ids).T, dtype=np.float32)
+
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk, embedded when asked for."""
         for id_ in ids:

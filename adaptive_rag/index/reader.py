@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adaptive_rag.errors import IndexMismatchError
+from adaptive_rag.index import neighbours
 from adaptive_rag.index.manifest import Manifest, rebuild_hint
+from adaptive_rag.index.neighbours import VECTOR, Ids
 from adaptive_rag.index.sentences import unpack_sentences
 from adaptive_rag.index.source import Sentences
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
-    EXACT_UP_TO,
     ID,
     SENTENCE_COLUMNS,
     TEXT,
-    VECTOR,
     VIEWS,
     connect,
     read_chunk,
@@ -32,16 +31,17 @@ from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate, Chunk
 
 ROWS_KEPT = 4096
+# Hits by words read at least: with them most chunks that the vector finds have their BM25 at once.
+WORD_HITS = 500
 SENTENCE_DIMENSION = 384
 IDS_PER_QUERY = 500
 # A pasted page as a query would ask for thousands of words; the first distinct ones decide.
 WORDS_PER_QUERY = 128
-PROBES = 24
-REFINE = 8
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 _word = re.compile(r"\w+")
-
-Ids = NDArray[np.int64]
 
 
 class TableReader:
@@ -74,8 +74,7 @@ class TableReader:
         limit = min(max(1, limit), max(1, self.manifest.chunks))
         if not self.manifest.chunks:
             return [[] for _ in queries]
-        find = self._find_exact if self.manifest.chunks <= EXACT_UP_TO else self._find_approximate
-        found = find(queries, vectors, limit)
+        found = self._find(queries, vectors, limit)
         rows = self._fetch([int(row) for rows, _ in found for row in rows])
         return [
             [self._candidate(rows[int(row)], vector, float(score)) for row, score in zip(*hits, strict=True)]
@@ -141,46 +140,42 @@ class TableReader:
         order = np.argsort(rows)
         return rows[order], np.ascontiguousarray(flat[order])
 
-    def _find_exact(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[tuple[Ids, Vectors]]:
+    def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[tuple[Ids, Vectors]]:
+        """Return the rows of each query's union, and the BM25 of each row."""
+        small = self.manifest.chunks <= neighbours.EXACT_UP_TO
+        depth = max(limit, WORD_HITS) if small else limit
+        matched = self._map(lambda query: self.match(query, depth), queries)
+        near = self._nearest_exactly(vectors, limit) if small else self._nearest_roughly(vectors, limit)
+        found = []
+        for query, by_vector, (by_words, bm25) in zip(queries, near, matched, strict=True):
+            scores = dict(zip(by_words.tolist(), bm25.tolist(), strict=True))
+            union = list(dict.fromkeys([*by_vector.tolist(), *by_words[:limit].tolist()]))
+            lacking = [row for row in union if row not in scores] if len(by_words) == depth else []
+            found.append((query, union, scores, lacking))
+        # chunks that only the vector found may still hold words of the query, further down
+        more = self._map(lambda item: self.match(item[0], len(item[3]), among=item[3]), found)
+        results = []
+        for (_, union, scores, _), (rows, bm25) in zip(found, more, strict=True):
+            scores.update(zip(rows.tolist(), bm25.tolist(), strict=True))
+            sparse = np.array([scores.get(row, 0.0) for row in union], dtype=np.float32)
+            results.append((np.array(union, dtype=np.int64), sparse))
+        return results
+
+    def _nearest_exactly(self, vectors: Vectors, limit: int) -> list[Ids]:
         rows, matrix = self._resident
-        matched = list(self._pool.map(lambda query: self.match(query, len(rows)), queries))
-        found = []
-        for cosines, (word_rows, word_scores) in zip((matrix @ vectors.T).T, matched, strict=True):
-            sparse = np.zeros(len(rows), dtype=np.float32)
-            by_words = np.searchsorted(rows, word_rows)
-            sparse[by_words] = word_scores
-            union = _union(_best(cosines, limit), by_words[:limit])
-            found.append((rows[union], sparse[union]))
-        return found
+        # On one thread: at this size a threaded product mostly waits for a second core, and on a busy
+        # machine for long.
+        cosines = np.einsum("ij,kj->ki", matrix, vectors)
+        return [rows[_best(row, limit)] for row in cosines]
 
-    def _find_approximate(
-        self, queries: Sequence[str], vectors: Vectors, limit: int
-    ) -> list[tuple[Ids, Vectors]]:
-        by_words = self._pool.map(lambda query: self.match(query, limit), queries)
-        near = list(self._pool.map(lambda vector: self.nearest(vector, limit), vectors))
-        found = []
-        lacking = []
-        for (word_rows, word_scores), vector_rows in zip(by_words, near, strict=True):
-            union = _union(vector_rows, word_rows)
-            scores = dict(zip(word_rows.tolist(), word_scores.tolist(), strict=True))
-            found.append((union, scores))
-            lacking.append([row for row in vector_rows.tolist() if row not in scores])
-        # chunks that only the vector found may still hold words of the query
-        more = self._pool.map(lambda query, rows: self.match(query, len(rows), among=rows), queries, lacking)
-        joined = []
-        for (union, scores), (rows, values) in zip(found, more, strict=True):
-            scores.update(zip(rows.tolist(), values.tolist(), strict=True))
-            sparse = np.array([scores.get(row, 0.0) for row in union.tolist()], dtype=np.float32)
-            joined.append((union, sparse))
-        return joined
+    def _nearest_roughly(self, vectors: Vectors, limit: int) -> list[Ids]:
+        return self._map(lambda vector: neighbours.nearest(self.table, vector, limit), list(vectors))
 
-    def nearest(self, vector: Vectors, limit: int, *, exact: bool = False) -> Ids:
-        """Return the rows nearest to a vector, best first."""
-        search = self.table.search(vector, vector_column_name=VECTOR).distance_type("dot")
-        search = search.bypass_vector_index() if exact else search.nprobes(PROBES).refine_factor(REFINE)
-        hits = search.select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
-        ids: Ids = hits["_rowid"].to_numpy().astype(np.int64)
-        return ids
+    def _map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+        """Apply a function to each item, side by side where there are several."""
+        if len(items) == 1:
+            return [function(items[0])]
+        return list(self._pool.map(function, items))
 
     def _candidate(self, row: dict[str, Any], query: Vectors, sparse: float) -> Candidate:
         scores = {"dense": float(row[VECTOR] @ query), "sparse": sparse}
@@ -243,7 +238,3 @@ def _best(scores: Vectors, limit: int) -> Ids:
     few = limit < len(scores)
     top = np.argpartition(-scores, limit - 1)[:limit] if few else np.arange(len(scores))
     return np.asarray(top[np.lexsort((top, -scores[top]))], dtype=np.int64)
-
-
-def _union(first: Ids, second: Ids) -> Ids:
-    return np.fromiter(dict.fromkeys([*first.tolist(), *second.tolist()]), dtype=np.int64)

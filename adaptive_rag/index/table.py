@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.index import neighbours
+from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Chunk
 
@@ -23,15 +24,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from lancedb.table import Table
 
-TEXT, VECTOR, ID, DOC = "text", "vector", "id", "doc"
+TEXT, ID, DOC = "text", "id", "doc"
 CHUNK_COLUMNS = ["id", "source", "page", "section", "start", "end", "text", "metadata"]
 SENTENCE_COLUMNS = ["sentence_spans", "sentence_vectors"]
 VIEWS = "views"
 
-# Above this many chunks an approximate vector index takes over from the exact product in memory.
-EXACT_UP_TO = 50_000
-# The approximate index is trained anew once the table has grown by this factor.
-RETRAIN_AT = 2.0
 # Compacting rewrites files, which is not worth it for a few small ones.
 FRAGMENTS_LEFT_ALONE = 8
 # Up to this many chunks everything is put in order after each run.
@@ -214,26 +211,13 @@ class TableWriter:
             database.drop_table(f"chunks-{old}")
 
     def index_vectors(self) -> dict[str, float] | None:
-        """Make or renew the approximate vector index of a large table; return what it finds, if made.
-
-        Product quantisation keeps 1 byte for 4 dimensions in memory; the exact vectors of the best
-        are read from disk (`refine_factor`), so that what is lost is mostly order.
-        """
-        from lancedb.index import IvfPq
-
-        total = self.count()
-        if total <= EXACT_UP_TO:
+        """Make or renew the approximate vector index of a large table; return its recall, if made."""
+        total, trained_on = self.count(), self._indexed(VECTOR)
+        if total <= neighbours.EXACT_UP_TO or (trained_on and total < neighbours.RETRAIN_AT * trained_on):
             return None
-        trained_on = self._indexed(VECTOR)
-        if trained_on and total < RETRAIN_AT * trained_on:
-            return None
-        config = IvfPq(
-            distance_type="dot",
-            num_partitions=partitions(total),
-            num_sub_vectors=sub_vectors(self._dimension),
-        )
+        config = neighbours.index_config(total, self._dimension)
         self._table.create_index(VECTOR, config=config, replace=True)
-        return None
+        return neighbours.measure_recall(self._table, total)
 
     def _fragments(self) -> int:
         stats: Any = self._table.stats()  # a mapping, whatever its annotation says
@@ -250,13 +234,3 @@ class TableWriter:
     def _statistics(self, column: str) -> Any:
         names = [index.name for index in self._table.list_indices() if column in index.columns]
         return self._table.index_stats(names[0]) if names else None
-
-
-def partitions(chunks: int) -> int:
-    """Return how many cells the vector space is cut into: the square root of the size."""
-    return max(16, math.isqrt(chunks))
-
-
-def sub_vectors(dimension: int) -> int:
-    """Return how many parts a vector is quantised in: the largest divisor of about a quarter."""
-    return next(parts for parts in range(max(1, dimension // 4), 0, -1) if dimension % parts == 0)

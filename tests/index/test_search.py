@@ -161,6 +161,12 @@ def test_an_index_of_another_model_is_refused_with_both_names(tmp_path: Path) ->
         Index.open(tmp_path / "kb", embeddings="local:all-MiniLM-L6-v2")
 
 
+def test_vectors_of_another_length_are_refused(tmp_path: Path) -> None:
+    build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
+    with pytest.raises(IndexMismatchError, match=r"16 dimensions.* made one of 24"):
+        Index.open(tmp_path / "kb", embeddings=HashEmbeddings(dimension=24)).search(["ebb"], limit=1)
+
+
 def test_a_model_without_a_name_must_be_passed_again(tmp_path: Path) -> None:
     build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
     with pytest.raises(ConfigurationError, match="Pass the same embeddings object"):

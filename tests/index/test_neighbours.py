@@ -1,0 +1,68 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adaptive_rag.index import Index, neighbours
+from tests.index.made import HashEmbeddings, build, open_index, write_files
+
+WORDS = ["tide", "storm", "wall", "marsh", "siren", "harbour", "beach", "town", "salt", "wave", "boat", "net"]
+
+
+@pytest.fixture(scope="module")
+def notes() -> dict[str, str]:
+    generator = np.random.default_rng(7)
+    return {f"{n:03}.txt": f"Note {n}: " + " ".join(generator.choice(WORDS, 6)) for n in range(400)}
+
+
+def test_a_large_index_is_searched_approximately_and_says_how_well(
+    tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", notes), tmp_path / "kb"
+    build(docs, kb)
+    queries = ["storm tide wall", "salt marsh boat", "siren"]
+    exact = open_index(kb).search(queries, limit=10)
+    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
+    write_files(docs, {"400.txt": "One more note."})
+    build(docs, kb)
+    index = open_index(kb)
+    assert index._reader.manifest.recall == index.info()["recall"]
+    assert index.info()["recall"]["recall_at_10"] >= 0.9
+    for ours, truth in zip(index.search(queries, limit=10), exact, strict=True):
+        known = {c["id"]: c["scores"] for c in ours}
+        shared = [c for c in truth if c["id"] in known]
+        assert len(shared) >= 0.8 * len(truth)
+        for candidate in shared:
+            assert known[candidate["id"]]["dense"] == pytest.approx(candidate["scores"]["dense"], abs=1e-5)
+            assert (known[candidate["id"]]["sparse"] > 0) == (candidate["scores"]["sparse"] > 0)
+            assert known[candidate["id"]]["sparse"] == pytest.approx(candidate["scores"]["sparse"], rel=0.05)
+
+
+def test_rows_that_come_later_are_found(
+    tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
+    monkeypatch.setattr("adaptive_rag.index.table.SMALL", 10)
+    docs, kb = write_files(tmp_path / "docs", notes), tmp_path / "kb"
+    build(docs, kb)
+    write_files(docs, {"late.txt": "A lighthouse keeper waits."})
+    build(docs, kb)
+    [candidates] = open_index(kb).search(["A lighthouse keeper waits."], limit=3)
+    assert candidates[0]["text"] == "A lighthouse keeper waits."
+
+
+@pytest.mark.parametrize("dimension", [8, 13])
+def test_any_dimension_can_be_indexed(
+    tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch, dimension: int
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
+    model = HashEmbeddings(dimension=dimension)
+    build(write_files(tmp_path / "docs", notes), tmp_path / "kb", embeddings=model)
+    index = Index.open(tmp_path / "kb", embeddings=model)
+    assert len(index.search(["tide"], limit=5)[0]) >= 5
+
+
+def test_small_tables_have_no_approximate_index(tmp_path: Path, notes: dict[str, str]) -> None:
+    build(write_files(tmp_path / "docs", notes), tmp_path / "kb")
+    assert len(notes) < neighbours.EXACT_UP_TO
+    assert open_index(tmp_path / "kb").info()["recall"] is None
