@@ -11,6 +11,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse
 from adaptive_rag.analysis.ontology import Ontology
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.models.rerankers import prepare_reranker
 from adaptive_rag.questions import read_question
 from adaptive_rag.skills import CLASSIFY, Ask
 from adaptive_rag.skills.classify import ClassifyRequest
@@ -23,6 +24,7 @@ def classify(state: State, runtime: Runtime[Context]) -> Steps:
     """Decide the question's type: by the caller's word, locally, or by the model where unsure."""
     context = context_of(runtime)
     started_at = time.time()
+    prepare_reranker(context)
     question, history = read_question(state)
     user_context = (state.get("user_context") or "").strip()
     ontology = _ontology(context.ontology) if context.ontology else None
