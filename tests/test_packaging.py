@@ -1,0 +1,138 @@
+"""The wheel that people install holds what the tree holds, and nothing else."""
+
+import json
+import subprocess
+import sys
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+# Where each folder of the tree lies in the package.
+HOMES = {"adaptive_rag": "adaptive_rag", "graph": "adaptive_rag/graph", "nodes": "adaptive_rag/nodes"}
+
+pytestmark = pytest.mark.slow
+
+
+def tracked(folder: str) -> Iterator[Path]:
+    """Go through the files of a folder that belong to the project, not those that runs leave behind."""
+    for file in sorted((ROOT / folder).rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts and not file.name.startswith("."):
+            yield file
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+    """Build the wheel from a copy of the tree, without a network."""
+    source, out = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
+    for folder in HOMES:
+        for file in tracked(folder):
+            copy = source / file.relative_to(ROOT)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(file.read_bytes())
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        (source / name).write_bytes((ROOT / name).read_bytes())
+    # What must not get in, although it lies beside the package.
+    (source / "tests").mkdir()
+    (source / "tests" / "__init__.py").touch()
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    done = subprocess.run(
+        [*command, "--no-index", "--wheel-dir", out, source], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    [file] = out.glob("*.whl")
+    return zipfile.ZipFile(file)
+
+
+def test_every_file_of_the_tree_is_in_the_wheel_and_no_other(wheel: zipfile.ZipFile) -> None:
+    expected = {
+        f"{home}/{file.relative_to(ROOT / folder).as_posix()}"
+        for folder, home in HOMES.items()
+        for file in tracked(folder)
+    }
+    found = {name for name in wheel.namelist() if ".dist-info/" not in name}
+    assert sorted(expected - found) == []
+    assert sorted(found - expected) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "adaptive_rag/py.typed",
+        "adaptive_rag/models/minilm/tokenizer.json",
+        "adaptive_rag/models/minilm/NOTICE",
+        "adaptive_rag/prompts/classify.md",
+        "adaptive_rag/analysis/router.npz",
+        "adaptive_rag/samples/documents/climate_handbook.pdf",
+        "adaptive_rag/samples/questions.jsonl",
+        "adaptive_rag/samples/ontology.yaml",
+        "adaptive_rag/evaluation/report.html",
+        "adaptive_rag/graph/strategies/factual.py",
+        "adaptive_rag/nodes/retrieve.py",
+    ],
+)
+def test_what_is_no_code_is_in_the_wheel_too(wheel: zipfile.ZipFile, name: str) -> None:
+    assert wheel.getinfo(name).file_size == (ROOT / _tree_path(name)).stat().st_size
+
+
+def test_nothing_but_the_package_is_installed_at_the_top(wheel: zipfile.ZipFile) -> None:
+    tops = {name.split("/")[0] for name in wheel.namelist()}
+    assert {top for top in tops if not top.endswith(".dist-info")} == {"adaptive_rag"}
+
+
+def test_the_licences_travel_along(wheel: zipfile.ZipFile) -> None:
+    names = [name for name in wheel.namelist() if "/licenses/" in name]
+    assert {Path(name).name for name in names} == {"LICENSE", "NOTICE"}
+
+
+def test_the_wheel_answers_without_the_tree(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
+    """Install it plainly, beside the libraries of this environment, and start it from another folder."""
+    venv.create(tmp_path / "venv", with_pip=False)
+    [site] = (tmp_path / "venv").rglob("site-packages")
+    wheel.extractall(site)
+    libraries = Path(pytest.__file__).parents[1]
+    # Appended after our own: the editable install of this environment must not answer instead.
+    (site / "libraries.pth").write_text(f"{libraries}\n")
+    [python] = [*(tmp_path / "venv").glob("bin/python"), *(tmp_path / "venv").glob("Scripts/python.exe")]
+    code = (
+        "import adaptive_rag, json; from adaptive_rag.graph.studio import graph;"
+        "from adaptive_rag.samples import samples_path;"
+        "places = [adaptive_rag.__file__, adaptive_rag.graph.__file__, str(samples_path())];"
+        "print(json.dumps([*places, list(graph.nodes)]))"
+    )
+    done = subprocess.run([python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    *places, nodes = json.loads(done.stdout)
+    assert all(Path(place).is_relative_to(site) for place in places)
+    assert {"classify", "factual", "generate"} <= set(nodes)
+
+
+def test_the_list_of_packages_is_the_list_of_folders() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    folders = {
+        f"{home}/{file.parent.relative_to(ROOT / folder).as_posix()}".removesuffix("/.").replace("/", ".")
+        for folder, home in HOMES.items()
+        for file in tracked(folder)
+        if file.suffix == ".py"
+    }
+    assert set(project["tool"]["setuptools"]["packages"]) == folders
+
+
+def test_studio_is_told_the_graphs_by_module() -> None:
+    # A path would run the file a second time, under another name.
+    graphs = json.loads((ROOT / "langgraph.json").read_text())["graphs"]
+    assert set(graphs) == {"adaptive_rag", "indexing"}
+    for place in graphs.values():
+        module, _, name = place.partition(":")
+        assert module == "adaptive_rag.graph.studio" and name in ("graph", "indexing")
+
+
+def _tree_path(name: str) -> str:
+    for folder in ("graph", "nodes"):
+        if name.startswith(f"adaptive_rag/{folder}/"):
+            return name.removeprefix("adaptive_rag/")
+    return name
