@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from langchain_core.messages import AIMessage, HumanMessage
@@ -11,6 +12,8 @@ from langgraph.runtime import Runtime
 from adaptive_rag.answering import (
     AnswerRequest,
     Branch,
+    Evidence,
+    ExtractedAnswer,
     extract_answer,
     format_abstention,
     judge_evidence,
@@ -32,40 +35,56 @@ def generate(state: State, runtime: Runtime[Context]) -> Steps:
     if not state["documents"]:
         return _abstain(state, "nothing was found")
     request = _answer_request(state, context)
-    evidence = judge_evidence(request)
-    extracted = extract_answer(request)
-    weak = context.abstain and not evidence.sufficient
-    if weak and context.model is None:
-        return _abstain(state, evidence.reason)
-    [outcome] = yield [Ask(GENERATE, _draft_request(state, request, extracted.text))]
+    local = _LocalAnswer(request, abstain=context.abstain)
+    [outcome] = yield [Ask(GENERATE, _draft_request(state, request, local))]
+    found: list[Decision] = []
     if outcome.by == "model":
         review = review_draft(outcome.result.text, request, load_minilm().encode)
         found = _review_decisions(review)
         if not review.knows:
             return _abstain(state, "the chat model says that the passages do not hold it", found)
         if review.grounding > 0 or not context.extractive_fallback:
-            id = outcome.result.message_id
-            return _answer(state, review.text, review.citations, review.grounding, found, id)
-        found.append(
-            Decision(what="answer", chosen="extractive", why="no passage supports the model's answer")
-        )
-    else:
-        found = []
-    if weak or not extracted.text:
+            name = outcome.result.message_id
+            return _answer(state, review.text, review.citations, review.grounding, found, name)
+        why = "no passage supports the model's answer"
+        found.append(Decision(what="answer", chosen="extractive", why=why))
+    evidence = local.evidence
+    if not local.text:
         return _abstain(state, evidence.reason, found)
     decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
-    return _answer(state, extracted.text, extracted.citations, 1.0, [decision, *found])
+    return _answer(state, local.text, local.extracted.citations, 1.0, [decision, *found])
 
 
-def _draft_request(state: State, request: AnswerRequest, extracted: str) -> GenerateRequest:
+class _LocalAnswer:
+    """The answer without a model; worked out when it is needed, since with a model it seldom is."""
+
+    def __init__(self, request: AnswerRequest, *, abstain: bool) -> None:
+        self._request = request
+        self._abstain = abstain
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        return judge_evidence(self._request)
+
+    @cached_property
+    def extracted(self) -> ExtractedAnswer:
+        return extract_answer(self._request)
+
+    @property
+    def text(self) -> str:
+        """The answer's text; empty where there is none to give."""
+        return "" if self._abstain and not self.evidence.sufficient else self.extracted.text
+
+
+def _draft_request(state: State, request: AnswerRequest, local: _LocalAnswer) -> GenerateRequest:
     return GenerateRequest(
         state["question"],
         state["query_type"],
         request.user_context,
         state.get("history", []),
         state["documents"],
-        # A result of the skill is never empty; what the node makes of it is decided by the evidence.
-        lambda: extracted or "I don't know.",
+        # A result of the skill is never empty; what is made of it is decided above.
+        lambda: local.text or "I don't know.",
     )
 
 
