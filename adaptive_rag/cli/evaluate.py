@@ -84,8 +84,6 @@ def evaluate(
     earlier = read_questions(against) if against else []
     chat_model = _judge_model(given) if judged else None
     settings = RunSettings(k=k, seed=seed, limit=limit, answers=bool(judged) or answers, knobs=given)
-    if fresh:
-        _clear(out)
     for note in (note for dataset in loaded for note in dataset.notes):
         stderr().print(note, markup=False)
 
@@ -98,6 +96,7 @@ def evaluate(
             out,
             open_bar=open_bar,
             jobs=jobs,
+            fresh=fresh,
         )
         written = write_reports(
             run,
@@ -168,14 +167,6 @@ def _judge_model(given: dict[str, Any]) -> Any:
     if model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
     return model
-
-
-def _clear(out: Path) -> None:
-    """Remove the files that a run writes, and nothing else."""
-    from adaptive_rag.evaluation.records import RUN_FILES
-
-    for name in RUN_FILES:
-        (out / name).unlink(missing_ok=True)
 
 
 @contextmanager

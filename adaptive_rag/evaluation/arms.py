@@ -121,7 +121,8 @@ def find_arms(names: Sequence[str]) -> dict[ArmName, Arm]:
     unknown = [name for name in names if name not in ARMS]
     if unknown or not names:
         raise ConfigurationError(
-            f"{', '.join(map(repr, unknown)) or 'An empty list'} is not an arm. The arms are: {', '.join(ARMS)}."
+            f"{', '.join(map(repr, unknown)) or 'An empty list'} is not an arm. The arms are: "
+            f"{', '.join(ARMS)}."
         )
     return {cast("ArmName", name): ARMS[cast("ArmName", name)] for name in dict.fromkeys(names)}
 

@@ -70,11 +70,13 @@ def bars(groups: Mapping[str, Sequence[Bar]], title: str) -> str:
             parts.append(
                 f"<g><title>{escape(f'{label}, {bar.series}: {bar.value:.3f}')} "
                 f"[{bar.low:.3f}, {bar.high:.3f}], n={bar.n}</title>"
-                f'<rect x="{x + 2:.1f}" y="{y:.1f}" width="{per_bar - 4}" height="{top + height - y:.1f}" rx="2" '
+                f'<rect x="{x + 2:.1f}" y="{y:.1f}" width="{per_bar - 4}" '
+                f'height="{top + height - y:.1f}" rx="2" '
                 f'fill="{colour(bar.series)}"/>'
                 f'<path class="whisker" d="M{middle:.1f} {low:.1f}V{high:.1f}'
                 f'M{middle - 4:.1f} {low:.1f}h8M{middle - 4:.1f} {high:.1f}h8"/>'
-                f'<text class="value" x="{middle:.1f}" y="{min(high, y) - 4:.1f}">{_short(bar.value)}</text></g>'
+                f'<text class="value" x="{middle:.1f}" '
+                f'y="{min(high, y) - 4:.1f}">{_short(bar.value)}</text></g>'
             )
             x += per_bar
         centre = (start + x) / 2
@@ -127,7 +129,8 @@ def pareto(points: Sequence[Point], title: str, x_title: str, y_title: str) -> s
         f'<text class="axis" x="{left + width / 2}" y="{top + height + 36}">{escape(x_title)}</text>'
     )
     parts.append(
-        f'<text class="axis" transform="translate(14 {top + height / 2}) rotate(-90)">{escape(y_title)}</text>'
+        f'<text class="axis" transform="translate(14 {top + height / 2}) '
+        f'rotate(-90)">{escape(y_title)}</text>'
     )
     return _svg(left + width + 14, top + height + 44, parts, title)
 
@@ -204,7 +207,8 @@ def reliability(report: RoutingReport) -> str:
         opacity = 0.35 + 0.65 * b.n / largest
         parts.append(
             f"<g><title>probability {b.low:.1f}-{b.high:.1f}: right {b.accuracy:.0%} of {b.n}</title>"
-            f'<rect x="{x + 1.5:.1f}" y="{y:.1f}" width="{width - 3:.1f}" height="{top + size - y:.1f}" rx="2" '
+            f'<rect x="{x + 1.5:.1f}" y="{y:.1f}" width="{width - 3:.1f}" height="{top + size - y:.1f}" '
+            'rx="2" '
             f'fill="var(--accent)" fill-opacity="{opacity:.2f}"/>'
             f'<text class="value" x="{x + width / 2:.1f}" y="{y - 4:.1f}">{b.n}</text>'
             f'<circle cx="{left + size * b.probability:.1f}" cy="{y:.1f}" r="2.5" class="mark"/></g>'
@@ -213,7 +217,8 @@ def reliability(report: RoutingReport) -> str:
         f'<text class="axis" x="{left + size / 2}" y="{top + size + 34}">probability of its type</text>'
     )
     parts.append(
-        f'<text class="axis" transform="translate(12 {top + size / 2}) rotate(-90)">share routed rightly</text>'
+        f'<text class="axis" transform="translate(12 {top + size / 2}) rotate(-90)">share routed '
+        "rightly</text>"
     )
     return _svg(left + size + 12, top + size + 42, parts, "Reliability of the router")
 
@@ -331,7 +336,8 @@ def interval(mean: float, low: float, high: float, reach: float) -> str:
 
 def _svg(width: float, height: float, parts: Sequence[str], title: str, css: str = "plot") -> str:
     return (
-        f'<svg class="{css}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
+        f'<svg class="{css}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" '
         f'role="img" aria-label="{escape(title)}"><title>{escape(title)}</title>{"".join(parts)}</svg>'
     )
 

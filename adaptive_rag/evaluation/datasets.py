@@ -103,7 +103,8 @@ def _load_beir(folder: Path) -> Dataset:
     for file in (folder / CORPUS, folder / QUERIES, qrels):
         if not file.is_file():
             raise ConfigurationError(
-                f"The data set {folder.name!r} has no {file.name}; expected {CORPUS}, {QUERIES} and {QRELS[0]}."
+                f"The data set {folder.name!r} has no {file.name}; expected {CORPUS}, {QUERIES} and "
+                f"{QRELS[0]}."
             )
     passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS, "_id", "text")}
     queries = {row["_id"]: row for row in _unique(folder / QUERIES, "_id", "text")}

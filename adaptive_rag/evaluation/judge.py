@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict, cast
+from typing import Literal, TypedDict
 
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -86,7 +86,7 @@ def comparison(spec: str) -> tuple[str, ...]:
     from adaptive_rag.evaluation.arms import find_arms
 
     if spec in COMPARISONS:
-        return COMPARISONS[cast("ComparisonName", spec)]
+        return COMPARISONS[spec]
     arms = tuple(find_arms([name.strip() for name in spec.split(",")]))
     if not 2 <= len(arms) <= len(LETTERS):
         raise ConfigurationError(

@@ -35,7 +35,9 @@ def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
     width = 0.8 / len(arms)
     for number, arm in enumerate(arms):
         of_arm = {row["type"]: row for row in rows if row["arm"] == arm}
-        places = [i + (number - (len(arms) - 1) / 2) * width for i, kind in enumerate(kinds) if kind in of_arm]
+        places = [
+            i + (number - (len(arms) - 1) / 2) * width for i, kind in enumerate(kinds) if kind in of_arm
+        ]
         shown = [of_arm[kind] for kind in kinds if kind in of_arm]
         values = [row["metrics"][metric] for row in shown]
         bounds = [row["intervals"][metric] for row in shown]
@@ -67,7 +69,12 @@ def plot_alpha(sweep: Mapping[str, Mapping[str, float]], metric: str) -> Figure:
         best = max(range(len(ys)), key=ys.__getitem__)
         axes.plot(xs[best], ys[best], "o", markersize=7, markerfacecolor="white", color=line.get_color())
         axes.annotate(
-            label_of(kind), (xs[-1], ys[-1]), (6, -3), textcoords="offset points", color=line.get_color(), fontsize=8
+            label_of(kind),
+            (xs[-1], ys[-1]),
+            (6, -3),
+            textcoords="offset points",
+            color=line.get_color(),
+            fontsize=8,
         )
     axes.set_xlabel("alpha: 0 = words only, 1 = meaning only")
     axes.set_ylabel(metric)

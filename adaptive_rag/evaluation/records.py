@@ -1,4 +1,4 @@
-"""What a run leaves on disk: one line for every question, written as it is answered, so that it can be resumed."""
+"""What a run leaves on disk: one line a question, written as it is answered, so that it can be resumed."""
 
 from __future__ import annotations
 

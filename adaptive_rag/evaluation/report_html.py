@@ -10,7 +10,7 @@ from typing import Any
 
 from adaptive_rag.evaluation import charts
 from adaptive_rag.evaluation.answers import ABSTENTION, ANSWER_METRICS, SUPPORT, WEIGHTS
-from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT, ArmName
+from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.judge import CRITERIA, TIE, JudgeReport
 from adaptive_rag.evaluation.metrics import headline, metric_names
 from adaptive_rag.evaluation.records import QuestionRecord
@@ -83,7 +83,8 @@ def _head(report: Report) -> str:
     items = "".join(f"<dt>{name}</dt><dd>{escape(str(value))}</dd>" for name, value in facts.items())
     return (
         "<h1>Does adapting to the question pay?</h1>"
-        '<p class="lead">Every arm answered the same questions over the same index. Wins and losses are paired, '
+        '<p class="lead">Every arm answered the same questions over the same index. Wins and losses are '
+        "paired, "
         f"question by question, against <b>{BASELINE}</b>: {escape(ARMS[BASELINE].what)}.</p>"
         f'<dl class="facts">{items}</dl>'
     )
@@ -110,7 +111,8 @@ def _verdict(report: Report) -> str:
         return ""
     coverage = _coverage_card(rows, report.k)
     return (
-        f'<p class="note">{escape(metric)} of {BASELINE} → {SUBJECT}, all data sets together; in brackets the 95 % '
+        f'<p class="note">{escape(metric)} of {BASELINE} → {SUBJECT}, all data sets together; in '
+        "brackets the 95 % "
         "bootstrap interval of the paired difference, p of the paired permutation test. Green and red mark "
         f'intervals that leave out zero.</p><div class="cards">{"".join(cards)}</div>{coverage}'
     )
@@ -126,7 +128,8 @@ def _coverage_card(rows: Mapping[tuple[str, str], Row], k: int) -> str:
             d = ours["against_standard"][metric]
             cells.append(
                 f"<tr><td>{escape(metric)}</td><td>{theirs['metrics'][metric]:.3f}</td>"
-                f"<td>{ours['metrics'][metric]:.3f}</td><td>{charts.interval(d['mean'], d['low'], d['high'], 0.3)}</td>"
+                f"<td>{ours['metrics'][metric]:.3f}</td>"
+                f"<td>{charts.interval(d['mean'], d['low'], d['high'], 0.3)}</td>"
                 f'<td class="{_tone(d)}">{d["mean"]:+.3f}</td><td>{_p(d["p"])}</td><td>{d["n"]}</td></tr>'
             )
     if not cells:
@@ -174,7 +177,8 @@ def _table(rows: Sequence[Row], wanted: Sequence[str], report: Report, title: st
         of_kind = [row for row in rows if row["type"] == kind]
         best = {name: max(row["metrics"].get(name, -1.0) for row in of_kind) for name in names}
         lines.append(
-            f'<tr class="band"><td colspan="{len(names) + 7}">{escape(label_of(kind))}, n={of_kind[0]["n"]}</td></tr>'
+            f'<tr class="band"><td colspan="{len(names) + 7}">{escape(label_of(kind))}, '
+            f"n={of_kind[0]['n']}</td></tr>"
         )
         lines += [_table_row(row, names, best, reach) for row in of_kind]
     return f"<table>{''.join(lines)}</table>"
@@ -190,7 +194,8 @@ def _table_row(row: Row, names: Sequence[str], best: Mapping[str, float], reach:
     for d in _differences(row, names[0]):
         change = (
             f"<td>{charts.interval(d['mean'], d['low'], d['high'], reach)}</td>"
-            f'<td class="{_tone(d)}">{d["mean"]:+.3f}</td><td>{_p(d["p"])}</td><td>{d["wins"]} / {d["losses"]}</td>'
+            f'<td class="{_tone(d)}">{d["mean"]:+.3f}</td><td>{_p(d["p"])}</td><td>{d["wins"]} / '
+            f"{d['losses']}</td>"
         )
     return (
         f'<tr class="{"subject" if row["arm"] == SUBJECT else ""}">'
@@ -284,7 +289,8 @@ def _cost(report: Report) -> str:
         else ""
     )
     return (
-        f'<div class="pair"><div class="panel">{plot}<p class="note">All data sets together. The dashed line joins '
+        f'<div class="pair"><div class="panel">{plot}<p class="note">All data sets together. The dashed '
+        "line joins "
         f"the arms that no cheaper arm beats.</p></div>{drawn}</div>"
     )
 
@@ -349,8 +355,10 @@ def _judge(report: Report) -> str:
         for arm, scores in judge["means"].items()
     )
     return (
-        f'<p class="note">{judge["n"]} questions judged, each once with every arm in every position; an arm is best '
-        f"only where all orders say so. The order changed the verdict on {judge['order_changed_verdict']} of them; "
+        f'<p class="note">{judge["n"]} questions judged, each once with every arm in every position; an '
+        "arm is best "
+        "only where all orders say so. The order changed the verdict on "
+        f"{judge['order_changed_verdict']} of them; "
         f"{judge['failed']} got no usable verdict.</p>"
         f'<div class="pair"><div class="panel"><h3>Best answer</h3><table><tr><th></th>'
         f"{''.join(f'<th>{escape(name)}</th>' for name in columns)}</tr>{wins}</table></div>"
@@ -368,7 +376,8 @@ def _against(report: Report) -> str:
         f"<tr><td>{escape(row['dataset'])}</td><td class='left'>{escape(label_of(row['type']))}</td>"
         f"<td class='left'>{escape(row['arm'])}</td><td>{row['metrics'][metric]:.3f}</td>"
         f"<td>{charts.interval(d['mean'], d['low'], d['high'], 0.1)}</td>"
-        f'<td class="{_tone(d)}">{d["mean"]:+.3f}</td><td>{_p(d["p"])}</td><td>{d["wins"]} / {d["losses"]}</td>'
+        f'<td class="{_tone(d)}">{d["mean"]:+.3f}</td><td>{_p(d["p"])}</td><td>{d["wins"]} / '
+        f"{d['losses']}</td>"
         f"<td>{d['n']}</td></tr>"
         for row in report.against
         for d in _differences(row, metric)
@@ -388,7 +397,8 @@ def _lost(report: Report) -> str:
     more = len(report.lost) - LOST_SHOWN
     rest = f'<p class="note">{more} smaller losses are in questions.jsonl.</p>' if more > 0 else ""
     return (
-        f'<p class="note">{len(report.lost)} questions where {SUBJECT} ranked worse than {BASELINE}, the worst first. '
+        f'<p class="note">{len(report.lost)} questions where {SUBJECT} ranked worse than {BASELINE}, '
+        "the worst first. "
         f'Relevant passages have a green number.</p><div class="panel">{shown}</div>{rest}'
     )
 
@@ -449,26 +459,33 @@ def _method(report: Report) -> str:
     names: Iterable[str] = dict.fromkeys(row["arm"] for row in report.rows)
     arms = "".join(
         f'<tr><td><i style="background:{charts.colour(name)}"></i>{escape(name)}</td>'
-        f'<td class="left">{escape(ARMS[_arm(name)].what) if name in ARMS else ""}'
-        f"{' (reads the label, which no caller has)' if name in ARMS and ARMS[_arm(name)].sees_label else ''}</td></tr>"
+        f'<td class="left">{escape(_explained(name))}</td></tr>'
         for name in names
     )
     formula = " + ".join(f"{weight:g} {name}" for name, weight in WEIGHTS.items())
     return (
         f'<div class="panel"><table>{arms}</table></div>'
-        '<p class="note">Retrieval metrics follow trec_eval. alpha_ndcg halves the gain of an aspect each time it '
-        "returns; aspects is the share of aspects met of those that k passages could hold; both is the share of "
-        "questions with passages of two stances. The queries' user context and history are passed to the graph as a "
+        '<p class="note">Retrieval metrics follow trec_eval. alpha_ndcg halves the gain of an aspect '
+        "each time it "
+        "returns; aspects is the share of aspects met of those that k passages could hold; both is the "
+        "share of "
+        "questions with passages of two stances. The queries' user context and history are passed to "
+        "the graph as a "
         "person's would be; rewrites, labels and references are shown to no arm, save the label to oracle. "
         "Milliseconds are one question at a time, without the answer unless answers were asked for.</p>"
-        f'<p class="note formula">quality = {escape(formula)}; 0 for abstaining where there is an answer, 1 where there '
-        f"is none. A citation is correct where its quote stands in a passage that was read and its cosine with the "
+        f'<p class="note formula">quality = {escape(formula)}; 0 for abstaining where there is an '
+        "answer, 1 where there "
+        "is none. A citation is correct where its quote stands in a passage that was read and its "
+        "cosine with the "
         f"citing sentence is at least {SUPPORT:g}.</p>"
     )
 
 
-def _arm(name: str) -> ArmName:
-    return name  # type: ignore[return-value]
+def _explained(name: str) -> str:
+    arm = next((arm for known, arm in ARMS.items() if known == name), None)
+    if arm is None:
+        return ""
+    return arm.what + (" (it reads the label, which no caller has)" if arm.sees_label else "")
 
 
 def _headline(report: Report) -> str:

@@ -32,7 +32,8 @@ def print_report(
             f"macro-F1 {routing.macro_f1:.3f}, calibration error {routing.calibration_error:.3f}"
         )
     console.print(
-        f"[dim]Differences: {headline(k)} (or quality) minus that of {BASELINE} on the same questions, with the 95 % "
+        f"[dim]Differences: {headline(k)} (or quality) minus that of {BASELINE} on the same questions, "
+        "with the 95 % "
         "bootstrap interval and p of the paired permutation test; [green]green[/] and [red]red[/] where the "
         "interval leaves out zero. ms: one question, on this machine.[/]"
     )

@@ -38,8 +38,10 @@ def render_markdown(
             ]
         ),
         f"## {SUBJECT.capitalize()} against {BASELINE}",
-        f"`{metric}` on the same questions over the same index; in brackets the 95 % bootstrap interval of the "
-        "paired difference, p of the two-sided paired permutation test. A difference is set in bold where its "
+        f"`{metric}` on the same questions over the same index; in brackets the 95 % bootstrap interval "
+        "of the "
+        "paired difference, p of the two-sided paired permutation test. A difference is set in bold "
+        "where its "
         "interval leaves out zero.",
         _verdict(rows, pooled, metric),
         "### Losses",
@@ -69,7 +71,8 @@ def _verdict(rows: Sequence[Row], pooled: Sequence[Row], metric: str) -> str:
             change = f"**{d['mean']:+.3f}** [{d['low']:+.3f}, {d['high']:+.3f}]"
         lines.append(
             f"| {row['dataset']} | {label_of(row['type'])} | {d['n']} "
-            f"| {baseline[row['dataset'], row['type']]['metrics'][metric]:.3f} | {row['metrics'][metric]:.3f} "
+            f"| {baseline[row['dataset'], row['type']]['metrics'][metric]:.3f} | "
+            f"{row['metrics'][metric]:.3f} "
             f"| {change} | {_p(d['p'])} | {d['wins']} | {d['losses']} | {d['ties']} |"
         )
     return "\n".join(lines)
@@ -100,7 +103,8 @@ def _router(routing: RoutingReport) -> list[str]:
         lines.append(f"| {label} | {counts} | {routing.f1[label]:.3f} |")
     return [
         "## The router",
-        f"Over {routing.n} labelled questions: accuracy {routing.accuracy:.3f}, macro-F1 {routing.macro_f1:.3f}, "
+        f"Over {routing.n} labelled questions: accuracy {routing.accuracy:.3f}, macro-F1 "
+        f"{routing.macro_f1:.3f}, "
         f"expected calibration error {routing.calibration_error:.3f}, area under the risk-coverage curve "
         f"{routing.risk_area:.3f}. Rows are labels, columns what was chosen.",
         "\n".join(lines),

@@ -25,6 +25,7 @@ from adaptive_rag.evaluation.datasets import Dataset, Question
 from adaptive_rag.evaluation.metrics import headline, score_rankings
 from adaptive_rag.evaluation.records import (
     RUN,
+    RUN_FILES,
     ArmRecord,
     Journal,
     QuestionRecord,
@@ -81,16 +82,18 @@ def run_arms(
     *,
     open_bar: OpenBar | None = None,
     jobs: int = 1,
+    fresh: bool = False,
 ) -> FinishedRun:
     """Ask every question of every arm, skipping what `out` already holds.
 
     `open_bench` opens a data set's index when it is needed, and may complete the data set from it.
+    `fresh` removes the files of an earlier run in `out` first, and nothing else.
 
     Raises:
         ConfigurationError: `out` holds a run made with other settings, data or code.
     """
     _check_names(datasets)
-    about = _begin(out, datasets, settings)
+    about = _begin(out, datasets, settings, fresh=fresh)
     journal = Journal(out)
     bar = open_bar or no_bar
     alpha = about.get("alpha", {})
@@ -225,7 +228,7 @@ def _score(dataset: Dataset, records: Sequence[QuestionRecord], settings: RunSet
                 metrics.update({key: round(value, 6) for key, value in scores[record["id"]].items()})
 
 
-def _begin(out: Path, datasets: Sequence[Dataset], settings: RunSettings) -> dict[str, Any]:
+def _begin(out: Path, datasets: Sequence[Dataset], settings: RunSettings, *, fresh: bool) -> dict[str, Any]:
     """Return what is known of the run in `out`, starting it where there is none."""
     if out.exists() and not out.is_dir():
         raise ConfigurationError(f"--out {str(out)!r} is a file; expected a folder.")
@@ -234,6 +237,9 @@ def _begin(out: Path, datasets: Sequence[Dataset], settings: RunSettings) -> dic
         "data": {d.name: {"corpus": d.corpus_digest, "questions": d.questions_digest} for d in datasets},
         "code": code_digest(),
     }
+    if fresh:
+        for name in RUN_FILES:
+            (out / name).unlink(missing_ok=True)
     file = out / RUN
     if file.is_file():
         earlier = read_json(file)
@@ -250,9 +256,10 @@ def _begin(out: Path, datasets: Sequence[Dataset], settings: RunSettings) -> dic
                 "Choose another --out, or pass --fresh to start over there."
             )
         return {**earlier, "data": {**known, **about["data"]}}
-    if out.is_dir() and any(out.iterdir()):
+    if out.is_dir() and any(out.iterdir()) and not fresh:
         raise ConfigurationError(
-            f"{str(out)!r} is not empty and holds no run; choose another --out, or pass --fresh to write there."
+            f"{str(out)!r} is not empty and holds no run; choose another --out, or pass --fresh to "
+            "write there."
         )
     out.mkdir(parents=True, exist_ok=True)
     about |= {"started": _now(), "machine": describe_machine(), **describe_code()}

@@ -1,4 +1,4 @@
-"""Folds a run's questions into the rows of a table: every arm, per data set and question type, and overall."""
+"""Folds a run's questions into rows: every arm, per data set and question type, and overall."""
 
 from __future__ import annotations
 

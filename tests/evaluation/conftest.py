@@ -110,7 +110,9 @@ class Graph:
         self.asked.append((state, context))
         question = next(q for q in self.dataset.questions if q.text == state["question"])
         documents = [
-            {**p, "scores": {"fused": 1.0}, "labels": []} for p in self.dataset.passages if p["id"] in question.gold
+            {**p, "scores": {"fused": 1.0}, "labels": []}
+            for p in self.dataset.passages
+            if p["id"] in question.gold
         ]
         kind = context.route or "factual"
         return {

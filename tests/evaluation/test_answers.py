@@ -18,7 +18,9 @@ VOCABULARY = ["harbour", "dredged", "1987", "wall", "library"]
 
 def embed(texts: Any) -> Any:
     """Count the words of a small vocabulary; unit vectors, as the real model gives."""
-    rows = np.array([[float(word in text.lower()) for word in VOCABULARY] for text in texts], dtype=np.float32)
+    rows = np.array(
+        [[float(word in text.lower()) for word in VOCABULARY] for text in texts], dtype=np.float32
+    )
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
 
 
@@ -27,11 +29,20 @@ def document(text: str) -> Any:
 
 
 def citation(marker: int, quote: str) -> Any:
-    return {"marker": marker, "source": "town.txt", "page": None, "start": 0, "end": len(quote), "quote": quote}
+    return {
+        "marker": marker,
+        "source": "town.txt",
+        "page": None,
+        "start": 0,
+        "end": len(quote),
+        "quote": quote,
+    }
 
 
 def answer(text: str, *citations: Any, abstained: bool = False) -> Answer:
-    return Answer(text, citations, abstained, [document("The harbour was dredged in 1987.\nThe wall stands.")])
+    return Answer(
+        text, citations, abstained, [document("The harbour was dredged in 1987.\nThe wall stands.")]
+    )
 
 
 def test_token_f1_counts_shared_words_without_articles_and_punctuation() -> None:
@@ -70,7 +81,9 @@ def test_a_citation_without_its_marker_in_the_answer_does_not_count() -> None:
 
 def test_quality_follows_its_formula() -> None:
     asked = Question(id="q", text="harbour?", reference="dredged in 1987")
-    scores = score_answer(asked, answer("Dredged in 1987 [1].", citation(1, "The harbour was dredged in 1987.")), embed)
+    scores = score_answer(
+        asked, answer("Dredged in 1987 [1].", citation(1, "The harbour was dredged in 1987.")), embed
+    )
     expected = 0.4 * 1 + 0.2 * 1 + 0.2 * scores["context_relevance"] + 0.2 * scores["citation_correctness"]
     assert scores["semantic_similarity"] == pytest.approx(1.0)
     assert scores["token_f1"] == pytest.approx(1.0)

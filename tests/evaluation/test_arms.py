@@ -18,7 +18,7 @@ def test_the_table_holds_the_names_of_its_literal() -> None:
 
 
 def test_an_unknown_arm_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigurationError, match="'standart' is not an arm. The arms are: standard, bm25"):
+    with pytest.raises(ConfigurationError, match=r"'standart' is not an arm\. The arms are: standard, bm25"):
         find_arms(["adaptive", "standart"])
     with pytest.raises(ConfigurationError, match="empty list"):
         find_arms([])

@@ -3,10 +3,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.evaluation.conftest import CORPUS, QRELS, QUERIES
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset, with_gold
+from tests.evaluation.conftest import CORPUS, QRELS, QUERIES
 
 
 def test_a_beir_folder_gives_questions_with_labels_and_passages_with_titles(tiny: Dataset) -> None:
@@ -36,19 +36,31 @@ def test_what_only_the_scorer_may_see_stays_out_of_what_is_asked(tiny: Dataset) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"qrels": [*QRELS, ("q9", "p1", 1)]}, r"qrels\.tsv:6 names 'q9', which queries\.jsonl does not hold"),
+        (
+            {"qrels": [*QRELS, ("q9", "p1", 1)]},
+            r"qrels\.tsv:6 names 'q9', which queries\.jsonl does not hold",
+        ),
         ({"qrels": [*QRELS, ("q1", "p9", 1)]}, r"qrels\.tsv:6 names 'p9', which corpus\.jsonl does not hold"),
         ({"aspects": [("q2", "p9", "support/c1")]}, r"aspects\.tsv:2 names 'p9'"),
         ({"corpus": []}, r"corpus\.jsonl is empty"),
         ({"queries": [], "qrels": []}, r"queries\.jsonl is empty"),
         ({"corpus": [*CORPUS, CORPUS[0]]}, r"corpus\.jsonl:5 repeats the _id 'p1'"),
         ({"queries": [*QUERIES, QUERIES[0]]}, r"queries\.jsonl:4 repeats the _id 'q1'"),
-        ({"qrels_header": "qid\tpid\tgrade"}, r"has the columns qid, pid, grade; expected query-id, corpus-id"),
+        (
+            {"qrels_header": "qid\tpid\tgrade"},
+            r"has the columns qid, pid, grade; expected query-id, corpus-id",
+        ),
         ({"qrels": [("q1", "p1")]}, r"qrels\.tsv:2 has 2 columns; expected 3"),
         ({"qrels": [("q1", "p1", "high")]}, r"has the score 'high'; expected a whole number"),
         ({"qrels": [("q1", "p1", 0)]}, r"names no relevant passage"),
-        ({"corpus": [{"id": "p1", "text": "x"}]}, r"corpus\.jsonl:1 has no text field '_id'; it has 'id', 'text'"),
-        ({"queries": [{"_id": "q1", "text": "x", "type": "Odd"}]}, r"has the type 'Odd'; expected one of factual"),
+        (
+            {"corpus": [{"id": "p1", "text": "x"}]},
+            r"corpus\.jsonl:1 has no text field '_id'; it has 'id', 'text'",
+        ),
+        (
+            {"queries": [{"_id": "q1", "text": "x", "type": "Odd"}]},
+            r"has the type 'Odd'; expected one of factual",
+        ),
         ({"queries": [{"_id": "q1", "text": "x", "history": ["hi"]}]}, r"has the history turn 'hi'"),
     ],
 )
@@ -79,7 +91,7 @@ def test_a_missing_file_is_named(write_set: Any) -> None:
 
 
 def test_a_path_that_is_no_data_set_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="is not a data set; expected a folder with corpus.jsonl"):
+    with pytest.raises(ConfigurationError, match=r"is not a data set; expected a folder with corpus\.jsonl"):
         load_dataset(tmp_path / "nowhere")
 
 
@@ -113,7 +125,12 @@ def documents(tmp_path: Path) -> Path:
     (folder / "val.json").write_text(
         json.dumps(
             [
-                {"question": "How high?", "ideal_answer": "4.1 m", "has_answer": True, "quote": "4.1  metres high"},
+                {
+                    "question": "How high?",
+                    "ideal_answer": "4.1 m",
+                    "has_answer": True,
+                    "quote": "4.1  metres high",
+                },
                 {"question": "How deep?", "ideal_answer": "I do not know.", "has_answer": False},
             ]
         )
@@ -142,11 +159,13 @@ def test_a_chunk_that_holds_the_quote_is_relevant(documents: Path) -> None:
 
 def test_questions_without_documents_are_refused(documents: Path) -> None:
     (documents / "town.txt").unlink()
-    with pytest.raises(ConfigurationError, match="No file to read|No document lies beside"):
+    with pytest.raises(ConfigurationError, match=r"No file to read|No document lies beside"):
         load_dataset(documents)
 
 
 def test_an_entry_without_a_question_is_named(documents: Path) -> None:
-    (documents / "val.json").write_text(json.dumps([{"question": "Well?", "has_answer": True}, {"frage": "?"}]))
-    with pytest.raises(ConfigurationError, match="Entry 2 of .*val.json has no 'question'"):
+    (documents / "val.json").write_text(
+        json.dumps([{"question": "Well?", "has_answer": True}, {"frage": "?"}])
+    )
+    with pytest.raises(ConfigurationError, match=r"Entry 2 of .*val\.json has no 'question'"):
         load_dataset(documents / "val.json")

@@ -40,7 +40,9 @@ def test_a_question_for_which_nothing_was_found_scores_zero() -> None:
 def test_alpha_ndcg_halves_the_gain_of_an_aspect_that_returns() -> None:
     # Gains: 1 for s/1, 0.5 for s/1 again, 1 for u/1; ideal order s/1, u/1, s/1 again.
     aspects = {"a": ("s/1",), "b": ("s/1",), "c": ("u/1",)}
-    scores = score_rankings([question(dict.fromkeys("abc", 1), aspects=aspects)], {"q": ["a", "b", "c"]}, 3)["q"]
+    scores = score_rankings([question(dict.fromkeys("abc", 1), aspects=aspects)], {"q": ["a", "b", "c"]}, 3)[
+        "q"
+    ]
     gained = 1 + 0.5 / math.log2(3) + 1 / math.log2(4)
     ideal = 1 + 1 / math.log2(3) + 0.5 / math.log2(4)
     assert scores["alpha_ndcg@3"] == pytest.approx(gained / ideal)

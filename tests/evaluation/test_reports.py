@@ -49,9 +49,13 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: Any) -> None:
         values = dict(attrs)
-        self.fetched += [values[name] for name in ("src", "href") if name in values and not values[name].startswith("#")]
+        self.fetched += [
+            values[name] for name in ("src", "href") if name in values and not values[name].startswith("#")
+        ]
         self.scripts += tag == "script"
-        if tag not in ("meta", "br", "rect", "path", "circle") and not self.get_starttag_text().endswith("/>"):  # type: ignore[union-attr]
+        if tag not in ("meta", "br", "rect", "path", "circle") and not self.get_starttag_text().endswith(
+            "/>"
+        ):  # type: ignore[union-attr]
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -121,7 +125,9 @@ def test_questions_that_were_lost_are_shown_with_both_rankings(
     assert "&lt;script&gt;alert(1)" in text
     assert '<li class="gold"><code>p2</code> A higher wall protects homes.</li>' in text
     assert "1 relevant not among them: p3" in text
-    assert json.loads((out / "details.json").read_text())["lost"] == [{"dataset": "tiny", "id": "q2", "by": -0.8}]
+    assert json.loads((out / "details.json").read_text())["lost"] == [
+        {"dataset": "tiny", "id": "q2", "by": -0.8}
+    ]
 
 
 def test_the_page_of_documents_without_judgements_speaks_of_quality(
@@ -174,7 +180,9 @@ def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
     earlier = read_questions(out)[:2]
     earlier[0]["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.25
     rows = compare_runs(finished.records, earlier, k=2)
-    change = next(r for r in rows if (r["arm"], r["type"]) == ("adaptive", "all"))["against_standard"]["ndcg@2"]
+    change = next(r for r in rows if (r["arm"], r["type"]) == ("adaptive", "all"))["against_standard"][
+        "ndcg@2"
+    ]
     assert (change["n"], change["wins"], change["mean"]) == (2, 1, 0.375)
 
 

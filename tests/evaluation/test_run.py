@@ -10,13 +10,24 @@ from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.run import FinishedRun, RunSettings, code_digest, run_arms, sweep_alpha
 from tests.evaluation.conftest import Graph, Words
 
+DIGEST = code_digest
+
+
+@pytest.fixture(autouse=True)
+def _steady_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep an edit made while the tests run from ending a run."""
+    monkeypatch.setattr("adaptive_rag.evaluation.run.code_digest", lambda: "steady")
+
+
 ARMS = find_arms(["standard", "fusion", "adaptive"])
 
 
 def run(dataset: Dataset, out: Path, graph: Graph, **settings: Any) -> FinishedRun:
     arms = settings.pop("arms", ARMS)
     bench = Bench(source=Words(dataset), graph=graph, k=settings.get("k", 2))
-    return run_arms([dataset], arms, lambda dataset: (dataset, bench), RunSettings(**{"k": 2, **settings}), out)
+    return run_arms(
+        [dataset], arms, lambda dataset: (dataset, bench), RunSettings(**{"k": 2, **settings}), out
+    )
 
 
 def lines(out: Path) -> list[Any]:
@@ -70,12 +81,17 @@ def test_a_finished_run_is_not_asked_again(tiny: Dataset, graph: Graph, tmp_path
     assert second.alpha == first.alpha
 
 
-def test_a_further_arm_is_added_to_the_lines_that_are_there(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
+def test_a_further_arm_is_added_to_the_lines_that_are_there(
+    tiny: Dataset, graph: Graph, tmp_path: Path
+) -> None:
     run(tiny, tmp_path / "out", graph)
     further = Graph(tiny)
     run(tiny, tmp_path / "out", further, arms=find_arms(["random", "adaptive"]))
     assert len(further.asked) == 3
-    assert all(set(line["ranked"]) == {"standard", "fusion", "adaptive", "random"} for line in lines(tmp_path / "out"))
+    assert all(
+        set(line["ranked"]) == {"standard", "fusion", "adaptive", "random"}
+        for line in lines(tmp_path / "out")
+    )
 
 
 @pytest.mark.parametrize("change", [{"k": 3}, {"seed": 1}, {"limit": 2}, {"knobs": {"hedge": False}}])
@@ -83,7 +99,7 @@ def test_a_folder_with_a_run_under_other_settings_is_refused(
     tiny: Dataset, graph: Graph, tmp_path: Path, change: dict[str, Any]
 ) -> None:
     run(tiny, tmp_path / "out", graph)
-    with pytest.raises(ConfigurationError, match="made with other settings.*--fresh"):
+    with pytest.raises(ConfigurationError, match=r"made with other settings.*--fresh"):
         run(tiny, tmp_path / "out", graph, **change)
 
 
@@ -96,7 +112,9 @@ def test_a_folder_with_a_run_over_other_data_is_refused(write_set: Any, graph: G
         run(changed, tmp_path / "out", graph)
 
 
-def test_a_folder_with_something_else_is_refused_and_left_alone(tiny: Dataset, graph: Graph, tmp_path: Path) -> None:
+def test_a_folder_with_something_else_is_refused_and_left_alone(
+    tiny: Dataset, graph: Graph, tmp_path: Path
+) -> None:
     out = tmp_path / "out"
     out.mkdir()
     (out / "thesis.txt").write_text("precious")
@@ -114,7 +132,9 @@ def test_several_workers_give_what_one_gives(tiny: Dataset, tmp_path: Path) -> N
     found = []
     for jobs in (1, 3):
         bench = Bench(source=Words(tiny), graph=Graph(tiny), k=2)
-        finished = run_arms([tiny], ARMS, lambda d, b=bench: (d, b), RunSettings(k=2), tmp_path / str(jobs), jobs=jobs)  # type: ignore[misc]
+        finished = run_arms(
+            [tiny], ARMS, lambda d, b=bench: (d, b), RunSettings(k=2), tmp_path / str(jobs), jobs=jobs
+        )  # type: ignore[misc]
         found.append([(r["id"], r["ranked"], r["arms"]["adaptive"]["metrics"]) for r in finished.records])
     assert found[0] == found[1]
 
@@ -127,4 +147,14 @@ def test_the_sweep_ends_at_words_alone_and_meaning_alone(tiny: Dataset, graph: G
 
 
 def test_the_digest_of_the_code_is_stable() -> None:
-    assert code_digest() == code_digest()
+    assert DIGEST() == DIGEST()
+    assert len(DIGEST()) == 16
+
+
+def test_a_folder_with_a_run_of_other_code_is_refused(
+    tiny: Dataset, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tiny, tmp_path / "out", graph)
+    monkeypatch.setattr("adaptive_rag.evaluation.run.code_digest", lambda: "edited")
+    with pytest.raises(ConfigurationError, match=r"made with other code.*--fresh"):
+        run(tiny, tmp_path / "out", graph)

@@ -15,13 +15,17 @@ def drawable():  # type: ignore[no-untyped-def]
 
 
 def frames(block: _Block) -> list[_Block]:
-    return [inner for inner in block.blocks if inner.blocks] + [f for inner in block.blocks for f in frames(inner)]
+    return [inner for inner in block.blocks if inner.blocks] + [
+        f for inner in block.blocks for f in frames(inner)
+    ]
 
 
 def test_every_step_of_every_strategy_has_a_place(drawable) -> None:  # type: ignore[no-untyped-def]
     root = _layout(drawable, "")
     assert {leaf.id for leaf in root.leaves()} == set(drawable.nodes)
-    assert {"factual", "analytical", "opinion", "contextual", "hedge"} <= {frame.name for frame in frames(root)}
+    assert {"factual", "analytical", "opinion", "contextual", "hedge"} <= {
+        frame.name for frame in frames(root)
+    }
 
 
 def test_no_step_lies_on_another_and_all_lie_on_the_paper(drawable) -> None:  # type: ignore[no-untyped-def]
@@ -30,8 +34,8 @@ def test_no_step_lies_on_another_and_all_lie_on_the_paper(drawable) -> None:  # 
     for a, b in combinations(leaves, 2):
         apart = a.x + a.width <= b.x or b.x + b.width <= a.x or a.y + a.height <= b.y or b.y + b.height <= a.y
         assert apart, (a.id, b.id)
-    assert all(0 <= a.x and a.x + a.width <= root.width for a in leaves)
-    assert all(0 <= a.y and a.y + a.height <= root.height for a in leaves)
+    assert all(a.x >= 0 and a.x + a.width <= root.width for a in leaves)
+    assert all(a.y >= 0 and a.y + a.height <= root.height for a in leaves)
 
 
 def test_every_frame_holds_its_steps(drawable) -> None:  # type: ignore[no-untyped-def]

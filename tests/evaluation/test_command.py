@@ -1,0 +1,151 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from adaptive_rag.cli.evaluate import evaluate
+from adaptive_rag.cli.output import reporting_errors
+from adaptive_rag.evaluation.arms import Bench
+from adaptive_rag.evaluation.corpora import open_corpus
+from adaptive_rag.evaluation.datasets import load_dataset
+
+app = typer.Typer()
+app.command("eval")(reporting_errors(evaluate))
+
+
+@pytest.fixture
+def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Run the command in an empty folder with a cache of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> Any:
+        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+    return run
+
+
+def test_the_command_writes_what_the_contract_names(ask: Any, write_set: Any, tmp_path: Path) -> None:
+    result = ask(write_set(), "--arms", "standard,adaptive", "--k", 10, "--out", "results", "--limit", 2)
+    assert result.exit_code == 0, result.output
+    rows = json.loads((tmp_path / "results" / "summary.json").read_text())
+    assert {(row["arm"], row["type"]) for row in rows} >= {("standard", "all"), ("adaptive", "all")}
+    assert all(row["metrics"].keys() >= {"ndcg@10", "recall@10", "mrr@10"} for row in rows)
+    assert all(row["cost"].keys() >= {"model_calls", "rounds", "ms"} for row in rows)
+    lines = [json.loads(line) for line in (tmp_path / "results" / "questions.jsonl").read_text().splitlines()]
+    assert len(lines) == 2
+    for line in lines:
+        assert set(line["ranked"]) == {"standard", "adaptive"}
+        assert set(line["ranked"]["standard"]) == {"p1", "p2", "p3", "p4"}
+    assert (tmp_path / "results" / "report.html").read_text().startswith("<!doctype html>")
+    assert "tiny" in result.stdout
+
+
+def test_answers_over_documents_are_scored_and_cited(ask: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "town.txt").write_text("The sea wall of Saltmere is 4.1 metres high. It was finished in 1968.")
+    questions = [
+        {
+            "question": "How high is the sea wall of Saltmere?",
+            "ideal_answer": "The sea wall is 4.1 metres high.",
+            "has_answer": True,
+            "quote": "The sea wall of Saltmere is 4.1 metres high.",
+        },
+        {
+            "question": "How many trains leave Vienna on Sundays?",
+            "ideal_answer": "Unknown.",
+            "has_answer": False,
+        },
+    ]
+    (folder / "val.json").write_text(json.dumps(questions))
+    result = ask(folder, "--arms", "standard,adaptive", "--out", "results")
+    assert result.exit_code == 0, result.output
+    lines = [json.loads(line) for line in (tmp_path / "results" / "questions.jsonl").read_text().splitlines()]
+    first, second = (line["arms"] for line in lines)
+    for arm in ("standard", "adaptive"):
+        assert "4.1 metres" in first[arm]["answer"]
+        assert first[arm]["metrics"]["ndcg@10"] == 1.0
+        assert first[arm]["metrics"]["citation_correctness"] == 1.0
+        assert second[arm]["abstained"]
+        assert second[arm]["metrics"]["quality"] == 1.0
+    rows = json.loads((tmp_path / "results" / "summary.json").read_text())
+    assert all(row["metrics"]["abstention_recall"] == 1.0 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--arms", "adaptiv"], "'adaptiv' is not an arm. The arms are: standard"),
+        (["--judge", "adaptive-against-standard"], "A judge is a chat model: pass one with --model"),
+        (["--judge", "adaptive"], "A judge compares two or three arms"),
+        (["--against", "nowhere"], "'nowhere' holds no finished run"),
+        (["--set", "hedge=perhaps"], "hedge = 'perhaps' is not usable"),
+    ],
+)
+def test_wrong_arguments_end_before_anything_is_indexed(
+    ask: Any, write_set: Any, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = ask(write_set(), *arguments)
+    assert result.exit_code == 1
+    assert message in " ".join(result.stderr.split())
+    assert not (tmp_path / "caches").exists()
+    assert not (tmp_path / "adaptive-rag-eval").exists()
+
+
+def test_bad_data_end_with_one_message(ask: Any, write_set: Any) -> None:
+    result = ask(write_set(qrels=[("q1", "p9", 1)]))
+    assert result.exit_code == 1
+    assert "names 'p9', which corpus.jsonl does not hold" in " ".join(result.stderr.split())
+
+
+def test_fresh_throws_away_the_run_and_nothing_else(ask: Any, write_set: Any, tmp_path: Path) -> None:
+    arguments = (write_set(), "--arms", "standard", "--out", "results")
+    assert ask(*arguments, "--k", 5).exit_code == 0
+    (tmp_path / "results" / "notes.txt").write_text("mine")
+    refused = ask(*arguments, "--k", 6)
+    assert refused.exit_code == 1
+    assert "--fresh" in refused.stderr
+    assert ask(*arguments, "--k", 6, "--fresh").exit_code == 0
+    rows = json.loads((tmp_path / "results" / "summary.json").read_text())
+    assert "ndcg@6" in rows[0]["metrics"]
+    assert (tmp_path / "results" / "notes.txt").read_text() == "mine"
+
+
+def test_a_run_is_compared_with_an_earlier_one(ask: Any, write_set: Any) -> None:
+    folder = write_set()
+    assert ask(folder, "--arms", "standard", "--out", "one").exit_code == 0
+    result = ask(folder, "--arms", "standard", "--out", "two", "--against", "one")
+    assert result.exit_code == 0
+    assert "Since one" in result.stdout
+
+
+def test_a_second_opening_of_a_corpus_indexes_nothing(write_set: Any, tmp_path: Path) -> None:
+    dataset = load_dataset(write_set())
+    first = open_corpus(dataset, tmp_path / "cache")
+    embedded: list[Any] = []
+    second = open_corpus(dataset, tmp_path / "cache", progress=embedded.append)
+    assert len(first) == len(second) == 4
+    assert embedded == []
+    assert len(list((tmp_path / "cache").iterdir())) == 1
+
+
+@pytest.mark.slow
+def test_standard_agrees_with_independent_code(public_data: Path, tmp_path: Path) -> None:
+    """nDCG@10 of dense retrieval over exact float vectors, measured with other code, is 0.750."""
+    from adaptive_rag.evaluation.arms import ARMS
+    from adaptive_rag.evaluation.metrics import score_rankings
+    from adaptive_rag.evaluation.run import ranked_ids
+    from adaptive_rag.index.memory import MemoryIndex
+
+    dataset = load_dataset(public_data / "contextual_sharc")
+    bench = Bench(source=MemoryIndex(dataset.passages), graph=None)  # type: ignore[arg-type]
+    rankings = {q.id: ranked_ids(ARMS["standard"].run(q, bench).documents) for q in dataset.questions}
+    scores = score_rankings(dataset.questions, rankings, 10)
+    mean = sum(one["ndcg@10"] for one in scores.values()) / len(scores)
+    assert len(scores) == 197
+    assert mean == pytest.approx(0.750, abs=0.006)
