@@ -115,6 +115,10 @@ def _answer_request(state: State, context: Context) -> AnswerRequest:
     )
 
 
+# A thread's next question reads its history from the messages, unless its caller gives one.
+_SPOKEN: Update = {"history": []}
+
+
 def _answer(
     state: State,
     text: str,
@@ -124,6 +128,7 @@ def _answer(
     message_id: str | None = None,
 ) -> Update:
     return {
+        **_SPOKEN,
         "answer": text,
         "citations": citations,
         "grounding": grounding,
@@ -137,6 +142,7 @@ def _abstain(state: State, why: str, found: Sequence[Decision] = ()) -> Update:
     queries = [query for record in state["trace"] for query in record.get("queries", [])]
     text = format_abstention(state["question"], queries, _sources(state["documents"]))
     return {
+        **_SPOKEN,
         "answer": text,
         "citations": [],
         "grounding": 0.0,

@@ -28,23 +28,31 @@ _SPECIAL = re.compile(r"(\[\d+\]|\*\*[^*\n]+\*\*)")
 
 def print_answer(output: OutputState, seconds: float) -> None:
     """Print route and confidence, the answer, the citations and the time."""
-    from rich.text import Text
-
     console = stdout()
     console.print()
     console.print(heading(output["analysis"]), soft_wrap=True)
     console.print()
     print_block(console, _styled(output["answer"]))
     console.print()
+    print_citations_and_facts(output, seconds)
+
+
+def print_citations_and_facts(output: OutputState, seconds: float) -> None:
+    """Print what stands below an answer: the citations, and what it took."""
+    from rich.text import Text
+
+    console = stdout()
     if output["citations"]:
         _print_citations(output["citations"], output["answer"])
         console.print()
     calls = sum(record.get("calls", 0) for record in output["trace"])
+    cost = sum(record.get("cost", 0.0) for record in output["trace"])
     facts = [
         f"{seconds:.2f} s",
         f"{len(output['documents'])} passages read",
         "abstained" if output["abstained"] else f"grounding {output['grounding']:.0%}",
         f"{calls} model call{'s' * (calls != 1)}" if calls else "no chat model",
+        *([f"${cost:.4f}"] if cost else []),
     ]
     console.print(Text("  " + " · ".join(facts), style="dim"), soft_wrap=True)
 

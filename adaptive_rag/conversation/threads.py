@@ -1,0 +1,98 @@
+"""Conversations kept in one SQLite file, each found again by the name that the user gave it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from adaptive_rag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+    from langgraph.store.sqlite import SqliteStore
+
+FILE = "conversations.sqlite"
+MAX_NAME = 200
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A conversation by its name, and when it was last continued (ISO 8601)."""
+
+    name: str
+    updated: str
+
+
+class Threads:
+    """The conversations and profiles of one SQLite file, open while the `with` block lasts."""
+
+    def __init__(self, saver: SqliteSaver, store: SqliteStore) -> None:
+        self.saver = saver
+        self.store = store
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: str | Path | None = None) -> Iterator[Self]:
+        """Open the file, made where it is missing; by default in the user's own folder.
+
+        Raises:
+            ConfigurationError: the file cannot be opened, or is no database.
+        """
+        from langgraph.checkpoint.sqlite import SqliteSaver
+        from langgraph.store.sqlite import SqliteStore
+
+        file = Path(path) if path is not None else home() / FILE
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                SqliteSaver.from_conn_string(str(file)) as saver,
+                SqliteStore.from_conn_string(str(file)) as store,
+            ):
+                saver.setup()
+                store.setup()
+                yield cls(saver, store)
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise ConfigurationError(
+                f"The conversations in {str(file)!r} cannot be opened: {error}. Name another file with "
+                "--file, or move this one away."
+            ) from error
+
+    def names(self) -> list[Thread]:
+        """List the conversations, the one that was continued last first."""
+        last: dict[str, str] = {}
+        for checkpoint in self.saver.list(None):
+            name = checkpoint.config["configurable"]["thread_id"]
+            last[name] = max(last.get(name, ""), checkpoint.checkpoint["ts"])
+        return [Thread(name, last[name]) for name in sorted(last, key=lambda name: last[name], reverse=True)]
+
+    def forget(self, name: str) -> None:
+        """Delete a conversation."""
+        self.saver.delete_thread(check_name(name))
+
+
+def check_name(name: str) -> str:
+    """Return a conversation's name without blanks around it.
+
+    Raises:
+        ConfigurationError: the name is empty or too long.
+    """
+    name = name.strip()
+    if not 0 < len(name) <= MAX_NAME:
+        raise ConfigurationError(
+            f"A conversation's name has 1 to {MAX_NAME} characters; got {name[:40]!r} with {len(name)}."
+        )
+    return name
+
+
+def home() -> Path:
+    """Return the folder of what belongs to the user rather than to an index."""
+    own = os.environ.get("ADAPTIVE_RAG_HOME")
+    if own:
+        return Path(own).expanduser()
+    data = os.environ.get("XDG_DATA_HOME") or "~/.local/share"
+    return Path(data).expanduser() / "adaptive-rag"

@@ -1,0 +1,120 @@
+"""Threads feed follow-ups, are found again by name, and a user's profile is added, shown and forgotten."""
+
+from __future__ import annotations
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.store.memory import InMemoryStore
+
+from adaptive_rag.conversation import Threads, forget_profile, read_profile, write_profile
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.testing import ScriptedChatModel
+
+THREAD = {"configurable": {"thread_id": "one"}}
+
+
+def asked_for(model, skill):
+    return [messages[-1].text for name, messages in model.asked if name == skill]
+
+
+def test_every_turn_of_the_thread_reaches_the_follow_up(town):
+    model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
+    rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver())
+    for question in ("How long is the sea wall?", "And how high is it?", "When was it finished?"):
+        rag.invoke(question, THREAD)
+    first, second, third = asked_for(model, "contextualize")
+    assert "(none)" in first
+    assert "How long is the sea wall?" in second
+    assert "2,340 metres long" in second
+    assert "And how high is it?" in third
+    assert "How long is the sea wall?" in third
+
+
+def test_another_thread_knows_nothing_of_the_first(town):
+    model = ScriptedChatModel()
+    rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver())
+    rag.invoke("How long is the sea wall?", THREAD)
+    rag.invoke("And how high is it?", {"configurable": {"thread_id": "two"}})
+    assert "How long" not in asked_for(model, "contextualize")[1]
+
+
+def test_the_budget_of_a_thread_begins_anew_with_every_question(town):
+    model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
+    rag = AdaptiveRAG(town, model=model, route="factual", checkpointer=InMemorySaver(), max_llm_calls=3)
+    for _ in range(3):
+        output = rag.invoke("How long is the sea wall of Saltmere?", THREAD)
+        assert sum(record.get("calls", 0) for record in output["trace"]) == 3
+
+
+def test_a_profile_is_added_to_what_the_asker_says(town):
+    store = InMemoryStore()
+    write_profile(store, "ada", "I keep forty sheep.")
+    model = ScriptedChatModel()
+    rag = AdaptiveRAG(town, model=model, route="contextual", store=store, user_id="ada")
+    rag.invoke({"question": "What should I do before a flood?", "user_context": "I live by the quay."})
+    [text] = asked_for(model, "contextualize")
+    assert "I live by the quay.\nI keep forty sheep." in text
+
+
+def test_a_profile_that_changes_replaces_the_old_one_within_a_thread(town):
+    store = InMemoryStore()
+    write_profile(store, "ada", "I keep forty sheep.")
+    model = ScriptedChatModel()
+    rag = AdaptiveRAG(
+        town, model=model, route="contextual", store=store, user_id="ada", checkpointer=InMemorySaver()
+    )
+    rag.invoke(
+        {"question": "What should I do before a flood?", "user_context": "I live by the quay."}, THREAD
+    )
+    write_profile(store, "ada", "I rent a flat.")
+    rag.invoke("And after it?", THREAD)
+    second = asked_for(model, "contextualize")[1]
+    assert "I live by the quay.\nI rent a flat." in second
+    assert "sheep" not in second
+
+
+def test_nobody_else_sees_a_profile(town):
+    store = InMemoryStore()
+    write_profile(store, "ada", "I keep forty sheep.")
+    model = ScriptedChatModel()
+    AdaptiveRAG(town, model=model, route="contextual", store=store, user_id="bob").invoke("What should I do?")
+    AdaptiveRAG(town, model=model, route="contextual", store=store).invoke("What should I do?")
+    assert not any("sheep" in text for text in asked_for(model, "contextualize"))
+
+
+def test_a_profile_is_shown_and_forgotten():
+    store = InMemoryStore()
+    write_profile(store, "ada", "  I keep sheep. ")
+    assert read_profile(store, "ada") == "I keep sheep."
+    assert forget_profile(store, "ada") is True
+    assert read_profile(store, "ada") == ""
+    assert forget_profile(store, "ada") is False
+
+
+def test_a_profile_that_is_too_long_is_refused():
+    with pytest.raises(ConfigurationError, match="at most 2,000"):
+        write_profile(InMemoryStore(), "ada", "x" * 3000)
+
+
+def test_threads_in_a_file_are_continued_by_name(town, tmp_path):
+    file = tmp_path / "kept" / "conversations.sqlite"
+    model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
+    for question in ("How long is the sea wall?", "And how high is it?"):
+        with Threads.open(file) as threads:
+            rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=threads.saver)
+            rag.invoke(question, THREAD)
+    assert "How long is the sea wall?" in asked_for(model, "contextualize")[1]
+    with Threads.open(file) as threads:
+        assert [thread.name for thread in threads.names()] == ["one"]
+        threads.forget("one")
+        assert threads.names() == []
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path):
+    (tmp_path / "notes.txt").write_text("this is no database " * 100)
+    with (
+        pytest.raises(ConfigurationError, match=r"notes\.txt"),
+        Threads.open(tmp_path / "notes.txt") as threads,
+    ):
+        threads.names()

@@ -1,0 +1,65 @@
+"""The terminal chat: lines in, answers out, conversations kept by name."""
+
+from benchmarks.chat_server import ChatServer
+from tests.cli.conftest import Run
+
+
+def test_a_conversation_is_continued_by_its_name(run: Run, town_index: str) -> None:
+    kept = ("--file", "kept.sqlite", "-i", town_index)
+    first = run("chat", "walls", *kept, stdin="How long is the sea wall of Saltmere?\n")
+    assert first.exit_code == 0, first.stderr
+    assert "2,340 metres" in first.stdout
+    again = run("chat", "walls", *kept, stdin="/quit\n")
+    assert "'walls', 1 question so far" in again.stdout
+    assert "'other', new" in run("chat", "other", *kept, stdin="/quit\n").stdout
+
+
+def test_it_says_when_no_chat_model_is_configured(run: Run, town_index: str) -> None:
+    assert "no chat model is configured" in run("chat", "-i", town_index, stdin="/quit\n").stdout
+
+
+def test_the_profile_is_kept_shown_and_forgotten(run: Run, town_index: str) -> None:
+    kept = ("chat", "--file", "kept.sqlite", "-i", town_index, "--user", "ada")
+    run(*kept, stdin="/profile I keep forty sheep.\n")
+    assert "I keep forty sheep." in run(*kept, stdin="/profile\n").stdout
+    assert "Nothing is known of 'bob'" in run(*kept[:-1], "bob", stdin="/profile\n").stdout
+    assert "Forgotten: 'ada'" in run(*kept, stdin="/forget\n").stdout
+    assert "Nothing is known of 'ada'" in run(*kept, stdin="/profile\n").stdout
+
+
+def test_conversations_are_listed_and_deleted(run: Run, town_index: str) -> None:
+    kept = ("--file", "kept.sqlite", "-i", town_index)
+    for name in ("one", "two"):
+        run("chat", name, *kept, stdin="How long is the sea wall of Saltmere?\n")
+    listed = run("chat", "three", *kept, stdin="/threads\n/delete one\n/threads\n").stdout
+    assert [listed.count(name + "  (") for name in ("one", "two")] == [1, 2]
+
+
+def test_the_trace_of_the_last_answer_can_be_seen(run: Run, town_index: str) -> None:
+    shown = run(
+        "chat", "-i", town_index, stdin="/trace\nHow long is the sea wall of Saltmere?\n/trace\n"
+    ).stdout
+    assert "Nothing was asked yet." in shown
+    assert "classify" in shown
+    assert "/threads" in run("chat", "-i", town_index, stdin="/help\n").stdout
+
+
+def test_an_answer_of_a_model_is_printed_once_as_it_comes(run: Run, town_index: str) -> None:
+    text = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]."
+    with ChatServer() as server:
+        say = server.say
+
+        def answer(body: dict) -> str:
+            from benchmarks.chat_server import say_sensibly
+
+            return say_sensibly(body) if body.get("response_format") else text
+
+        server.say = answer
+        assert say is None
+        result = run(
+            "chat", "-i", town_index, "-m", "openai:scripted", "--set", f"base_url={server.url}",
+            stdin="How long is the sea wall of Saltmere?\n",
+        )  # fmt: skip
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.count("metres long and 4.1") == 2, "once as the answer, once as the quoted sentence"
+    assert "3 model calls" in result.stdout

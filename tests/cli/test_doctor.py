@@ -1,0 +1,82 @@
+"""The doctor names every fault with the line that mends it, and its exit code serves scripts."""
+
+import json
+
+import pytest
+
+from benchmarks.chat_server import ChatServer
+from tests.cli.conftest import Run
+
+
+def findings(result) -> dict[str, dict[str, str]]:
+    return {finding["what"]: finding for finding in json.loads(result.stdout)["findings"]}
+
+
+def test_without_a_model_all_is_well_and_it_says_who_answers(run: Run, town_index: str) -> None:
+    result = run("doctor", "-i", town_index)
+    assert result.exit_code == 0
+    assert "384 dimensions" in result.stdout
+    assert "the local stand-ins do every step" in result.stdout
+    assert "All is well" in result.stdout
+
+
+def test_a_missing_index_is_a_fault_with_its_command(run: Run) -> None:
+    result = run("doctor", "-i", "nowhere")
+    assert result.exit_code == 1
+    assert "adaptive-rag index" in result.stdout
+
+
+def test_a_model_that_works_is_reported_with_how_it_fills_forms(run: Run, town_index: str) -> None:
+    with ChatServer() as server:
+        result = run(
+            "doctor", "-i", town_index, "-m", "openai:scripted", "--set", f"base_url={server.url}", "--json"
+        )
+    assert result.exit_code == 0, result.stdout
+    assert findings(result)["chat model"]["state"] == "ok"
+    assert "json schema" in findings(result)["chat model, forms"]["found"]
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "mend"),
+    [("wrong key", "OPENAI_API_KEY"), ("unknown model", "The server has: scripted"), ("500", "")],
+)
+def test_a_model_that_fails_is_a_fault(run: Run, town_index: str, behaviour: str, mend: str) -> None:
+    with ChatServer(behave=lambda number, body: behaviour) as server:
+        result = run(
+            "doctor", "-i", town_index, "-m", "openai:scripted", "--set", f"base_url={server.url}", "--json"
+        )
+    assert result.exit_code == 1
+    assert findings(result)["chat model"]["state"] == "fault"
+    assert mend in findings(result)["chat model"]["mend"]
+
+
+def test_a_missing_key_is_found_without_a_call(
+    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    result = run("doctor", "-i", town_index, "-m", "openai:gpt-4.1-mini")
+    assert result.exit_code == 1
+    assert "set OPENAI_API_KEY" in result.stdout
+
+
+def test_offline_no_model_is_called(run: Run, town_index: str) -> None:
+    with ChatServer() as server:
+        result = run(
+            "doctor",
+            "-i",
+            town_index,
+            "-m",
+            "openai:scripted",
+            "--set",
+            f"base_url={server.url}",
+            "--offline",
+        )
+        assert server.requests == []
+    assert result.exit_code == 0
+
+
+def test_a_wrong_setting_is_a_fault(run: Run) -> None:
+    result = run("doctor", "--set", "k=many")
+    assert result.exit_code == 1
+    assert "k = 'many'" in result.stdout
