@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from adaptive_rag.ingest import Failure
 
 # What may lie in a folder before its first manifest does.
-OWN_FILES = (LOCK, HOLDER, FILE, f".{MANIFEST}")
+OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}")
 
 CHUNKS_PER_STEP = 32
 ROWS_PER_WRITE = 1024
@@ -294,6 +294,7 @@ class _Run:
         self._writer.remove([doc for doc in self._stale if doc not in live])
         self._stale = []
         self._writer.index_words()
+        self._check_nobody_else_wrote()
         self.manifest = replace(
             self.manifest,
             version=self._writer.version,
@@ -304,12 +305,23 @@ class _Run:
         ).publish(self._location)
         self._published_at = time.monotonic()
 
+    def _check_nobody_else_wrote(self) -> None:
+        """Refuse to publish over another run's state in a bucket, where there is no lock."""
+        if self._location.path is not None:
+            return
+        current = read_manifest(self._location)
+        if current is not None and current.generation != self.manifest.generation:
+            raise IndexingError(
+                f"Another process wrote the index {self._location.uri} during this run; its state stands. "
+                "Buckets have no lock: let one process at a time write, and run the same command again."
+            )
+
     def _finish(self, committed: float) -> None:
         """Write the rest, bring the store's indexes up to date, and drop what nobody reads any more."""
         self._write(publish=not self._publish_at_end)
         with storing(self._location.uri):
             # a process that reads the version before this run may be in the middle of a question
-            self._writer.optimize(keep_since=committed)
+            self._writer.optimize(keep_since=committed or self.manifest.committed)
             recall = self._writer.index_vectors()
             self._publish(recall)
             self._writer.drop_other_tables()

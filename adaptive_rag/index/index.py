@@ -40,8 +40,8 @@ LOCK_WAIT_SECONDS = 600.0
 class Index:
     """An index that is open for searching.
 
-    It follows what other processes write: each search sees the state last completed. Its methods may
-    be called from several threads at once.
+    It follows what other processes write: each search sees the state last completed; in a bucket, the
+    state at opening. Its methods may be called from several threads at once.
     """
 
     def __init__(self, location: Location, manifest: Manifest, embeddings: Embeddings) -> None:
@@ -189,6 +189,11 @@ class Index:
 
     def __len__(self) -> int:
         return self._current().manifest.chunks
+
+    @property
+    def version(self) -> str:
+        """Name the state of the index; what was found under another name may not be found now."""
+        return str(self._current().manifest.committed)
 
     def info(self) -> dict[str, Any]:
         """Return what the index holds and how it was made."""

@@ -124,11 +124,19 @@ class RetrieverSource:
 
 
 def to_chunk(document: Document) -> Chunk:
-    """Read a LangChain document as a chunk: `source`, `page` and `start_index` as its loaders set them."""
+    """Read a LangChain document as a chunk: `source`, `page` and `start_index` as its loaders set them.
+
+    Our pages count from 1: `page_label` says so where it is a number; else `page` counts from 0, as
+    LangChain's PDF loaders do it.
+    """
     metadata: dict[str, Any] = dict(document.metadata)
     text = document.page_content
     source = str(metadata.get("source", "retriever"))
-    page, start = metadata.get("page"), metadata.get("start_index")
+    label, page, start = metadata.get("page_label"), metadata.get("page"), metadata.get("start_index")
+    if isinstance(label, str) and label.isdecimal():
+        page = int(label)
+    elif isinstance(page, int):
+        page += 1
     start = start if isinstance(start, int) else 0
     section = metadata.get("section")
     return {

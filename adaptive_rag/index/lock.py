@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -12,6 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.index.location import Folder
 
 LOCK = ".lock"
 HOLDER = "lock.json"
@@ -36,7 +38,7 @@ def write_lock(
 
     lock = FileLock(folder / LOCK)
     deadline, told = time.monotonic() + wait_seconds, False
-    while True:
+    for attempt in itertools.count():
         try:
             lock.acquire(timeout=0)
             break
@@ -44,11 +46,12 @@ def write_lock(
             holder = _holder(folder)
             if time.monotonic() >= deadline:
                 raise IndexingError(
-                    f"The index {folder} is being written by {holder}. "
+                    f"The index {folder} is being written by {holder or 'another process'}. "
                     "Wait until it has finished, or index into another folder with --index."
                 ) from error
-            if on_wait and not told:
-                on_wait(f"Waiting for {holder}, which is writing the index {folder}.")
+            # who has just taken the lock may not have put down a name yet
+            if on_wait and not told and (holder or attempt):
+                on_wait(f"Waiting for {holder or 'another process'}, which is writing the index {folder}.")
                 told = True
             time.sleep(POLL_SECONDS)
         except OSError as error:
@@ -57,7 +60,7 @@ def write_lock(
         since = datetime.now().astimezone().isoformat(timespec="seconds")
         holder_file = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
         try:
-            (folder / HOLDER).write_text(holder_file, encoding="utf-8")
+            Folder(folder).write(HOLDER, holder_file.encode())
         except OSError as error:
             raise _unwritable(folder, error) from error
         yield
@@ -71,9 +74,9 @@ def _unwritable(folder: Path, error: OSError) -> IndexingError:
     return IndexingError(f"The index {folder} cannot be written: {reason}. What it holds is untouched.")
 
 
-def _holder(folder: Path) -> str:
+def _holder(folder: Path) -> str | None:
     try:
         holder = json.loads((folder / HOLDER).read_text(encoding="utf-8"))
         return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
     except (OSError, ValueError, KeyError, TypeError):
-        return "another process"
+        return None

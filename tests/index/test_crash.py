@@ -21,16 +21,18 @@ NEW = {f"{n}.txt": f"New note {n} on tides." for n in range(9)}
 
 # Where a run is killed: just before or just after the call that is named.
 MOMENTS = [
+    ("before", "adaptive_rag.index.table.TableWriter.add"),
+    ("after", "adaptive_rag.index.table.TableWriter.remove"),
+    ("before", "adaptive_rag.index.manifest.Manifest.publish"),
+    ("after", "adaptive_rag.index.table.TableWriter.optimize"),
+]
+MORE_MOMENTS = [
     ("before", "adaptive_rag.index.table.TableWriter.__init__"),
     ("after", "adaptive_rag.index.table.TableWriter.__init__"),
     ("after", "adaptive_rag.index.vectorize.Vectorizer.rows"),
-    ("before", "adaptive_rag.index.table.TableWriter.add"),
     ("after", "adaptive_rag.index.table.TableWriter.add"),
-    ("after", "adaptive_rag.index.table.TableWriter.remove"),
     ("before", "adaptive_rag.index.table.TableWriter.index_words"),
-    ("before", "adaptive_rag.index.manifest.Manifest.publish"),
     ("after", "adaptive_rag.index.manifest.Manifest.publish"),
-    ("after", "adaptive_rag.index.table.TableWriter.optimize"),
 ]
 
 SCRIPT = """
@@ -67,7 +69,9 @@ def run_python(script: str, *arguments: object, wait: bool = True) -> subprocess
     return process
 
 
-@pytest.mark.parametrize(("when", "target"), MOMENTS)
+@pytest.mark.parametrize(
+    ("when", "target"), [*MOMENTS, *(pytest.param(*more, marks=pytest.mark.slow) for more in MORE_MOMENTS)]
+)
 def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
     tmp_path: Path, when: str, target: str
 ) -> None:
@@ -84,7 +88,7 @@ def test_a_killed_run_leaves_the_last_state_and_the_next_one_completes_it(
 
 def test_a_killed_first_run_is_completed_by_the_next(tmp_path: Path) -> None:
     docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    for when, target in MOMENTS[1::3]:
+    for when, target in MOMENTS[:3:2]:
         assert run_python(SCRIPT, when, target, docs, kb).returncode == -signal.SIGKILL
     build(docs, kb)
     assert texts_in(kb) == sorted(OLD.values())
@@ -172,10 +176,10 @@ def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path)
 def test_two_first_runs_at_once_make_one_index(tmp_path: Path) -> None:
     docs, kb = write_files(tmp_path / "docs", NEW), tmp_path / "kb"
     script = "import sys; from tests.index.made import build; print(build(sys.argv[1], sys.argv[2]).added)"
-    runs = [run_python(script, docs, kb, wait=False) for _ in range(3)]
+    runs = [run_python(script, docs, kb, wait=False) for _ in range(2)]
     outputs = [run.communicate(timeout=60) for run in runs]
-    assert [run.returncode for run in runs] == [0, 0, 0], outputs
-    assert sorted(int(out) for out, _ in outputs) == [0, 0, 9]
+    assert [run.returncode for run in runs] == [0, 0], outputs
+    assert sorted(int(out) for out, _ in outputs) == [0, 9]
     assert texts_in(kb) == sorted(NEW.values())
 
 

@@ -14,7 +14,7 @@ from tests.conftest import TOWN
 @pytest.fixture(scope="module")
 def documents() -> list[Document]:
     return [
-        Document(page_content=text, metadata={"source": "town.txt", "page": 2, "start_index": 100 * n})
+        Document(page_content=text, metadata={"source": "town.txt", "page": 2, "start_index": 150 * n})
         for n, text in enumerate(TOWN)
     ]
 
@@ -48,7 +48,7 @@ def test_a_retriever_serves_too_and_keeps_its_metadata(documents: list[Document]
     first = candidates[0]
     assert (first["source"], first["page"], first["end"]) == (
         "town.txt",
-        2,
+        3,
         first["start"] + len(first["text"]),
     )
 
