@@ -62,8 +62,6 @@ def evaluate(
     ] = False,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
-    import sys
-
     from adaptive_rag.cli.output import stderr, stdout
     from adaptive_rag.evaluation import RunSettings, find_arms, limited, load_dataset, run_arms
     from adaptive_rag.evaluation.arms import ARMS
@@ -105,7 +103,7 @@ def evaluate(
             judge=(chat_model, judged) if chat_model is not None else None,
             earlier=(str(against), earlier) if against else None,
             markdown=markdown,
-            command=" ".join(["adaptive-rag", "eval", *sys.argv[2:]]),
+            command=_command(loaded, list(chosen), settings, markdown),
             open_bar=open_bar,
         )
     print_report(stdout(), written.rows, k=k, routing=written.routing)
@@ -114,6 +112,18 @@ def evaluate(
     stderr().print(
         f"Wrote {out / 'report.html'} and, beside it, summary.json and questions.jsonl.", markup=False
     )
+
+
+def _command(datasets: list[Dataset], arms: list[str], settings: Any, markdown: Path | None) -> str:
+    """Return the command that makes the same run, with data sets by name, wherever they lie."""
+    parts = ["adaptive-rag", "eval", *(dataset.name for dataset in datasets)]
+    parts += ["--arms", ",".join(arms), "--k", str(settings.k)]
+    parts += ["--limit", str(settings.limit)] if settings.limit else []
+    parts += ["--seed", str(settings.seed)] if settings.seed else []
+    for name, value in settings.knobs.items():
+        parts += ["--model", str(value)] if name == "model" else ["--set", f"{name}={value}"]
+    parts += ["--markdown", markdown.as_posix()] if markdown and not markdown.is_absolute() else []
+    return " ".join(parts)
 
 
 def _bench_opener(

@@ -53,6 +53,7 @@ class QuestionRecord(TypedDict):
     gold: dict[str, int]
     ranked: dict[str, list[str]]  # arm -> ids, best first
     arms: dict[str, ArmRecord]
+    texts: NotRequired[dict[str, str]]  # how ranked chunks begin, where documents were cut by us
 
 
 Key = tuple[str, str]
@@ -92,6 +93,7 @@ class Journal:
         else:
             seen["ranked"].update(record["ranked"])
             seen["arms"].update(record["arms"])
+            seen.setdefault("texts", {}).update(record.get("texts", {}))
 
 
 def read_questions(folder: Path) -> list[QuestionRecord]:

@@ -15,7 +15,7 @@ from adaptive_rag.evaluation.judge import CRITERIA, TIE, JudgeReport
 from adaptive_rag.evaluation.metrics import headline, metric_names
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, Row, label_of
+from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, Row, label_of, short_name
 
 LOST_SHOWN = 30
 SNIPPET = 260
@@ -168,9 +168,9 @@ def _table(rows: Sequence[Row], wanted: Sequence[str], report: Report, title: st
     kinds = list(dict.fromkeys(row["type"] for row in rows))
     # A data set of one type has the same figures twice.
     kinds = kinds[1:] if len(kinds) == 2 else kinds
-    head = "".join(f"<th>{escape(_short_name(name))}</th>" for name in names[1:])
+    head = "".join(f"<th>{escape(short_name(name))}</th>" for name in names[1:])
     lines = [
-        f'<tr><th class="left">{title}</th><th>{escape(_short_name(metric))}</th><th colspan="2">change</th>'
+        f'<tr><th class="left">{title}</th><th>{escape(short_name(metric))}</th><th colspan="2">change</th>'
         f"<th>p</th><th>won / lost</th>{head}<th>calls</th><th>ms</th></tr>"
     ]
     for kind in kinds:
@@ -425,7 +425,7 @@ def _ranking(record: QuestionRecord, arm: str, texts: Mapping[tuple[str, str], s
     ranked = record["ranked"].get(arm, [])
     items = []
     for passage in ranked:
-        text = texts.get((record["dataset"], passage), "")
+        text = texts.get((record["dataset"], passage)) or record.get("texts", {}).get(passage, "")
         short = text if len(text) <= SNIPPET else text[:SNIPPET].rsplit(" ", 1)[0] + " …"
         css = "gold" if record["gold"].get(passage, 0) > 0 else ""
         items.append(f'<li class="{css}"><code>{escape(passage)}</code> {escape(short)}</li>')
@@ -520,7 +520,3 @@ def _figure(value: float | None) -> str:
 
 def _p(p: float) -> str:
     return "&lt; .001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
-
-
-def _short_name(metric: str) -> str:
-    return metric.replace("_", " ").replace("alpha ndcg", "α-ndcg")

@@ -10,7 +10,7 @@ from adaptive_rag.evaluation.answers import ABSTENTION, ANSWER_METRICS
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import DifferenceRow, Row, label_of
+from adaptive_rag.evaluation.summary import DifferenceRow, Row, label_of, short_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,7 +120,7 @@ def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
     shown = {name for row in rows for name in row["metrics"]}
     for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION):
         if name in shown:
-            columns.append(column(_heading(name), _rank(name, k), _figure_of(name, rows)))
+            columns.append(column(short_name(name), _rank(name, k), _figure_of(name, rows)))
     return [
         *columns,
         column("change", 1, change(0)),
@@ -189,15 +189,3 @@ def _change(d: DifferenceRow) -> tuple[str, str, str]:
     style = "green" if d["low"] > 0 else "red" if d["high"] < 0 else "default"
     p = "<.001" if d["p"] < 0.001 else f"{d['p']:.3f}".removeprefix("0")
     return f"[{style}]{d['mean']:+.3f}[/]", f"{d['low']:+.3f} {d['high']:+.3f}", p
-
-
-def _heading(name: str) -> str:
-    return (
-        name.replace("alpha_ndcg", "α-ndcg")
-        .replace("semantic_similarity", "similarity")
-        .replace("context_relevance", "context")
-        .replace("citation_correctness", "citations")
-        .replace("abstention_precision", "abst. P")
-        .replace("abstention_recall", "abst. R")
-        .replace("_", " ")
-    )

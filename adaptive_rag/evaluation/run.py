@@ -35,6 +35,8 @@ from adaptive_rag.evaluation.records import (
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.state import Candidate, TraceRecord
 
+# Characters of a chunk that are kept for a reader of the report.
+BEGINNING = 300
 ALPHAS = tuple(round(step / 10, 1) for step in range(11))
 
 Advance = Callable[[], None]
@@ -162,7 +164,7 @@ def _ask(work: tuple[Dataset, Question, list[ArmName], Mapping[ArmName, Arm], Be
         # An arm must not profit from what the arm before it has embedded.
         load_minilm().forget()
         results[name] = arms[name].run(question, bench)
-    return QuestionRecord(
+    record = QuestionRecord(
         dataset=dataset.name,
         id=question.id,
         type=question.type,
@@ -175,6 +177,10 @@ def _ask(work: tuple[Dataset, Question, list[ArmName], Mapping[ArmName, Arm], Be
         ranked={name: ranked_ids(result.documents) for name, result in results.items()},
         arms={name: _arm_record(question, result) for name, result in results.items()},
     )
+    if not dataset.passages:
+        found = [document for result in results.values() for document in result.documents]
+        record["texts"] = {document["id"]: document["text"][:BEGINNING] for document in found}
+    return record
 
 
 def _arm_record(question: Question, result: Result) -> ArmRecord:

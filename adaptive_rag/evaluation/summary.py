@@ -216,3 +216,16 @@ def _mean(values: Sequence[float]) -> float:
 def label_of(kind: QueryType | str) -> str:
     """Return a type as a reader sees it."""
     return "all types" if kind == ALL else kind
+
+
+def short_name(name: str) -> str:
+    """Return a metric's name as a column has room for it."""
+    return (
+        name.replace("alpha_ndcg", "α-ndcg")
+        .replace("semantic_similarity", "similarity")
+        .replace("context_relevance", "context")
+        .replace("citation_correctness", "citations")
+        .replace("abstention_precision", "abst. P")
+        .replace("abstention_recall", "abst. R")
+        .replace("_", " ")
+    )
