@@ -15,8 +15,10 @@ from langchain_core.runnables.utils import AddableDict
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
+from langgraph.types import StreamMode
 from pydantic import BaseModel
 
+from adaptive_rag.caching import open_cache
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.builder import build_graph
@@ -50,7 +52,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         model: str | BaseChatModel | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
-        cache: BaseCache[Any] | None = None,
+        cache: BaseCache[Any] | str | Path | None = None,
         **knobs: Any,
     ) -> None:
         if index is not None:
@@ -62,12 +64,16 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         self.name = "AdaptiveRAG"
         self.context = make_context(**knobs)
         self.graph = build_graph().compile(
-            checkpointer=checkpointer, store=store, cache=cache, name="adaptive_rag"
+            checkpointer=checkpointer,
+            store=store,
+            cache=open_cache(cache) if isinstance(cache, str | Path) else cache,
+            name="adaptive_rag",
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the settings; the graph is built again from them."""
-        return partial(type(self), **self._knobs, **self._parts), ()
+        settings: dict[str, Any] = {**self._knobs, **self._parts}
+        return partial(type(self), **settings), ()
 
     def __repr__(self) -> str:
         """Show the settings that differ from the defaults."""
@@ -119,9 +125,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         result = await self.graph.ainvoke(_as_state(input), config, context=context, **kwargs)
         return cast(OutputState, result)
 
-    def stream(  # type: ignore[override]
-        self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> Iterator[Any]:
+    def stream(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's tokens as `{"answer": ...}`, then all other keys of the output.
 
         The chunks add up to what `invoke` returns; where checking a model's draft changed it, the answer that
@@ -136,7 +140,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             yield from chunks.feed(mode, part)
         yield chunks.rest()
 
-    async def astream(  # type: ignore[override]
+    async def astream(
         self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Yield as `stream` does, asynchronously."""
@@ -168,7 +172,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         return make_context(**{**self._knobs, **knobs}) if knobs else self.context
 
 
-_MODES = ["messages", "values"]
+_MODES: list[StreamMode] = ["messages", "values"]
 
 
 class _AnswerStream:
@@ -221,7 +225,7 @@ def _as_state(question: Question) -> InputState:
         return cast(InputState, question)
     if isinstance(question, BaseMessage):
         return {"messages": [question]}  # type: ignore[list-item]
-    if isinstance(question, Sequence) and not isinstance(question, bytes):
+    if isinstance(question, list | tuple):
         try:
             return {"messages": convert_to_messages(question)}  # type: ignore[typeddict-item]
         except (ValueError, NotImplementedError) as error:

@@ -1,0 +1,116 @@
+"""A repeated question costs no second call; anything that could change its answer makes it a new one."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptive_rag.caching import open_cache
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.skills import exchange
+from adaptive_rag.testing import ScriptedChatModel
+from tests.conftest import TOWN
+
+QUESTION = "How long is the sea wall of Saltmere?"
+ANSWER = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]."
+
+
+@pytest.fixture(params=["memory", "sqlite"])
+def cache(request, tmp_path):
+    return open_cache("memory" if request.param == "memory" else tmp_path / "cache" / "steps.sqlite")
+
+
+@pytest.fixture
+def model():
+    return ScriptedChatModel(script={"generate": ANSWER})
+
+
+@pytest.mark.parametrize("path", ["sync", "async"])
+async def test_a_repeated_question_makes_no_second_call(town, model, cache, path):
+    rag = AdaptiveRAG(town, model=model, cache=cache, route="factual")
+    outputs = [rag.invoke(QUESTION) if path == "sync" else await rag.ainvoke(QUESTION) for _ in range(2)]
+    assert len(model.asked) == 3
+    assert outputs[0]["answer"] == outputs[1]["answer"] == ANSWER
+    assert outputs[0]["citations"] == outputs[1]["citations"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"question": "How high is the sea wall of Saltmere?"},
+        {"user_context": "I live by the quay."},
+        {"history": [{"role": "user", "text": "Tell me about Saltmere."}]},
+        {"context": {"k": 2}},
+        {"context": {"route": "analytical"}},
+        {"context": {"model": ScriptedChatModel(script={"generate": ANSWER})}},
+        {"context": {"index": MemoryIndex.from_texts(TOWN[:5])}},
+    ],
+    ids=lambda change: next(iter(change.get("context", change))),
+)
+def test_whatever_may_change_the_answer_makes_a_new_question(town, model, cache, change):
+    rag = AdaptiveRAG(town, model=model, cache=cache, route="factual")
+    rag.invoke(QUESTION)
+    other = change.get("context", {}).get("model", model)
+    before = len(other.asked)
+    state = {"question": QUESTION, **{key: value for key, value in change.items() if key != "context"}}
+    rag.invoke(state, context=change.get("context"))
+    assert len(other.asked) > before
+
+
+def test_a_deadline_does_not_make_a_new_question(town, model, cache):
+    rag = AdaptiveRAG(town, model=model, cache=cache, route="factual")
+    rag.invoke(QUESTION)
+    rag.invoke(QUESTION, context={"deadline_s": 10})
+    assert len(model.asked) == 3
+
+
+def test_what_a_failing_model_left_behind_is_not_kept(town, cache, monkeypatch):
+    monkeypatch.setattr(exchange, "BACKOFF", 0.001)
+    failing = [True]
+
+    def script(skill, messages):
+        return ConnectionError("down") if failing[0] else (ANSWER if skill == "generate" else None)
+
+    rag = AdaptiveRAG(town, model=ScriptedChatModel(script=script), cache=cache, route="factual")
+    first = rag.invoke(QUESTION)
+    failing[0] = False
+    second = rag.invoke(QUESTION)
+    assert any(record.get("unreachable") for record in first["trace"])
+    assert not any(record.get("unreachable") for record in second["trace"])
+    assert second["answer"] == ANSWER
+
+
+def test_a_file_keeps_answers_over_restarts(tmp_path):
+    from adaptive_rag.index import Index
+
+    (tmp_path / "town.txt").write_text("\n\n".join(TOWN))
+    Index.build(tmp_path / "town.txt", tmp_path / "kb")
+    answers = []
+    for _ in range(2):
+        rag = AdaptiveRAG(str(tmp_path / "kb"), cache=tmp_path / "steps.sqlite", route="factual")
+        answers.append([part for part in rag.graph.stream({"question": QUESTION}, context=rag.context)])
+    steps = [
+        [("__metadata__" in part and part["__metadata__"].get("cached", False)) for part in a]
+        for a in answers
+    ]
+    assert steps[0] == [False, False, False]
+    assert steps[1] == [False, True, True]
+
+
+def test_a_changed_index_makes_a_new_question(tmp_path):
+    from adaptive_rag.index import Index
+
+    (tmp_path / "town.txt").write_text("\n\n".join(TOWN))
+    Index.build(tmp_path / "town.txt", tmp_path / "kb")
+    rag = AdaptiveRAG(str(tmp_path / "kb"), cache="memory", route="factual")
+    rag.invoke(QUESTION)
+    (tmp_path / "town.txt").write_text("The sea wall of Saltmere is 9,999 metres long.\n")
+    Index.build(tmp_path / "town.txt", tmp_path / "kb")
+    assert "9,999" in rag.invoke(QUESTION)["answer"]
+
+
+def test_a_cache_that_cannot_be_opened_is_named(tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    with pytest.raises(ConfigurationError, match="taken"):
+        open_cache(tmp_path / "taken" / "cache.sqlite")
