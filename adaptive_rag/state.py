@@ -45,11 +45,23 @@ class QueryAnalysis(TypedDict):
 
 
 class Query(TypedDict):
-    """One text sent to the index, and the label of the branch that asked for it."""
+    """One text sent to the index; several without a label make up one search, their scores summed."""
 
     text: str
+    # the sub-question or viewpoint that is searched in a branch of its own
     label: NotRequired[str]
-    weight: NotRequired[float]
+    # how much its dense and its sparse scores count in the search; 1 where they are not given
+    dense: NotRequired[float]
+    sparse: NotRequired[float]
+
+
+class SearchPlan(TypedDict):
+    """How a strategy wants its search done, where the analysis alone does not decide it."""
+
+    alpha: float
+    # whether only the best by vector may become candidates
+    by_meaning: bool
+    why: str
 
 
 class Chunk(TypedDict):
@@ -137,12 +149,17 @@ class InputState(TypedDict, total=False):
 class State(InputState, total=False):
     """The whole state of one question on its way."""
 
+    # written by classify, part of the keys of the node cache: the settings and the state of the index
+    fingerprint: str
+    # written by classify: what the store knows of the user; a part of user_context
+    profile: str
     # written by classify, read by the router and by every strategy
     query_type: QueryType
     analysis: QueryAnalysis
     started_at: float
     # written by a strategy's first step, read by retrieve
     queries: list[Query]
+    plan: SearchPlan | None
     # written by contextualize; the user's context, given or inferred, as scoring and answer use it
     implied_context: str
     # written by retrieve, read by the strategy's last step
@@ -182,7 +199,8 @@ class Hit(TypedDict):
     """What one branch of a fan-out found, and its record."""
 
     order: int
-    query: Query
+    # the sub-question or viewpoint; None for the question itself
+    label: str | None
     candidates: list[Candidate]
     record: TraceRecord
 
@@ -191,7 +209,9 @@ class Branch(TypedDict):
     """What one branch of a fan-out is sent."""
 
     order: int
-    query: Query
+    label: str | None
+    queries: list[Query]
+    plan: SearchPlan | None
     analysis: QueryAnalysis
 
 
@@ -205,12 +225,15 @@ class StrategyState(TypedDict, total=False):
     analysis: QueryAnalysis
     started_at: float
     queries: list[Query]
+    plan: SearchPlan | None
     implied_context: str
     candidates: list[Candidate]
     documents: list[Candidate]
     trace: list[TraceRecord]
     # private to the subgraph: what a model scored while the query was still being prepared
     judged: list[Candidate]
+    # written by viewpoints: whether a model named them for this question, or they are general stances
+    viewpoints_named: bool
     # private to the subgraph: the branches of a fan-out add to it, the next step folds it
     hits: Annotated[list[Hit], operator.add]
 
@@ -237,7 +260,7 @@ def keep_given(left: str, right: str) -> str:
 class HedgeState(StrategyState, total=False):
     """The state of two strategies that run side by side."""
 
-    implied_context: Annotated[str, keep_given]  # type: ignore[misc]
+    implied_context: Annotated[str, keep_given]
 
-    documents: Annotated[list[Candidate], operator.add]  # type: ignore[misc]
-    trace: Annotated[list[TraceRecord], join_traces]  # type: ignore[misc]
+    documents: Annotated[list[Candidate], operator.add]
+    trace: Annotated[list[TraceRecord], join_traces]

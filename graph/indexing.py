@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from adaptive_rag.nodes.discover import discover
-from adaptive_rag.nodes.store import store
 from langgraph.graph import END, START, StateGraph
 
 from adaptive_rag.indexing import IndexingContext, IndexingInput, IndexingOutput, IndexingState
+from adaptive_rag.nodes.discover import discover
+from adaptive_rag.nodes.store import store
 
 
 def build_indexing_graph() -> StateGraph[IndexingState, IndexingContext, IndexingInput, IndexingOutput]:

@@ -10,7 +10,9 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse
 from adaptive_rag.analysis.ontology import Ontology
+from adaptive_rag.caching import fingerprint
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.conversation.profile import join_context, read_profile
 from adaptive_rag.models.rerankers import prepare_reranker
 from adaptive_rag.questions import read_question
 from adaptive_rag.skills import CLASSIFY, Ask
@@ -26,7 +28,10 @@ def classify(state: State, runtime: Runtime[Context]) -> Steps:
     started_at = time.time()
     prepare_reranker(context)
     question, history = read_question(state)
-    user_context = (state.get("user_context") or "").strip()
+    profile = read_profile(runtime.store, context.user_id)
+    # A thread keeps the asker's words with the profile as it was; only the words are theirs.
+    own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
+    user_context = join_context(own, profile)
     ontology = _ontology(context.ontology) if context.ontology else None
     analysis = analyse(question, user_context=user_context, history=history, ontology=ontology)
     if context.route is not None:
@@ -41,6 +46,8 @@ def classify(state: State, runtime: Runtime[Context]) -> Steps:
         **_FRESH,
         "question": question,
         "user_context": user_context,
+        "profile": profile,
+        "fingerprint": fingerprint(context),
         "history": history,
         "query_type": analysis["type"],
         "analysis": analysis,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from adaptive_rag.nodes.rerank import early_score, judgements
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.nodes.rerank import early_score, judgements
+from adaptive_rag.retrieval.expansion import plan_contextual
 from adaptive_rag.skills import CONTEXTUALIZE, Ask
 from adaptive_rag.skills.contextualize import ContextualizeRequest
-from adaptive_rag.state import Candidate, Query, StrategyState
+from adaptive_rag.state import Candidate, Query, SearchPlan, StrategyState
 from adaptive_rag.steps import Steps, step
 
 
@@ -18,15 +19,23 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     context = context_of(runtime)
     question, user_context = state["question"], state.get("user_context", "")
     queries, implied, judged = [Query(text=question)], user_context, list[Candidate]()
+    plan: SearchPlan | None = None
     if context.contextualize:
         request = ContextualizeRequest(question, user_context, state.get("history", []))
         early = early_score(state, CONTEXTUALIZE.stand_in(request).query, context)
         outcome, *scored = yield [Ask(CONTEXTUALIZE, request), *early]
         judged = judgements(early, scored)
         implied = outcome.result.context
-        queries = [Query(text=text) for text in dict.fromkeys([outcome.result.query, question])]
+        if outcome.by == "model":
+            texts = dict.fromkeys([outcome.result.query, question])
+            queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
+        else:
+            local = plan_contextual(question, user_context, request.history)
+            queries = [Query(text=part.text, dense=part.dense, sparse=part.sparse) for part in local.parts]
+            plan = SearchPlan(alpha=local.alpha, by_meaning=local.by_meaning, why=local.reason)
     return {
         "queries": queries,
+        "plan": plan,
         "implied_context": implied,
         "judged": judged,
         "record": {"queries": [query["text"] for query in queries]},

@@ -25,4 +25,4 @@ def decompose(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         )
         [outcome] = yield [Ask(DECOMPOSE, request)]
         queries += [Query(text=text, label=text) for text in outcome.result.sub_questions]
-    return {"queries": queries, "record": {"queries": [query["text"] for query in queries]}}
+    return {"queries": queries, "plan": None, "record": {"queries": [query["text"] for query in queries]}}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from adaptive_rag.nodes.rerank import score
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.nodes.rerank import score
 from adaptive_rag.retrieval.branches import gather
-from adaptive_rag.retrieval.diversity import maximal_marginal_relevance
+from adaptive_rag.retrieval.diversity import SELECTORS
 from adaptive_rag.retrieval.search import summarise
-from adaptive_rag.retrieval.window import keep_window
+from adaptive_rag.retrieval.window import keep_window, threshold
 from adaptive_rag.sources import source_of
 from adaptive_rag.state import Decision, StrategyState
 from adaptive_rag.steps import Steps, step
@@ -21,15 +21,14 @@ def diversify(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     context = context_of(runtime)
     candidates = gather(state["hits"])
     scored = yield from score(state, candidates, context)
-    decisions: list[Decision] = []
+    key = "relevance" if scored and "relevance" in scored[0]["scores"] else "fused"
+    relevance = [candidate["scores"][key] for candidate in scored]
+    cut_at, decisions = threshold(relevance), list[Decision]()
     if context.diversify and scored:
-        key = "relevance" if "relevance" in scored[0]["scores"] else "fused"
         vectors = source_of(context).vectors([candidate["id"] for candidate in scored])
-        relevance = [candidate["scores"][key] for candidate in scored]
-        chosen = maximal_marginal_relevance(vectors, relevance, context.k)
-        scored = [scored[i] for i in chosen]
-        decisions.append(Decision(what="selection", chosen="maximal marginal relevance", why="covers more"))
-    documents, window = keep_window(scored, context, state["analysis"])
+        scored = [scored[i] for i in SELECTORS[context.diversity](vectors, relevance, context.k)]
+        decisions.append(Decision(what="selection", chosen=context.diversity, why="the set counts"))
+    documents, window = keep_window(scored, context, state["analysis"], cut_at=cut_at)
     return {
         "documents": [{**document, "route": state["query_type"]} for document in documents],
         "record": {"candidates": summarise(candidates), "decisions": [*decisions, *window]},

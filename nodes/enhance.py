@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from adaptive_rag.nodes.rerank import early_score, judgements
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.nodes.rerank import early_score, judgements
 from adaptive_rag.retrieval.search import first_hits
 from adaptive_rag.skills import ENHANCE, Ask
 from adaptive_rag.skills.enhance import EnhanceRequest
@@ -25,4 +25,4 @@ def enhance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         early = early_score(state, question, context)
         outcome, *scored = yield [Ask(ENHANCE, request), *early]
         query, judged = outcome.result.query, judgements(early, scored)
-    return {"queries": [Query(text=query)], "judged": judged, "record": {"queries": [query]}}
+    return {"queries": [Query(text=query)], "plan": None, "judged": judged, "record": {"queries": [query]}}

@@ -1,29 +1,25 @@
-"""The shared search: dense and sparse candidates for each query, fused into one ranking."""
+"""The shared search: dense and sparse candidates for each text, fused into one ranking."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.errors import AdaptiveRAGError
-from adaptive_rag.retrieval.fusion import merge
-from adaptive_rag.retrieval.search import fused_search, summarise
+from adaptive_rag.retrieval.search import search, summarise
 from adaptive_rag.sources import source_of
-from adaptive_rag.state import Branch, Hit, StrategyState, TraceRecord
+from adaptive_rag.state import Branch, Candidate, Decision, Hit, StrategyState, TraceRecord
 from adaptive_rag.steps import Update, step
 
 
 @step
 def retrieve(state: StrategyState, runtime: Runtime[Context]) -> Update:
-    """Search for every query and join what they found."""
+    """Search for the question in all its texts."""
     context = context_of(runtime)
     queries = state["queries"]
-    lists, decision = fused_search(source_of(context), queries, context, state["analysis"])
-    weights = [query.get("weight", 1 / len(queries)) for query in queries]
-    candidates = merge(lists, weights, "fused")
+    candidates, decision = search(source_of(context), queries, context, state["analysis"], state.get("plan"))
     return {
         "candidates": candidates,
         "record": {
@@ -35,18 +31,21 @@ def retrieve(state: StrategyState, runtime: Runtime[Context]) -> Update:
 
 
 def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[Hit]]:
-    """Search for one query of a fan-out; a branch that fails says so and spoils no other."""
+    """Search for one branch of a fan-out; a branch that fails says so and spoils no other."""
     context = context_of(runtime)
     started = time.perf_counter()
-    query = state["query"]
-    record: TraceRecord = {"step": "retrieve", "queries": [query["text"]]}
-    found: list[Any] = []
+    queries, label = state["queries"], state["label"]
+    record: TraceRecord = {"step": "retrieve", "queries": [query["text"] for query in queries]}
+    found: list[Candidate] = []
     try:
-        [found], decision = fused_search(source_of(context), [query], context, state["analysis"])
+        found, decision = search(source_of(context), queries, context, state["analysis"], state["plan"])
         record["candidates"] = summarise(found)
         record["decisions"] = [decision]
     except (AdaptiveRAGError, OSError, RuntimeError, ValueError) as error:
+        if label is None:
+            # Without the question's own search there is nothing to fall back on.
+            raise
         reason = f"{type(error).__name__}: {error}"
-        record["decisions"] = [{"what": "branch", "chosen": "nothing found", "why": reason}]
+        record["decisions"] = [Decision(what="branch", chosen="nothing found", why=reason)]
     record["ms"] = round((time.perf_counter() - started) * 1000, 3)
-    return {"hits": [Hit(order=state["order"], query=query, candidates=found, record=record)]}
+    return {"hits": [Hit(order=state["order"], label=label, candidates=found, record=record)]}

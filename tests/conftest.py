@@ -11,13 +11,13 @@ TOWN = [
     "Saltmere was founded in 1142 by a group of herring fishers. The first chapel was built in 1160.",
     "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high. It was finished in 1968.",
     "The storm of 11 January 1978 overtopped the sea wall and flooded 214 houses in Quay Street.",
-    "Warmer seawater expands, so the mean sea level at Saltmere rose by 21 centimetres between 1920 and 2020.",
-    "Dredging the harbour lets stronger waves reach the marsh, and the marsh loses a metre of its edge each year.",
+    "Warmer seawater expands, so the mean sea level at Saltmere rose 21 centimetres from 1920 to 2020.",
+    "Dredging the harbour lets stronger waves reach the marsh, and the marsh loses a metre a year.",
     "A smaller marsh absorbs less of a storm surge, so the sea wall takes more of the waves' force.",
     "Higher groundwater pushes salt into the cellars and wells of the lower town, which harms the gardens.",
-    "Supporters of raising the sea wall say that it protects homes and that every flood costs more than the wall.",
-    "Opponents of raising the sea wall say that it hides the beach, drives guests away and only buys twenty years.",
-    "Fishers fear that a higher sea wall will cut the harbour off from the town and end their morning market.",
+    "Supporters of raising the sea wall say that it protects homes and that a flood costs more.",
+    "Opponents of raising the sea wall say that it hides the beach and drives guests away.",
+    "Fishers fear that a higher sea wall will cut the harbour off and end their market.",
     "The hotel owners argue that building works on the sea wall would ruin two summers of trade.",
     "Renters on the ground floor should keep papers upstairs and ask their landlord where the fuse box is.",
     "Owners of houses in the flood zone should fit door boards and a valve against backflow in the drain.",
@@ -47,6 +47,8 @@ def public_data() -> Path:
 @pytest.fixture(autouse=True)
 def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep the developer's own settings out of the tests."""
-    for name in [name for name in os.environ if name.startswith("ADAPTIVE_RAG_") and name != "ADAPTIVE_RAG_DATA"]:
+    for name in [
+        name for name in os.environ if name.startswith("ADAPTIVE_RAG_") and name != "ADAPTIVE_RAG_DATA"
+    ]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path_factory.getbasetemp() / "home"))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias, get_args
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive_rag.context import Diversity
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.retrieval.fusion import min_max
-
-Diversity = Literal["coverage", "mmr", "facility-location", "none"]
-DIVERSITIES: tuple[Diversity, ...] = get_args(Diversity)
 
 # Two relevant texts say the same with probability one half near a cosine of SAME, and surely above it.
 # Read off one collection of one-sentence opinions in the embedded model; another model needs its own.

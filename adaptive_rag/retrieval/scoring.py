@@ -15,6 +15,8 @@ from adaptive_rag.state import Candidate
 
 SENTENCE_WEIGHT = 0.7
 COVERAGE_WEIGHT = 0.3
+HEADING_CHARACTERS = 80
+ENDS_OF_SENTENCES = (".", "!", "?", ":", ";", ",", '"', "'", "”", "’", ")")
 
 
 def relevance(
@@ -33,11 +35,29 @@ def relevance(
     if not candidates:
         return []
     fused = min_max(np.array([candidate["scores"]["fused"] for candidate in candidates]))
-    best = min_max(best_sentence(query, [s.vectors for s in sentences]))
+    bodies = [without_heading(c, s) for c, s in zip(candidates, sentences, strict=True)]
+    best = min_max(best_sentence(query, bodies))
     covered = term_coverage(question, [candidate["text"] for candidate in candidates])
     total = 1 + SENTENCE_WEIGHT + (COVERAGE_WEIGHT if question else 0)
     mixed = (fused + SENTENCE_WEIGHT * best + COVERAGE_WEIGHT * covered) / total
     return [round(float(10 * value), 4) for value in mixed]
+
+
+def without_heading(candidate: Candidate, sentences: Sentences) -> Vectors:
+    """Return the vectors of a chunk's sentences without the heading that it may begin with.
+
+    A heading is near to every question on its subject and answers none.
+    """
+    if len(sentences.spans) < 2:
+        return sentences.vectors
+    start, end = (int(offset) - candidate["start"] for offset in sentences.spans[0])
+    line = candidate["text"][start:end].rstrip()
+    is_heading = (
+        len(line) <= HEADING_CHARACTERS
+        and not line.endswith(ENDS_OF_SENTENCES)
+        and candidate["text"][end : end + 1] == "\n"
+    )
+    return sentences.vectors[1:] if is_heading else sentences.vectors
 
 
 def score_candidates(

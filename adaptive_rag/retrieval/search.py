@@ -14,27 +14,31 @@ from adaptive_rag.retrieval.alpha import choose_alpha
 from adaptive_rag.retrieval.expansion import QueryPart
 from adaptive_rag.retrieval.features import Scores
 from adaptive_rag.retrieval.fusion import fuse, with_scores
-from adaptive_rag.state import Candidate, Decision, Query, QueryAnalysis
+from adaptive_rag.state import Candidate, Decision, Query, QueryAnalysis, SearchPlan
 
 POOL = 50  # candidates by vector and by words, each
 FEEDBACK_HITS = 10
 TRACED = 20
 
 
-def fused_search(
-    source: ChunkSource, queries: Sequence[Query], context: Context, analysis: QueryAnalysis
-) -> tuple[list[list[Candidate]], Decision]:
-    """Return the fused candidates of each query, best first, and how they were weighed."""
-    alpha, why = (context.alpha, "set by the caller") if context.alpha is not None else choose_alpha(analysis)
-    limit = max(POOL, 3 * context.k)
-    found = source.search([query["text"] for query in queries], limit=limit)
-    lists = []
-    for query, candidates in zip(queries, found, strict=True):
-        labels = [query["label"]] if "label" in query else []
-        labelled: list[Candidate] = [{**candidate, "labels": labels} for candidate in candidates]
-        lists.append(fuse(labelled, method=context.fusion, alpha=alpha))
+def search(
+    source: ChunkSource,
+    queries: Sequence[Query],
+    context: Context,
+    analysis: QueryAnalysis,
+    plan: SearchPlan | None = None,
+) -> tuple[list[Candidate], Decision]:
+    """Return the fused candidates of one search, best first, and how the scores were weighed."""
+    alpha, why = choose_alpha(analysis)
+    if plan is not None:
+        alpha, why = plan["alpha"], plan["why"]
+    if context.alpha is not None:
+        alpha, why = context.alpha, "set by the caller"
+    parts = [QueryPart(q["text"], q.get("dense", 1.0), q.get("sparse", 1.0)) for q in queries]
+    by_meaning = plan is not None and plan["by_meaning"] and context.fusion == "weighted"
+    found = search_parts(source, parts, context, alpha=alpha, by_meaning=by_meaning)
     chosen = f"alpha {alpha:.2f}" if context.fusion == "weighted" else context.fusion
-    return lists, Decision(what="fusion", chosen=chosen, why=why)
+    return found, Decision(what="fusion", chosen=chosen, why=why)
 
 
 @runtime_checkable

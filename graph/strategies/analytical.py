@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from adaptive_rag.graph.strategies.fan_out import send_each_query
-from adaptive_rag.nodes import decompose, diversify, retrieve_branch
 from langgraph.graph import END, START, StateGraph
 
 from adaptive_rag.context import Context
+from adaptive_rag.graph.strategies.fan_out import send_each_branch
+from adaptive_rag.nodes import decompose, diversify, retrieve_branch
 from adaptive_rag.state import Branch, StrategyOutput, StrategyState
 
 
@@ -21,7 +21,7 @@ def build_analytical() -> StateGraph[StrategyState, Context, StrategyState, Stra
     graph.add_node("retrieve", retrieve_branch, input_schema=Branch)
     graph.add_node("diversify", diversify)
     graph.add_edge(START, "decompose")
-    graph.add_conditional_edges("decompose", send_each_query, ["retrieve"])
+    graph.add_conditional_edges("decompose", send_each_branch, ["retrieve"])
     graph.add_edge("retrieve", "diversify")
     graph.add_edge("diversify", END)
     return graph

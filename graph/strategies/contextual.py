@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from adaptive_rag.nodes import contextualize, rerank, retrieve
 from langgraph.graph import END, START, StateGraph
 
 from adaptive_rag.context import Context
+from adaptive_rag.nodes import contextualize, rerank, retrieve
 from adaptive_rag.state import StrategyOutput, StrategyState
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from adaptive_rag.nodes import fuse
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
 from adaptive_rag.context import Context
+from adaptive_rag.nodes import fuse
 from adaptive_rag.state import HedgeState, QueryType, StrategyOutput
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from adaptive_rag.graph.strategies.fan_out import send_each_query
-from adaptive_rag.nodes import balance, retrieve_branch, viewpoints
 from langgraph.graph import END, START, StateGraph
 
 from adaptive_rag.context import Context
+from adaptive_rag.graph.strategies.fan_out import send_each_branch
+from adaptive_rag.nodes import balance, retrieve_branch, viewpoints
 from adaptive_rag.state import Branch, StrategyOutput, StrategyState
 
 
@@ -21,7 +21,7 @@ def build_opinion() -> StateGraph[StrategyState, Context, StrategyState, Strateg
     graph.add_node("retrieve", retrieve_branch, input_schema=Branch)
     graph.add_node("balance", balance)
     graph.add_edge(START, "viewpoints")
-    graph.add_conditional_edges("viewpoints", send_each_query, ["retrieve"])
+    graph.add_conditional_edges("viewpoints", send_each_branch, ["retrieve"])
     graph.add_edge("retrieve", "balance")
     graph.add_edge("balance", END)
     return graph

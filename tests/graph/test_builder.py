@@ -1,8 +1,10 @@
 """The whole graph: which way a question goes, and what comes back."""
 
 import json
+import re
 import sys
 from operator import itemgetter
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -14,8 +16,10 @@ from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
+from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.state import OutputState, QueryType
+from tests.conftest import TOWN
 
 GRAPH = build_graph().compile()
 
@@ -90,8 +94,6 @@ def test_every_stand_in_is_recorded_with_its_reason(town: MemoryIndex) -> None:
 
 
 def test_quotes_stand_in_the_source_at_their_span(town: MemoryIndex) -> None:
-    from tests.conftest import TOWN
-
     text = "\n".join(TOWN)
     for question in QUESTIONS.values():
         for citation in ask(town, question)["citations"]:
@@ -99,8 +101,6 @@ def test_quotes_stand_in_the_source_at_their_span(town: MemoryIndex) -> None:
 
 
 def test_every_marker_of_the_answer_has_a_citation(town: MemoryIndex) -> None:
-    import re
-
     for question in QUESTIONS.values():
         output = ask(town, question)
         markers = {int(number) for number in re.findall(r"\[(\d+)\]", output["answer"])}
@@ -145,7 +145,12 @@ def test_an_unsure_question_runs_two_strategies_and_fuses_them(
     sure = module.analyse
 
     def unsure(*args: Any, **kwargs: Any) -> Any:
-        return {**sure(*args, **kwargs), "type": "factual", "decided_by": "hedge", "alternatives": ["opinion"]}
+        return {
+            **sure(*args, **kwargs),
+            "type": "factual",
+            "decided_by": "hedge",
+            "alternatives": ["opinion"],
+        }
 
     monkeypatch.setattr(module, "analyse", unsure)
     output = ask(town, "sea wall height views")
@@ -158,13 +163,10 @@ def test_an_unsure_question_runs_two_strategies_and_fuses_them(
     assert [record["step"] for record in without["trace"]] == STEPS["factual"]
 
 
-def test_the_bare_graph_runs_inside_a_chain(
-    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.generate"], "source_of", lambda _: town)
-    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.retrieve"], "source_of", lambda _: town)
-    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.enhance"], "source_of", lambda _: town)
-    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.rerank"], "source_of", lambda _: town)
+def test_the_bare_graph_runs_inside_a_chain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "town.txt").write_text("\n\n".join(TOWN))
+    Index.build([tmp_path / "town.txt"], tmp_path / "kb")
+    monkeypatch.setenv("ADAPTIVE_RAG_INDEX", str(tmp_path / "kb"))
     chain = RunnableLambda(lambda text: {"question": text}) | GRAPH | itemgetter("answer")
     assert "2,340 metres" in chain.invoke("How long is the sea wall of Saltmere?")
 
