@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 
-from adaptive_rag.errors import ConfigurationError, MissingExtraError
+from adaptive_rag.errors import ConfigurationError, MissingExtraError, import_extra
 from adaptive_rag.skills.base import Role
 
 if TYPE_CHECKING:
@@ -111,15 +111,17 @@ def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatMod
             f"base_url = {base_url!r} goes with a model of an OpenAI-compatible server, "
             f"written 'openai:NAME'; got model = {spec!r}."
         )
+    extra = PROVIDERS.get(provider, (None, ""))[0]
+    if extra is not None:
+        import_extra(f"langchain_{provider}", extra=extra, purpose=f"The chat model {spec!r}")
     from langchain.chat_models import init_chat_model
 
     try:
         return init_chat_model(spec)
     except ImportError as error:
-        extra = PROVIDERS.get(provider, (None, ""))[0]
-        line = f"pip install 'adaptive-rag[{extra}]'" if extra else _install_line(str(error))
         raise MissingExtraError(
-            f"The chat model {spec!r} needs a package that is not installed. Install it with: {line}"
+            f"The chat model {spec!r} needs a package that is not installed. "
+            f"Install it with: {_install_line(str(error))}"
         ) from error
     except Exception as error:
         # Every provider's constructor fails in its own way; what they have in common is that nothing

@@ -1,0 +1,228 @@
+"""Chat models by name: what is opened, with which settings, and what is said where it cannot be."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+
+import pytest
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAuthenticationError,
+    ModelInvalidRequestError,
+    ModelNotFoundError,
+    ModelRateLimitError,
+)
+from langchain_openai import ChatOpenAI
+
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import ConfigurationError, MissingExtraError
+from adaptive_rag.models import structured
+from adaptive_rag.models.chat import PROVIDERS, chat_model_of, limit_length, load_chat_model
+from adaptive_rag.models.faults import fault_of
+from adaptive_rag.models.prices import load_prices, price_of
+from adaptive_rag.testing import ScriptedChatModel
+
+URL = "http://127.0.0.1:9/v1"
+
+
+@pytest.fixture(autouse=True)
+def _no_keys(monkeypatch):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_live_object_is_taken_as_it_is():
+    model = ScriptedChatModel()
+    assert load_chat_model(model) is model
+
+
+def test_openai_needs_a_key_and_says_what_else_would_do():
+    with pytest.raises(ConfigurationError, match=r"OPENAI_API_KEY.*base_url"):
+        load_chat_model("openai:gpt-4.1-mini")
+
+
+def test_a_server_of_ones_own_needs_none():
+    model = load_chat_model("openai:llama3:8b", base_url=URL)
+    assert isinstance(model, ChatOpenAI)
+    assert (model.model_name, model.openai_api_base, model.max_retries) == ("llama3:8b", URL, 0)
+
+
+def test_the_address_may_come_from_the_environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", URL)
+    assert load_chat_model("openai:any").openai_api_base == URL
+
+
+def test_a_key_that_changes_opens_another_model(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "one")
+    first = load_chat_model("openai:gpt-4.1-mini")
+    assert load_chat_model("openai:gpt-4.1-mini") is first
+    monkeypatch.setenv("OPENAI_API_KEY", "two")
+    assert load_chat_model("openai:gpt-4.1-mini") is not first
+
+
+def test_every_event_loop_has_a_model_of_its_own():
+    async def opened():
+        return load_chat_model("openai:any", base_url=URL)
+
+    first, second = asyncio.run(opened()), asyncio.run(opened())
+    assert first is not second
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        ("", "expected 'provider:name'"),
+        ("openai:", "expected 'provider:name'"),
+        ("nonsense:model", "cannot be opened"),
+        ("no-such-model", "cannot be opened"),
+    ],
+)
+def test_a_spec_that_names_nothing_is_explained(spec, said):
+    with pytest.raises(ConfigurationError, match=said):
+        load_chat_model(spec)
+
+
+def test_a_base_url_of_another_provider_is_refused():
+    with pytest.raises(ConfigurationError, match="openai:NAME"):
+        load_chat_model("ollama:llama3", base_url=URL)
+
+
+def test_a_base_url_without_a_scheme_is_refused():
+    with pytest.raises(ConfigurationError, match="http://"):
+        load_chat_model("openai:any", base_url="localhost:8080/v1")
+
+
+@pytest.mark.parametrize("provider", [name for name, (extra, _) in PROVIDERS.items() if extra])
+def test_a_missing_package_is_named_with_its_install_line(provider, monkeypatch):
+    # None in sys.modules is how Python remembers a module that cannot be imported.
+    monkeypatch.setitem(sys.modules, f"langchain_{provider}", None)
+    with pytest.raises(MissingExtraError, match=rf"pip install 'adaptive-rag\[{PROVIDERS[provider][0]}\]'"):
+        load_chat_model(f"{provider}:some-model")
+
+
+def test_extras_named_in_the_errors_exist():
+    import tomllib
+    from pathlib import Path
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    named = {extra for extra, _ in PROVIDERS.values() if extra}
+    assert named <= set(project["optional-dependencies"])
+
+
+def test_the_length_of_answers_is_the_smaller_of_both_limits():
+    model = load_chat_model("openai:any", base_url=URL)
+    assert limit_length(model, 77).max_tokens == 77
+    assert limit_length(limit_length(model, 50), 77).max_tokens == 50
+    assert model.max_tokens is None, "the shared model is not changed"
+
+
+def test_each_role_has_its_model():
+    answers, routes = ScriptedChatModel(), ScriptedChatModel()
+    context = make_context(model=answers, fast_model=routes)
+    assert chat_model_of(context, "answer") is answers
+    assert chat_model_of(context, "fast") is routes
+    assert chat_model_of(make_context(model=answers), "fast") is answers
+    assert chat_model_of(make_context(), "answer") is None
+
+
+def test_langchain_openai_is_loaded_only_where_a_model_is_configured():
+    code = "import sys, adaptive_rag.runnable; print('langchain_openai' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_structured_output_takes_the_strictest_way_that_is_offered():
+    assert structured.known_method(load_chat_model("openai:any", base_url=URL)) == "json_schema"
+    assert structured.known_method(ScriptedChatModel()) == "plain"
+
+
+def test_a_refused_way_is_not_tried_again(monkeypatch):
+    monkeypatch.setattr(structured, "_refused", {})
+    model = load_chat_model("openai:any", base_url=URL)
+    structured.forget_method(model, "json_schema")
+    assert structured.known_method(model) == "function_calling"
+    structured.forget_method(model, "function_calling")
+    assert structured.known_method(model) == "plain"
+    structured.forget_method(model, "plain")
+    assert structured.known_method(model) == "plain"
+    assert structured.known_method(load_chat_model("openai:other", base_url=URL)) == "json_schema"
+
+
+class Answered(Exception):
+    """An error as HTTP clients raise it."""
+
+    def __init__(self, status, text="", headers=None):
+        super().__init__(text)
+        self.status_code = status
+        self.response = type("Response", (), {"headers": headers or {}, "status_code": status})()
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ModelAuthenticationError("x"), "key"),
+        (ModelNotFoundError("x"), "unknown model"),
+        (ModelRateLimitError("x"), "busy"),
+        (ModelRateLimitError("insufficient_quota"), "other"),
+        (ContextOverflowError("x"), "too long"),
+        (ModelInvalidRequestError("x"), "unsupported"),
+        (ModelInvalidRequestError("maximum context length is 2048"), "too long"),
+        (Answered(401), "key"),
+        (Answered(404), "unknown model"),
+        (Answered(422), "unsupported"),
+        (Answered(429), "busy"),
+        (Answered(503), "server"),
+        (ConnectionResetError("x"), "connection"),
+        (TimeoutError(), "connection"),
+        (RuntimeError("Event loop is closed"), "connection"),
+        (KeyError("choices"), "other"),
+    ],
+)
+def test_errors_are_told_apart(error, kind):
+    assert fault_of(error, ScriptedChatModel()).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after-ms": "250"}, 0.25),
+        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_is_read_in_all_its_forms(headers, seconds):
+    assert fault_of(Answered(429, headers=headers), ScriptedChatModel()).retry_after == seconds
+
+
+def test_prices_are_for_a_million_tokens_and_dated_names_find_theirs(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "one")
+    price = load_prices()["gpt-4.1-mini"]
+    tokens = {"input": 1_000_000, "output": 500_000}
+    expected = price["input"] + price["output"] / 2
+    assert price_of(load_chat_model("openai:gpt-4.1-mini"), tokens) == pytest.approx(expected)
+    assert price_of(load_chat_model("openai:gpt-4.1-mini-2025-04-14"), tokens) == pytest.approx(expected)
+
+
+def test_a_known_name_on_a_server_of_ones_own_has_no_price():
+    assert price_of(load_chat_model("openai:gpt-4.1-mini", base_url=URL), {"input": 10}) is None
+
+
+def test_the_user_table_comes_first(tmp_path):
+    table = tmp_path / "prices.toml"
+    table.write_text('["gpt-4.1-mini"]\ninput = 1000000\noutput = 0\n')
+    model = load_chat_model("openai:gpt-4.1-mini", base_url=URL)
+    assert price_of(model, {"input": 3}, str(table)) == 3
+
+
+@pytest.mark.parametrize(
+    "text", ["not toml [", '["m"]\ninput = 1\n', '["m"]\ninput = "1"\noutput = 2\n', "m = 3\n"]
+)
+def test_a_price_table_that_is_wrong_is_explained(tmp_path, text):
+    table = tmp_path / "prices.toml"
+    table.write_text(text)
+    with pytest.raises(ConfigurationError, match=r"prices\.toml"):
+        load_prices(str(table))
