@@ -90,6 +90,11 @@ class Context(BaseSettings):
         "cross-encoder/ms-marco-MiniLM-L-6-v2",
         description="Cross-encoder to load: a Hugging Face id or a local folder.",
     )
+    qa_views: bool = Field(
+        False,
+        description="Compare a query with the question and the answer of a question-answer pair too, "
+        "weighted by intent, not only with both in one text.",
+    )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     hedge: bool = Field(
         True, description="Run the two likeliest strategies and fuse them when the classifier is unsure."
@@ -120,11 +125,16 @@ class Context(BaseSettings):
 
     @classmethod
     def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], **sources: PydanticBaseSettingsSource
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read what is passed first, then the environment, then the config file."""
         toml = TomlConfigSettingsSource(settings_cls)
-        return sources["init_settings"], sources["env_settings"], toml
+        return init_settings, env_settings, toml
 
 
 def make_context(**knobs: Any) -> Context:

@@ -14,6 +14,7 @@ from adaptive_rag.retrieval.alpha import choose_alpha
 from adaptive_rag.retrieval.expansion import QueryPart
 from adaptive_rag.retrieval.features import Scores
 from adaptive_rag.retrieval.fusion import fuse, with_scores
+from adaptive_rag.retrieval.views import WEIGHTS_BY_INTENT, ViewWeights, weigh_views
 from adaptive_rag.state import Candidate, Decision, Query, QueryAnalysis, SearchPlan
 
 POOL = 50  # candidates by vector and by words, each
@@ -36,7 +37,8 @@ def search(
         alpha, why = context.alpha, "set by the caller"
     parts = [QueryPart(q["text"], q.get("dense", 1.0), q.get("sparse", 1.0)) for q in queries]
     by_meaning = plan is not None and plan["by_meaning"] and context.fusion == "weighted"
-    found = search_parts(source, parts, context, alpha=alpha, by_meaning=by_meaning)
+    views = WEIGHTS_BY_INTENT[analysis["intent"]] if context.qa_views else None
+    found = search_parts(source, parts, context, alpha=alpha, by_meaning=by_meaning, views=views)
     chosen = f"alpha {alpha:.2f}" if context.fusion == "weighted" else context.fusion
     return found, Decision(what="fusion", chosen=chosen, why=why)
 
@@ -57,16 +59,20 @@ def search_parts(
     *,
     alpha: float,
     by_meaning: bool = False,
+    views: ViewWeights | None = None,
 ) -> list[Candidate]:
     """Return the candidates of several texts that ask for one thing, their scores summed before fusing.
 
     Summing raw scores first keeps one scale: a mean of cosines is the cosine with the mean of the texts,
     and a sum of BM25 is the BM25 of all their words. A chunk that only one text found is compared with the
     others too where the source can do that; else it gets the lowest score that they gave. With `by_meaning`
-    only the best by vector become candidates, and words merely help to order them.
+    only the best by vector become candidates, and words merely help to order them. With `views` the dense
+    score of a question-answer pair is the weighted mean of its views.
     """
     limit = max(POOL, 3 * context.k)
     found = source.search([part.text for part in parts], limit=limit)
+    if views is not None:
+        found = [weigh_views(candidates, views) for candidates in found]
     union: dict[str, Candidate] = {}
     for candidates in found:
         for candidate in candidates:
@@ -77,7 +83,8 @@ def search_parts(
         dense += part.dense * _column(candidates, "dense", row)
         sparse += part.sparse * _column(candidates, "sparse", row)
     heard = [part for part in parts if part.dense]
-    if len(heard) > 1 and isinstance(source, ComparesTexts):
+    # The views of a pair are compared by the search alone.
+    if len(heard) > 1 and views is None and isinstance(source, ComparesTexts):
         cosines = source.similarities([part.text for part in heard], list(row))
         dense = np.array([part.dense for part in heard]) @ cosines
     scored = [
