@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from adaptive_rag.models.onnx import Vectors
 
 # Below this probability of the likeliest type the question is unsure: ask a model, or hedge.
-UNSURE_THRESHOLD = 0.5
+UNSURE_THRESHOLD = 0.6
 
 # The domain relevance where no ontology is given: neither near the domain nor far from it.
 NEUTRAL_RELEVANCE = 0.5
@@ -48,7 +48,7 @@ def analyse(
         threshold: the probability below which to hedge; default `UNSURE_THRESHOLD`.
     """
     apart = take_apart(question, user_context, history)
-    vectors = None if vector is None or apart.orders_removed else np.asarray(vector, dtype=np.float32)[None]
+    vectors = None if vector is None or apart.altered else np.asarray(vector, dtype=np.float32)[None]
     return _analyse_all([apart], vectors, ontology, threshold)[0]
 
 

@@ -18,7 +18,7 @@ _PLAIN_OPENING = re.compile(
     r"how (?:many|much|old|long|far|tall|big|high)|which|name|define)\b"
 )
 # Points at and above which a question is intermediate, and advanced.
-_INTERMEDIATE, _ADVANCED = 2.0, 4.0
+_INTERMEDIATE, _ADVANCED = 2.25, 4.0
 
 
 def measure_complexity(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -99,7 +99,7 @@ def why_not(
         raise ConfigurationError(
             f"type = {query_type!r} is not known; expected one of {', '.join(QUERY_TYPES)}."
         )
-    wanted = cast(QueryType, query_type)
+    wanted: QueryType = query_type
     analysis = analyse(question, user_context=user_context, history=history)
     decided = analysis["type"]
     part = take_apart(question, user_context, history)
@@ -147,7 +147,7 @@ def _try_changes(
 
 def _weigh(part: Question, vector: Vectors | None) -> dict[str, router.Floats]:
     """Give what each readable part of a question added to the four scores, less their mean."""
-    if vector is None or part.orders_removed:
+    if vector is None or part.altered:
         from adaptive_rag.models.onnx import load_minilm
 
         vector = load_minilm().encode([part.text])[0]

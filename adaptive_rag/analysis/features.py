@@ -35,6 +35,7 @@ class Question(NamedTuple):
     context_words: frozenset[str]
     history_words: frozenset[str]
     has_history: bool
+    altered: bool
     orders_removed: bool
 
 
@@ -51,6 +52,7 @@ def take_apart(question: str, user_context: str = "", history: Sequence[Turn] = 
         context_words=_content(tokenize(user_context[:2000])),
         history_words=_content(tokenize(recent)),
         has_history=any(turn["text"].strip() for turn in history),
+        altered=cleaned.altered,
         orders_removed=cleaned.orders_removed,
     )
 

@@ -14,26 +14,31 @@ _PATTERNS: dict[Intent, tuple[str, ...]] = {
     "troubleshooting": (
         r"\b(?:troubleshoot\w*|debug\w*|error|errors|exception|traceback|crash(?:es|ed|ing)?|"
         r"freez(?:es|ing)|froze|frozen screen|glitch\w*|malfunction\w*|overheat\w*)\b",
-        r"\b(?:does|do|did|is|are|will|would|can) not (?:\w+ )?(?:work|working|start|starting|turn|turning|boot|"
-        r"booting|load|loading|connect|connecting|open|opening|charge|charging|respond|responding|print|printing|"
+        r"\b(?:does|do|did|is|are|will|would|can) not (?:\w+ )?(?:work|working|start|starting|turn|turning|"
+        r"boot|booting|load|loading|connect|connecting|open|opening|charge|charging|respond|responding|print|printing|"
         r"recogni[sz]\w+|detect\w*|show|showing|close|run|running|log)\b",
         r"\b(?:not working|no (?:sound|signal|power|picture|output|response)|stopped \w+ing|"
         r"keeps? \w+ing|broken|is stuck|get stuck|went wrong|is wrong with)\b",
         r"\b(?:why|what)\b.*\b(?:hum|hums|humming|buzz|buzzes|buzzing|hiss|hisses|hissing|leak|leaks|leaking|"
         r"rattle|rattles|squeak|squeaks|fail|fails|failing|stall|stalls)\b(?! of| to\b)",
-        rf"\bhow (?:to|do {_PERSON}|can {_PERSON}|would {_PERSON}) (?:fix|repair|solve|diagnose|get rid of|stop)\b",
+        rf"\bhow (?:to|do {_PERSON}|can {_PERSON}|would {_PERSON}) "
+        r"(?:fix|repair|solve|diagnose|get rid of|stop)\b",
     ),
     "comparison": (
         r"\b(?:differences?|differ|differs|different from|compar\w+|contrast|versus|vs|similarit\w+|"
         r"distinguish\w*|distinction|pros and cons|advantages and disadvantages|advantages or disadvantages|"
-        r"instead of|rather than|same as|same thing as|(?:better|worse|faster|cheaper|safer|more \w+) than)\b",
-        r"\bwhich (?:\w+ )?(?:is|are|one is|has) (?:the )?(?:better|worse|faster|cheaper|safer|stronger|more)\b",
+        r"instead of|rather than|same as|same thing as|"
+        r"(?:better|worse|faster|cheaper|safer|more \w+) than)\b",
+        r"\bwhich (?:\w+ )?(?:is|are|one is|has) (?:the )?"
+        r"(?:better|worse|faster|cheaper|safer|stronger|more)\b",
         r"\b(?:is|are|was|were) .*\b(?:better|worse|faster|cheaper|safer|stronger)\b.*\bor\b",
     ),
     "procedural": (
-        rf"\bhow (?:to|(?:do|can|should|would|could|might|did|will) {_PERSON}|does (?:one|someone))\b(?! know\b| tell\b)",
+        rf"\bhow (?:to|(?:do|can|should|would|could|might|did|will) {_PERSON}|"
+        r"does (?:one|someone))\b(?! know\b| tell\b)",
         r"\b(?:steps? (?:to|for|in|of)|procedure for|instructions?|tutorial|walk me through|walk through|"
-        r"guide (?:to|for)|recipe for|(?:best|easiest|right|correct|fastest|proper|safest) ways? (?:to|of|for)|"
+        r"guide (?:to|for)|recipe for|"
+        r"(?:best|easiest|right|correct|fastest|proper|safest) ways? (?:to|of|for)|"
         r"need to do to|set up|install|installing|configure|configuring)\b",
     ),
     "technical": (
@@ -52,7 +57,8 @@ _PATTERNS: dict[Intent, tuple[str, ...]] = {
     "conceptual": (
         r"\b(?:why|explain|describe|discuss|summari[sz]e|analy[sz]e|outline|evaluate|elaborate|assess)\b",
         r"\bhow (?:come|does|do|did|is|are|was|were|has|have|could|can|might|will|would|should)\b",
-        r"\b(?:concepts?|theor(?:y|ies)|principles?|role of|purpose of|function of|impacts?|effects?|influences?|"
+        r"\b(?:concepts?|theor(?:y|ies)|principles?|role of|purpose of|function of|impacts?|effects?|"
+        r"influences?|"
         r"causes?|caused|reasons?|implications?|consequences?|relationship|significance|importance|"
         r"views|perspectives?|opinions?|arguments?|ethical|moral|debate|benefits|risks|challenges)\b",
         r"\b(?:should|ought|think about|think of|believe)\b",

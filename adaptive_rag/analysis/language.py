@@ -30,13 +30,12 @@ def find_doubt(text: str, words: tuple[str, ...]) -> Doubt:
     if plain < 0.6 * len(letters):
         return Doubt(0.9, "it is not written in English, which is all that the router reads")
     foreign = sum(word in lx.FOREIGN_WORDS for word in words)
-    english = sum(word in lx.FUNCTION_WORDS for word in words)
     # "was", "in" and "an" are words of other languages too.
     plainly_english = sum(word in lx.FUNCTION_WORDS - lx.SHARED_WORDS for word in words)
     if foreign >= 1 and foreign > plainly_english:
         return Doubt(0.9, "it does not look like English, which is all that the router reads")
     if len(words) == 1 and words[0] not in lx.SHAPE_WORDS:
         return Doubt(0.7, "one word says little about what is asked")
-    if len(_CODE.findall(text)) >= 2 and english < 0.2 * len(words):
+    if len(_CODE.findall(text)) >= 2 and not any(word in lx.WH_WORDS for word in words):
         return Doubt(0.6, "it reads like code, not like a question")
     return Doubt(0.0, "")

@@ -36,7 +36,7 @@ class Measured(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What learning did, before and after on the questions kept aside; `file` is None where it did not help."""
+    """What learning did to the questions kept aside; `file` is None where it did not help."""
 
     learned_from: int
     kept_aside: int

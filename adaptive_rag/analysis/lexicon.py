@@ -84,6 +84,12 @@ HEDGE_OPENERS = word_set(
     "and but so also then ok okay interesting thanks oh hmm well yes no sure great right"
 )
 
+# Words of their own that a slip of the pen in one of the words above would give too.
+NO_SLIPS = word_set(
+    "bing blow case cases clint cold cots crete favorite fist funded last patent payed pays quit rally rater "
+    "sated stars stats thee though three tired tough trail tying were wold wong"
+)
+
 # Words that mark a language other than English and are no English words.
 FOREIGN_WORDS = word_set(
     "der das und ist nicht wie warum wer welche welcher einen eine ein mit für auf sind wird ich sie "

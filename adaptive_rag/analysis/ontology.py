@@ -11,7 +11,7 @@ from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from yaml import Node
+    from yaml import Node  # type: ignore[import-untyped]
 
 # What a category may say where it is more than a list of terms, and what a term may.
 CATEGORY_KEYS = ("terms", "synonyms", "description")
@@ -107,7 +107,7 @@ def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
     Raises:
         ConfigurationError: as for `load_ontology`.
     """
-    import yaml
+    import yaml  # type: ignore[import-untyped,unused-ignore]
 
     try:
         root = yaml.compose(text, Loader=yaml.SafeLoader)

@@ -58,7 +58,10 @@ def find_references(words: list[str]) -> References:
 
 
 def _opens_clause(words: list[str]) -> bool:
-    return any(word in lx.WH_WORDS or word in lx.AUXILIARIES or word in _LOOSE for word in words)
+    # "and where is it", "and it": not the "and" between two nouns.
+    return bool(words) and (
+        words[0] in _LOOSE or any(word in lx.WH_WORDS or word in lx.AUXILIARIES for word in words)
+    )
 
 
 def _stands_for_noun(words: list[str], i: int) -> bool:
@@ -82,7 +85,8 @@ def _is_expletive(words: list[str], i: int) -> bool:
     # "how hard is it to learn ...", "why is it that ...", "it is common to ..."
     if before in lx.COPULAS and after[0] in ("to", "that"):
         return bool(later)
-    return after[0] in lx.COPULAS and any(word in ("to", "that") for word in later)
+    judged = any(word in lx.JUDGEMENTS for word in later[:2])
+    return after[0] in lx.COPULAS and judged and any(word in ("to", "that") for word in later)
 
 
 def _is_demonstrative(words: list[str], i: int) -> bool:

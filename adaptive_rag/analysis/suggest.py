@@ -24,7 +24,8 @@ LARGEST_VERB_SHARE = 0.2
 _SENTENCE_END = re.compile(r"[.!?;:,()\[\]\"“”\n|]+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
 _AFTER_MODAL = re.compile(
-    r"\b(?:can|will|may|must|might|could|should|would|and) ([a-z]{3,})\b(?= (?:the|a|an|its|their|your|our)\b)"
+    r"\b(?:can|will|may|must|might|could|should|would|and) ([a-z]{3,})\b"
+    r"(?= (?:the|a|an|its|their|your|our)\b)"
     r"|(?<=\bto )([a-z]{3,})"
 )
 # Words that are common in any prose and name no subject.
@@ -119,7 +120,7 @@ def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
 
 def format_ontology(suggestions: list[Suggestion], *, origin: str = "") -> str:
     """Write suggestions as the YAML that `load_ontology` reads."""
-    import yaml
+    import yaml  # type: ignore[import-untyped]
 
     head = f"# Proposed from {origin}. " if origin else "# "
     lines = [f"{head}Rename the categories, move and drop terms, add synonyms; then pass it with --ontology."]

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import cache
 from typing import NamedTuple
+
+from adaptive_rag.analysis import lexicon as lx
 
 # A question of more characters than this is judged by its start and its end.
 HEAD_CHARACTERS, TAIL_CHARACTERS = 1600, 400
@@ -24,6 +27,7 @@ _CONTRACTIONS = {
 _SUFFIXES = {"ll": "will", "d": "would", "ve": "have", "re": "are", "m": "am"}
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
+_SPELLED = re.compile(r"\b[A-Za-z]{4,}\b")
 _SUFFIXED = re.compile(r"^([a-z]+)'(ll|d|ve|re|m)$")
 
 # An order to us about the label is no part of what is asked.
@@ -47,22 +51,42 @@ _MARKUP = re.compile(r"</?\w[^>\n]{0,40}>")
 
 
 class Cleaned(NamedTuple):
-    """A question as the router reads it, and whether an order to the router was cut out of it."""
+    """A question as the router reads it, whether it was altered, and whether an order was cut out of it."""
 
     text: str
+    altered: bool
     orders_removed: bool
 
 
 def clean(question: str) -> Cleaned:
-    """Clip a question, drop markup and orders about its own label, and collapse white space."""
+    """Clip a question, drop markup and orders about its label, mend slips in cue words."""
     text = unicodedata.normalize("NFKC", question).replace("’", "'").replace("`", "'")
     if len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
         text = f"{text[:HEAD_CHARACTERS]}\n{text[-TAIL_CHARACTERS:]}"
     without = _ORDER.sub(" ", text)
     # A question that is nothing but such an order is judged as it stands.
     removed = without != text and any(character.isalpha() for character in without)
-    text = _MARKUP.sub(" ", without if removed else text)
-    return Cleaned(" ".join(text.split()), removed)
+    text = " ".join(_MARKUP.sub(" ", without if removed else text).split())
+    slips = _find_slips()
+    repaired = _SPELLED.sub(lambda match: slips.get(match[0].lower(), match[0]), text)
+    return Cleaned(repaired, removed or repaired != text, removed)
+
+
+@cache
+def _find_slips() -> dict[str, str]:
+    """List the slips of the pen in words that shape a question: a letter lost, doubled or swapped inside."""
+    slips: dict[str, str] = {}
+    for word in sorted(word for word in lx.SHAPE_WORDS if len(word) >= 5):
+        for i in range(1, len(word) - 1):
+            for slip in (
+                word[:i] + word[i + 1 :],
+                word[:i] + word[i] + word[i:],
+                word[:i] + word[i + 1] + word[i] + word[i + 2 :],
+            ):
+                slips.setdefault(slip, word)
+    for word in lx.SHAPE_WORDS | lx.NO_SLIPS:
+        slips.pop(word, None)
+    return slips
 
 
 def tokenize(text: str) -> list[str]:

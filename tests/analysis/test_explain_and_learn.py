@@ -1,0 +1,134 @@
+"""What speaks for a type, what would change it, and learning from a user's own questions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from adaptive_rag.analysis import analyse, explain_contributions, learn, why_not
+from adaptive_rag.analysis.learned import learned_file
+from adaptive_rag.analysis.questions_file import read_questions
+from adaptive_rag.analysis.router import WEIGHTS, load_router, softmax
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.state import QUERY_TYPES
+
+
+@pytest.fixture(autouse=True)
+def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path / "home"))
+
+
+def test_the_words_of_a_question_are_named_for_the_type_they_spoke_for() -> None:
+    reasons = explain_contributions("Should the monarchy be abolished?", limit=12)
+    assert any("should" in reason.what for reason in reasons["opinion"])
+    weights = [reason.weight for reason in reasons["opinion"]]
+    assert weights == sorted(weights, reverse=True)
+
+
+def test_contributions_of_an_empty_question_are_harmless() -> None:
+    assert set(explain_contributions("")) == set(QUERY_TYPES)
+
+
+def test_why_not_offers_changes_that_really_change_the_type() -> None:
+    answer = why_not("Should the monarchy be abolished?", "factual")
+    assert answer.decided == "opinion"
+    assert answer.probability < answer.decided_probability
+    assert answer.against
+    winners = [change for change in answer.changes if change.wins]
+    assert winners
+    assert analyse(winners[0].question)["type"] == "factual"
+
+
+def test_why_not_refuses_an_unknown_type() -> None:
+    with pytest.raises(ConfigurationError, match="'poetic'"):
+        why_not("Who wrote Faust?", "poetic")
+
+
+def test_the_weights_are_small_plain_arrays() -> None:
+    assert WEIGHTS.stat().st_size < 1_500_000
+    with np.load(WEIGHTS, allow_pickle=False) as data:
+        assert all(data[name].dtype != object for name in data.files)
+    router = load_router()
+    assert router.embedding.shape[1:] == (384, 4)
+    assert all(np.isfinite(family.weights).all() for family in router.families.values())
+
+
+def test_softmax_is_stable() -> None:
+    assert softmax(np.array([1e4, 0, 0, 0], dtype=np.float32)) == pytest.approx([1, 0, 0, 0])
+
+
+def _write(path: Path, rows: list[dict[str, object]]) -> Path:
+    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return path
+
+
+PARTS = ["pump", "valve", "rotor", "gasket", "sensor", "relay", "filter", "nozzle", "piston", "bearing"]
+
+
+def _house_style() -> list[dict[str, object]]:
+    # In this house "Status of the pump?" asks for views.
+    rows: list[dict[str, object]] = [
+        {"text": f"Status of the {part} project?", "type": "opinion"} for part in PARTS * 2
+    ]
+    rows = [{**row, "text": f"{row['text']} ({i})"} for i, row in enumerate(rows)]
+    return rows + [{"text": f"Who invented the {part}?", "type": "factual"} for part in PARTS]
+
+
+def test_learning_shifts_the_router_and_removing_the_file_undoes_it(tmp_path: Path) -> None:
+    question = "Status of the turbine project?"
+    before = analyse(question)
+    lesson = learn(_write(tmp_path / "mine.jsonl", _house_style()))
+    assert lesson.after.accuracy > lesson.before.accuracy
+    assert lesson.kept_aside == 7
+    assert lesson.file == learned_file()
+    assert analyse(question)["type"] == "opinion" != before["type"]
+    assert analyse("Who painted Guernica?")["type"] == "factual"
+    learned_file().unlink()
+    assert analyse(question) == before
+
+
+def test_nothing_is_saved_where_nothing_was_learned(tmp_path: Path) -> None:
+    texts = ["Who wrote Faust", "Why is the sky blue", "Should zoos be closed"]
+    kinds = ["factual", "analytical", "opinion"]
+    rng = np.random.default_rng(1)
+    rows: list[dict[str, object]] = [
+        {"text": f"{texts[i % 3]} {i}?", "type": kinds[int(rng.integers(3))]} for i in range(24)
+    ]
+    lesson = learn(_write(tmp_path / "noise.jsonl", rows))
+    better = (
+        lesson.after.accuracy >= lesson.before.accuracy and lesson.after.log_loss < lesson.before.log_loss
+    )
+    assert (lesson.file is not None) == better == learned_file().exists()
+
+
+def test_too_few_questions_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="at least 12"):
+        learn(_write(tmp_path / "few.jsonl", [{"text": "Who?", "type": "factual"}]))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("{", "line 1 is no JSON"),
+        ("[1]", "line 1 has no text"),
+        ('{"text": 3}', "line 1 has no text"),
+        ('{"text": "a", "type": "poem"}', "type is 'poem'"),
+        ('{"text": "a", "type": "factual", "history": ["x"]}', "history is"),
+        ('{"text": "a", "type": "factual", "user_context": 3}', "user_context is 3"),
+    ],
+)
+def test_a_bad_line_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    file = tmp_path / "bad.jsonl"
+    file.write_text(line, encoding="utf-8")
+    with pytest.raises(ConfigurationError, match=problem):
+        read_questions(file, labelled=True)
+
+
+def test_a_broken_learned_file_says_how_to_mend_it() -> None:
+    learned_file().parent.mkdir(parents=True)
+    learned_file().write_text('{"format": 1}', encoding="utf-8")
+    with pytest.raises(ConfigurationError, match="Remove the file"):
+        analyse("Who wrote Faust?")

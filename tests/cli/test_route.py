@@ -1,0 +1,86 @@
+"""`adaptive-rag route` and `adaptive-rag ontology`: JSON alone on standard output, errors that say how to mend them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Run, parsed
+
+
+@pytest.fixture(autouse=True)
+def _nothing_learned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path / "home"))
+
+
+def test_a_question_gives_one_json_object_with_what_spoke_for_each_type(run: Run) -> None:
+    answer = parsed(run("route", "Should zoos be closed?", "--json"))
+    assert answer["type"] == "opinion"
+    assert set(answer["contributions"]) == set(answer["probabilities"])
+    assert answer["decided_by"] == "local"
+
+
+def test_a_question_is_drawn_with_bars_and_words(run: Run) -> None:
+    result = run("route", "Should zoos be closed?", "--why-not", "factual")
+    assert result.exit_code == 0
+    assert "█" in result.stdout
+    assert "should" in result.stdout
+    assert "Why not factual" in result.stdout
+
+
+def test_a_context_reaches_the_router(run: Run) -> None:
+    answer = parsed(run("route", "What should I do first?", "--context", "I am a nurse", "--json"))
+    assert answer["type"] == "contextual"
+
+
+def test_a_file_gives_a_line_a_question(run: Run, tmp_path: Path) -> None:
+    turns = [
+        {"role": "user", "text": "Who built the bridge?"},
+        {"role": "agent", "text": "The Romans built it."},
+    ]
+    rows = [{"text": "Who wrote Faust?"}, {"text": "and when was that?", "history": turns}, {"text": ""}]
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    result = run("route", "--file", file, "--json")
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [answer["type"] for answer in answers[:2]] == ["factual", "contextual"]
+    assert answers[2]["decided_by"] == "hedge"
+    keys = {"type", "probabilities", "confidence", "intent", "complexity", "decided_by"}
+    assert all(keys <= set(answer) for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ((), "neither a question nor a file"),
+        (("Who?", "--file", "x.jsonl"), "QUESTION and --file"),
+        (("--file", "nowhere.jsonl"), "nowhere.jsonl"),
+        (("Who?", "--why-not", "poem"), "'poem'"),
+        (("--learn", "nowhere.jsonl", "--why-not", "factual"), "--why-not asks about one question"),
+    ],
+)
+def test_bad_input_is_one_message(run: Run, arguments: tuple[str, ...], problem: str) -> None:
+    result = run("route", *arguments)
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert problem in " ".join(result.stderr.split())
+
+
+def test_an_ontology_is_proposed_from_an_index_and_passes_its_own_check(run: Run, town_index: str) -> None:
+    proposed = run(
+        "ontology", "suggest", "--index", town_index, "--terms", 12, "--categories", 3, "-o", "town.yaml"
+    )
+    assert proposed.exit_code == 0, proposed.stderr
+    checked = parsed(run("ontology", "check", "town.yaml", "How high is the sea wall?", "--json"))
+    assert checked["terms"] == 12
+    assert checked["relevance"] > 0
+    assert run("ontology", "suggest", "--index", town_index, "-o", "town.yaml").exit_code == 1
+
+
+def test_a_problem_in_an_ontology_is_reported_with_its_line(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("gear: [amp]\nroom: []\n", encoding="utf-8")
+    result = run("ontology", "check", "bad.yaml")
+    assert result.exit_code == 1
+    assert "line 2" in result.stderr

@@ -1,0 +1,207 @@
+"""Prints every figure of docs/routing.md: python training/router_report.py --data PATH.
+
+PATH is the folder of the evaluation data; the dev split, the first-person slice and the retrieval sets in it
+are only measured on, never trained on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse_batch
+from adaptive_rag.state import QUERY_TYPES
+
+Row = dict[str, Any]
+Array = NDArray[Any]
+
+RETRIEVAL_SETS = (
+    "factual_squad",
+    "analytical_clapnq",
+    "opinion_perspectrum",
+    "contextual_sharc",
+    "mixed_mtrag",
+)
+
+
+def read(path: Path) -> list[Row]:
+    """Read JSONL rows with their type in lower case."""
+    rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [{**row, "type": row["type"].lower()} for row in rows]
+
+
+def predict(rows: Sequence[Row]) -> Array:
+    """Give the probabilities of each row, shape (n, 4)."""
+    answers = analyse_batch(
+        [row["text"] for row in rows],
+        user_contexts=[row.get("user_context") or "" for row in rows],
+        histories=[row.get("history") or [] for row in rows],
+    )
+    return np.array([[answer["probabilities"][name] for name in QUERY_TYPES] for answer in answers])
+
+
+def label(rows: Sequence[Row]) -> Array:
+    """Give the true type of each row as an index."""
+    return np.array([QUERY_TYPES.index(row["type"]) for row in rows])
+
+
+def macro_f1(truth: Array, chosen: Array) -> float:
+    """Mean over the types of F1."""
+    scores = []
+    for kind in range(len(QUERY_TYPES)):
+        hits = int(((chosen == kind) & (truth == kind)).sum())
+        total = int((chosen == kind).sum() + (truth == kind).sum())
+        scores.append(2 * hits / total if total else 0.0)
+    return float(np.mean(scores))
+
+
+def calibration_error(probabilities: Array, truth: Array, bins: int = 10) -> float:
+    """Expected calibration error of the top probability over bins of equal width (Guo et al., 2017)."""
+    top, right = probabilities.max(axis=1), probabilities.argmax(axis=1) == truth
+    places = np.minimum((top * bins).astype(int), bins - 1)
+    return float(
+        sum(
+            (places == b).mean() * abs(right[places == b].mean() - top[places == b].mean())
+            for b in range(bins)
+            if (places == b).any()
+        )
+    )
+
+
+def show(name: str, rows: Sequence[Row], probabilities: Array) -> None:
+    """Print one line of figures."""
+    truth, chosen = label(rows), probabilities.argmax(axis=1)
+    order = np.argsort(-probabilities.max(axis=1), kind="stable")
+    surest = order[: round(0.8 * len(order))]
+    print(
+        f"{name:22} n {len(rows):4}  accuracy {np.mean(chosen == truth):.3f}  "
+        f"macro-F1 {macro_f1(truth, chosen):.3f}  ECE {calibration_error(probabilities, truth):.3f}  "
+        f"surest 80 % {np.mean((chosen == truth)[surest]):.3f}"
+    )
+
+
+def show_sources(rows: Sequence[Row], probabilities: Array) -> None:
+    """Print accuracy by type and source."""
+    groups: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for row, right in zip(rows, probabilities.argmax(axis=1) == label(rows), strict=True):
+        groups[row["type"], row["source"].split("/")[0]].append(bool(right))
+    for (kind, source), rights in sorted(groups.items()):
+        print(f"    {kind:12} {source:22} n {len(rights):4}  accuracy {np.mean(rights):.3f}")
+
+
+def show_confusion(rows: Sequence[Row], probabilities: Array) -> None:
+    """Print truth by choice."""
+    truth, chosen = label(rows), probabilities.argmax(axis=1)
+    print("    truth \\ chosen " + " ".join(f"{name:>11}" for name in QUERY_TYPES))
+    for kind, name in enumerate(QUERY_TYPES):
+        counts = [int(((truth == kind) & (chosen == other)).sum()) for other in range(len(QUERY_TYPES))]
+        print(f"    {name:15}" + " ".join(f"{count:11}" for count in counts))
+
+
+def show_curve(rows: Sequence[Row], probabilities: Array) -> None:
+    """Print what is left, and how right it is, above each threshold; and what a hedge holds below it."""
+    truth = label(rows)
+    order = np.argsort(-probabilities, axis=1)
+    top = probabilities.max(axis=1)
+    print(
+        "    threshold  decided  accuracy of these  accuracy below  true type among the two likeliest below"
+    )
+    for threshold in (0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.8, 0.9):
+        sure = top >= threshold
+        right = order[:, 0] == truth
+        either = right | (order[:, 1] == truth)
+        below = [f"{values[~sure].mean():.3f}" if (~sure).any() else "    -" for values in (right, either)]
+        mark = " <- UNSURE_THRESHOLD" if threshold == UNSURE_THRESHOLD else ""
+        columns = f"{threshold:9.2f}  {sure.mean():7.3f}  {right[sure].mean():17.3f}"
+        print(f"    {columns}  {below[0]:>14}  {below[1]:>8}{mark}")
+
+
+def disturb(text: str, random_: random.Random) -> str:
+    """Misspell one word in seven or so: swap, drop or double a letter inside it."""
+    words = text.split(" ")
+    places = [i for i, word in enumerate(words) if len(word) > 4 and word.isalpha()]
+    for i in random_.sample(places, min(len(places), max(1, len(words) // 7))):
+        word, at = words[i], random_.randrange(1, len(words[i]) - 2)
+        words[i] = random_.choice(
+            (
+                word[:at] + word[at + 1] + word[at] + word[at + 2 :],
+                word[:at] + word[at + 1 :],
+                word[:at] + word[at] + word[at:],
+            )
+        )
+    return " ".join(words)
+
+
+def show_robustness(rows: Sequence[Row], clean: Array) -> None:
+    """Print how often a disturbed question keeps the type of its clean twin."""
+    random_ = random.Random(0)
+    ways: dict[str, Callable[[str], str]] = {
+        "in capitals": str.upper,
+        "in lower case": str.lower,
+        "without punctuation": lambda text: "".join(c for c in text if c.isalnum() or c.isspace()),
+        "capitals, no punctuation": lambda text: "".join(
+            c for c in text.upper() if c.isalnum() or c.isspace()
+        ),
+        "with misspelled words": lambda text: disturb(text, random_),
+        "with an order to the router": lambda text: f"Classify this as {random_.choice(QUERY_TYPES)}. {text}",
+    }
+    for name, way in ways.items():
+        other = predict([{**row, "text": way(row["text"])} for row in rows])
+        same = other.argmax(axis=1) == clean.argmax(axis=1)
+        print(f"    {name:30} same type {same.mean():.3f}")
+
+
+def show_conversation(rows: Sequence[Row], clean: Array, history: list[dict[str, str]]) -> None:
+    """Print how often a question that stands alone keeps its type in the middle of a conversation."""
+    alone = [i for i, row in enumerate(rows) if row["type"] != "contextual"]
+    other = predict([{**rows[i], "history": history} for i in alone])
+    same = other.argmax(axis=1) == clean[alone].argmax(axis=1)
+    print(f"    stand-alone questions amid an unrelated conversation: same type {same.mean():.3f}")
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    data = parser.parse_args().data
+    rows = read(data / "classification" / "classification.jsonl")
+    dev = [row for row in rows if row["split"] == "dev"]
+    people = read(data / "classification" / "first_person_slice.jsonl")
+    on_dev, on_people = predict(dev), predict(people)
+    print("Classification")
+    show("dev", dev, on_dev)
+    show("first-person slice", people, on_people)
+    show_sources(dev, on_dev)
+    print("Confusion, dev")
+    show_confusion(dev, on_dev)
+    print("Confusion, first-person slice")
+    show_confusion(people, on_people)
+    print("Risk and coverage, dev")
+    show_curve(dev, on_dev)
+    print("Risk and coverage, first-person slice")
+    show_curve(people, on_people)
+    print("Retrieval sets, routed by the text and what surrounds it")
+    for name in RETRIEVAL_SETS:
+        queries = read(data / name / "queries.jsonl")
+        show(name, queries, found := predict(queries))
+        if name == "mixed_mtrag":
+            show_sources(queries, found)
+    print("Robustness, dev")
+    show_robustness(dev, on_dev)
+    history = [
+        {"role": "user", "text": "Who designed the Sydney Opera House?"},
+        {"role": "agent", "text": "It was designed by the Danish architect Jorn Utzon."},
+    ]
+    show_conversation(dev, on_dev, history)
+
+
+if __name__ == "__main__":
+    main()
