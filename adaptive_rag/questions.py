@@ -21,8 +21,9 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
         ConfigurationError: there is no question, or it is too long to be one.
     """
     messages: Sequence[AnyMessage] = state.get("messages", [])
+    question: str
     if messages and isinstance(messages[-1], HumanMessage):
-        question, earlier = messages[-1].text, messages[:-1]
+        question, earlier = str(messages[-1].text), messages[:-1]
     else:
         question, earlier = state.get("question", ""), messages
     if not isinstance(question, str):

@@ -214,7 +214,7 @@ def _as_state(question: Question) -> InputState:
     if isinstance(question, str):
         return {"question": question}
     if isinstance(question, PromptValue):
-        return {"messages": question.to_messages()}
+        return {"messages": question.to_messages()}  # type: ignore[typeddict-item]
     if isinstance(question, dict):
         unknown = question.keys() - InputState.__annotations__.keys()
         if unknown:

@@ -66,9 +66,7 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     """
     from adaptive_rag.index import Index
 
-    named = set(getattr(report, "sources", ()))
-    if not hasattr(Index, "only"):
-        return uri
+    named = set(report.sources)
     if not named:
         reasons = "; ".join(str(failure) for failure in report.failed[:5])
         raise IndexingError(f"No document could be read: {reasons or 'none was named'}.")

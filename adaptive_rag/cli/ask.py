@@ -37,9 +37,9 @@ def ask(
     trace: Annotated[bool, typer.Option("--trace", help="Show every step and its reasons.")] = False,
 ) -> None:
     """Ask a question and get an answer with citations."""
-    from adaptive_rag.cli.answers import print_answer, print_trace
+    from adaptive_rag.cli.answers import print_trace
     from adaptive_rag.cli.output import print_json
-    from adaptive_rag.cli.session import answer, index_named
+    from adaptive_rag.cli.session import answer, index_named, show_answer
     from adaptive_rag.questions import read_question
 
     given = knobs(settings, index=index, route=route, profile=profile, k=k, model=model)
@@ -49,10 +49,10 @@ def ask(
     read_question({"question": question})
     if docs:
         given["index"] = index_named(docs, given)
-    output, seconds = answer(question, context, given)
     if as_json:
+        output, _ = answer(question, context, given)
         print_json({key: value for key, value in output.items() if key != "messages"})
         return
-    print_answer(output, seconds)
+    output = show_answer(question, context, given)
     if trace:
         print_trace(output["trace"])

@@ -14,15 +14,15 @@ def demo(
     model: ModelOption = None,
     trace: Annotated[bool, typer.Option("--trace", help="Show every step and its reasons.")] = False,
 ) -> None:
-    """Index the sample documents of a coastal town and ask a question of each type."""
+    """Ask the sample documents a question of each type."""
     import tempfile
     from pathlib import Path
 
     from rich.text import Text
 
-    from adaptive_rag.cli.answers import print_answer, print_trace
+    from adaptive_rag.cli.answers import print_trace
     from adaptive_rag.cli.output import print_block, stderr, stdout
-    from adaptive_rag.cli.session import answer, format_report, index_documents
+    from adaptive_rag.cli.session import format_report, index_documents, show_answer
     from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
 
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:
@@ -36,8 +36,7 @@ def demo(
             print_block(console, Text(f"› {sample.question}", style="bold"), indent=0, hanging=2)
             if sample.user_context:
                 print_block(console, Text(f"context: {sample.user_context}", style="dim"))
-            output, seconds = answer(sample.question, sample.user_context or "", given)
-            print_answer(output, seconds)
+            output = show_answer(sample.question, sample.user_context or "", given)
             if trace:
                 print_trace(output["trace"])
     stderr().print('\nNow yours: adaptive-rag ask "your question" --docs your-folder', markup=False)

@@ -25,7 +25,7 @@ def index(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Index documents: new and changed files are added, vanished ones removed, the others left alone."""
+    """Bring an index up to date with files and folders; what is unchanged costs nothing."""
     from dataclasses import asdict
 
     from adaptive_rag.cli.output import print_json, stdout

@@ -8,7 +8,7 @@ from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
 
 
 def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
-    """Show what the index holds, how it was made and whether it is whole."""
+    """Show what an index holds and how it was made."""
     from adaptive_rag.cli.output import print_json, stdout
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -36,16 +36,19 @@ def search(
     full: Annotated[bool, typer.Option("--full", help="Show the whole text of every chunk.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the chunks that the question's strategy keeps, with every score."""
+    """Show the passages that a question finds, with their scores."""
     from adaptive_rag.cli.output import print_json
     from adaptive_rag.context import make_context
     from adaptive_rag.graph.builder import build_retrieval_graph
+    from adaptive_rag.state import InputState
 
     given = knobs(settings, index=index, route=route, profile=profile, k=k, model=model)
     if question == "-":
         question = typer.get_text_stream("stdin").read()
-    state = {"question": question, "user_context": context}
-    found = build_retrieval_graph().compile().invoke(state, context=make_context(**given))
+    state = InputState(question=question, user_context=context)
+    found = cast(
+        "RetrievalState", build_retrieval_graph().compile().invoke(state, context=make_context(**given))
+    )
     if as_json:
         print_json(found)
     else:

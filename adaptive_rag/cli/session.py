@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def answer(question: str, user_context: str, knobs: dict[str, Any]) -> tuple[OutputState, float]:
-    """Ask one question and return the output with the seconds it took.
+    """Ask one question, printing nothing, and return the output with the seconds it took.
 
     Raises:
         AdaptiveRAGError: as the graph does.
@@ -26,6 +26,26 @@ def answer(question: str, user_context: str, knobs: dict[str, Any]) -> tuple[Out
     started = time.perf_counter()
     output = AdaptiveRAG(**knobs).invoke({"question": question, "user_context": user_context})
     return output, time.perf_counter() - started
+
+
+def show_answer(question: str, user_context: str, knobs: dict[str, Any]) -> OutputState:
+    """Ask one question and print its answer; a model's while it writes, where somebody watches.
+
+    Raises:
+        AdaptiveRAGError: as the graph does.
+    """
+    from adaptive_rag.cli.answers import print_answer
+    from adaptive_rag.cli.output import stdout
+    from adaptive_rag.runnable import AdaptiveRAG
+
+    if stdout().is_terminal and (rag := AdaptiveRAG(**knobs)).context.model is not None:
+        from adaptive_rag.cli.streaming import answer_live
+
+        output, _ = answer_live(rag, {"question": question, "user_context": user_context})
+        return output
+    output, seconds = answer(question, user_context, knobs)
+    print_answer(output, seconds)
+    return output
 
 
 def index_documents(paths: Sequence[Path], knobs: dict[str, Any], **settings: Any) -> IndexReport:
@@ -71,10 +91,8 @@ def index_documents(paths: Sequence[Path], knobs: dict[str, Any], **settings: An
             **settings,
         )
     for failure in report.failed:
-        console.print(
-            f"[yellow]Skipped[/] {_plain(short_source(failure.source))}: {_plain(failure.reason)}",
-            soft_wrap=True,
-        )
+        said = f"{short_source(failure.source)} {failure.reason}"
+        console.print(f"[yellow]Skipped:[/] {_plain(said)}", soft_wrap=True)
     return report
 
 

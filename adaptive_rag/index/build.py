@@ -64,6 +64,8 @@ class IndexReport:
     removed: int = 0
     unchanged: int = 0
     failed: list[Failure] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)
+    """Names of the sources that were found and can be searched, new or not."""
     chunks: int = 0
     """Chunks written in this run."""
     total_chunks: int = 0
@@ -114,6 +116,8 @@ def build_index(
     finally:
         report.seconds = time.perf_counter() - started
     report.total_chunks = run.manifest.chunks
+    failed = {failure.source for failure in report.failed}
+    report.sources = sorted(plan.seen & run.manifest.sources.keys() - failed)
     return report
 
 

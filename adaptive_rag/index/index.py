@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, Vectors
 from adaptive_rag.state import Candidate, Chunk
 
 if TYPE_CHECKING:
+    from adaptive_rag.index.narrowed import NarrowedIndex
     from adaptive_rag.index.plan import Documents
     from adaptive_rag.index.reader import TableReader
 
@@ -182,6 +183,12 @@ class Index:
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
         return self._current().chunks()
+
+    def only(self, sources: Collection[str]) -> NarrowedIndex:
+        """Return a view that searches these sources alone."""
+        from adaptive_rag.index.narrowed import NarrowedIndex
+
+        return NarrowedIndex(self, sources)
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and how many chunks each has."""

@@ -61,6 +61,8 @@ class Plan:
     work: list[Work] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     unchanged: int = 0
+    seen: set[str] = field(default_factory=set)
+    """All sources that were found, new or not."""
     restamped: dict[str, SourceRecord] = field(default_factory=dict)
     """Files whose time changed and whose content did not."""
 
@@ -100,7 +102,7 @@ def _texts(items: list[Any]) -> Iterator[SourceText]:
 
 def _plan_texts(texts: Iterator[SourceText], manifest: Manifest) -> Plan:
     plan = Plan()
-    seen: set[str] = set()
+    seen = plan.seen
     for text in texts:
         if text.source in seen:
             raise ConfigurationError(
@@ -122,7 +124,7 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
     plan = Plan()
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()
-    seen: set[str] = set()
+    seen = plan.seen
     for file in files:
         real = os.path.realpath(file.path)
         # a file keeps the name it was first indexed by, whatever folder the next run starts in

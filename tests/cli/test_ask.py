@@ -127,7 +127,7 @@ def test_one_bad_file_is_reported_and_the_others_are_asked(run: Run, tmp_path: P
     (tmp_path / "docs" / "broken.pdf").write_bytes(b"this is no PDF")
     result = run("ask", LONG, "--docs", "docs", "--json")
     assert "2,340" in parsed(result)["answer"]
-    assert result.stderr.startswith("Skipped docs/broken.pdf: ")
+    assert result.stderr.startswith("Skipped: docs/broken.pdf ")
 
 
 def test_long_paths_are_shown_short(run: Run, tmp_path: Path, town_index: str) -> None:

@@ -60,7 +60,7 @@ def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_indexed(run
     Path("docs/broken.pdf").write_bytes(b"this is no PDF")
     result = run("index", "docs")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Skipped docs/broken.pdf: ")
+    assert result.stderr.startswith("Skipped: docs/broken.pdf ")
     assert "99 added, 1 not readable" in result.stdout
     assert len(Index.open(".adaptive-rag").sources()) == 99
     again = run("index", "docs", "--json")

@@ -1,0 +1,130 @@
+"""How long a warm question on a large index takes, with the graph's own share named apart.
+
+    python benchmarks/warm_question.py [--chunks 10000] [--questions 60]
+
+The corpus is made of the sentences of the sample documents, drawn at random seven a chunk; their vectors are
+embedded once, a chunk's is the mean of its sentences'. The index is written as a build writes it. Each
+question is new to the process and embedded in the measured time; there is no chat model. The share of the
+graph is the whole time less that of its steps, of which parallel ones count as the longest of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import Manifest, Settings
+from adaptive_rag.index.sentences import pack_spans, pack_vectors
+from adaptive_rag.index.table import Row, TableWriter
+from adaptive_rag.ingest import SourceText, read_sources, sentence_spans
+from adaptive_rag.models.onnx import MINILM, load_minilm
+from adaptive_rag.samples import questions_path, samples_path
+from adaptive_rag.state import Chunk, TraceRecord
+
+SENTENCES, SLICE = 7, 2000
+GOAL_MS = 40
+
+
+def make_index(folder: Path, size: int) -> None:
+    """Write an index of so many chunks."""
+    texts = [text.text for text in read_sources([samples_path()]) if isinstance(text, SourceText)]
+    sentences = [" ".join(text[a:b].split()) for text in texts for a, b in sentence_spans(text)]
+    sentences = list(dict.fromkeys(sentence for sentence in sentences if len(sentence) > 20))
+    model = load_minilm()
+    vectors = model.encode(sentences)
+    generator = np.random.default_rng(0)
+    folder.mkdir(parents=True)
+    location = open_location(folder)
+    manifest = Manifest(Settings(MINILM, model.dimension, 1000, 200, True), "chunks-1").publish(location)
+    writer = TableWriter(location.uri, "chunks-1", None, model.dimension)
+    rows = []
+    for number in range(size):
+        drawn = generator.choice(len(sentences), SENTENCES, replace=False)
+        rows.append(_row(number, [sentences[i] for i in drawn], vectors[drawn]))
+        if len(rows) == SLICE or number == size - 1:
+            writer.add(rows)
+            rows = []
+    writer.index_words()
+    writer.optimize(keep_since=time.time())
+    recall = writer.index_vectors()
+    Manifest(
+        manifest.settings, "chunks-1", writer.version, size, recall=recall, generation=manifest.generation
+    ).publish(location)
+
+
+def _row(number: int, sentences: Sequence[str], vectors: Any) -> Row:
+    ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
+    spans = [
+        (int(end) - 1 - len(sentence), int(end) - 1) for end, sentence in zip(ends, sentences, strict=True)
+    ]
+    text = " ".join(sentences)
+    chunk = Chunk(
+        id=f"chunk-{number}",
+        source=f"made-{number // 100}.txt",
+        page=None,
+        section=None,
+        start=0,
+        end=len(text),
+        text=text,
+        metadata={},
+    )
+    mean = vectors.mean(axis=0)
+    return Row(chunk, "doc", mean / np.linalg.norm(mean), None, pack_spans(spans), pack_vectors(vectors))
+
+
+def critical_path(trace: Sequence[TraceRecord]) -> float:
+    """Return the milliseconds of the steps one after another; of the searches of a fan-out, the longest."""
+    searches = [record["ms"] for record in trace if record["step"] == "retrieve"]
+    return sum(record["ms"] for record in trace if record["step"] != "retrieve") + max(searches, default=0)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("--chunks", type=int, default=10_000)
+    parser.add_argument("--questions", type=int, default=60)
+    arguments = parser.parse_args()
+    lines = questions_path().read_text(encoding="utf-8").splitlines()
+    questions = [json.loads(line) for line in lines]
+    with tempfile.TemporaryDirectory() as folder:
+        make_index(Path(folder) / "kb", arguments.chunks)
+        rag = AdaptiveRAG(Path(folder) / "kb")
+        total, processor, graph, steps = [], [], [], defaultdict(list)
+        for number, question in enumerate(questions[: arguments.questions + 5]):
+            asked = {"question": question["question"], "user_context": question.get("user_context") or ""}
+            started, used = time.perf_counter(), time.process_time()
+            output = rag.invoke(asked)
+            elapsed, used = 1000 * (time.perf_counter() - started), 1000 * (time.process_time() - used)
+            if number < 5:  # these warm the index and the model
+                continue
+            total.append(elapsed)
+            processor.append(used)
+            for record in output["trace"]:
+                steps[record["step"]].append(record["ms"])
+            # Where two strategies ran side by side, their steps overlap and say nothing of the graph.
+            if not output["analysis"]["alternatives"]:
+                graph.append(elapsed - critical_path(output["trace"]))
+    print(f"{len(total)} questions on {arguments.chunks:,} chunks, milliseconds")
+    print(f"a question     median {statistics.median(total):6.1f}   p95 {np.percentile(total, 95):6.1f}")
+    print(
+        f"  processor    median {statistics.median(processor):6.1f}   p95 {np.percentile(processor, 95):6.1f}"
+    )
+    print(f"  the graph    median {statistics.median(graph):6.1f}   p95 {np.percentile(graph, 95):6.1f}")
+    for step, times in steps.items():
+        print(f"  {step:12} median {statistics.median(times):6.1f}   p95 {np.percentile(times, 95):6.1f}")
+    print(f"goal: at most {GOAL_MS} ms at the median")
+
+
+if __name__ == "__main__":
+    main()
