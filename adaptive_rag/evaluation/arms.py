@@ -142,18 +142,19 @@ def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], 
 
 def by_vector(found: list[Candidate]) -> list[Candidate]:
     """Order by cosine."""
-    return sorted(found, key=lambda candidate: -candidate["scores"]["dense"])
+    return sorted(found, key=lambda candidate: (-candidate["scores"]["dense"], candidate["id"]))
 
 
 def by_words(found: list[Candidate]) -> list[Candidate]:
     """Order by BM25; a chunk that shares no word with the question is not a hit."""
     hits = [candidate for candidate in found if candidate["scores"]["sparse"] > 0]
-    return sorted(hits, key=lambda candidate: -candidate["scores"]["sparse"])
+    return sorted(hits, key=lambda candidate: (-candidate["scores"]["sparse"], candidate["id"]))
 
 
 def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candidate]:
     """Order by both, min-max scaled and weighted."""
-    return fuse(found, method="weighted", alpha=alpha)
+    # In one order, so that ties fall the same way however the source lists what it found.
+    return fuse(sorted(found, key=lambda candidate: candidate["id"]), method="weighted", alpha=alpha)
 
 
 def _graph(question: Question, bench: Bench, **knobs: Any) -> Result:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-NO_CHANGE = ("", "", "")
+# The columns of a difference, and how soon each goes where the terminal is narrow.
+CHANGE = (("change", 1), ("95 %", 3), ("p", 1), ("won", 2), ("lost", 2))
 
 
 def print_report(
@@ -41,43 +42,36 @@ def print_report(
 
 def print_against(console: Console, rows: Sequence[Row], *, k: int, name: str) -> None:
     """Print what changed since an earlier run."""
-    from rich.table import Table
+    shown: list[Row] = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        of_dataset = [row for row in rows if row["dataset"] == dataset]
+        shown += [row for row in of_dataset if row["type"] in _kinds(of_dataset) and _metric(row, k)]
 
-    table = Table(title=f"Since {name}", title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for column in ("data", "type", "arm"):
-        table.add_column(column)
-    for column in ("n", "now", "change", "95 %", "p", "won", "lost"):
-        table.add_column(column, justify="right")
-    for row in rows:
-        metric = _metric(row, k)
-        if metric is None:
-            continue
-        d = row["against_standard"][metric]
-        table.add_row(
-            row["dataset"],
-            label_of(row["type"]),
-            row["arm"],
-            str(d["n"]),
-            f"{row['metrics'][metric]:.3f}",
-            *_change(d),
-            str(d["wins"]),
-            str(d["losses"]),
-        )
+    def column(heading: str, rank: int, cell: Callable[[Row], str], *, left: bool = False) -> _Column:
+        return _Column(heading, rank, {str(i): cell(row) for i, row in enumerate(shown)}, left)
+
+    columns = [
+        column("data", 3, lambda row: row["dataset"], left=True),
+        column("type", 0, lambda row: label_of(row["type"]), left=True),
+        column("arm", 0, lambda row: row["arm"], left=True),
+        column("n", 1, lambda row: str(row["n"])),
+        column("now", 0, lambda row: f"{row['metrics'][_metric(row, k) or '']:.3f}"),
+        *(column(heading, rank, _change_at(place, k)) for place, (heading, rank) in enumerate(CHANGE)),
+    ]
+    table = _new_table(f"Since {name}", _fitting(columns, console.width))
+    for number in range(len(shown)):
+        table.add_row(*(column.cells[str(number)] for column in _fitting(columns, console.width)))
     console.print(table)
 
 
 def _table(dataset: str, rows: Sequence[Row], k: int, width: int) -> Table:
-    from rich.table import Table
-
     columns = _fitting(_columns(rows, k), width)
-    table = Table(title=dataset, title_justify="left", title_style="bold", box=None, pad_edge=False)
-    for column in columns:
-        table.add_column(column.heading, justify="left" if column.left else "right", no_wrap=True)
+    table = _new_table(dataset, columns)
     kinds = _kinds(rows)
     for kind in kinds:
         for row in (row for row in rows if row["type"] == kind):
             style = "bold" if row["arm"] == SUBJECT else None
-            table.add_row(*(column.cells[row["arm"], kind] for column in columns), style=style)
+            table.add_row(*(column.cells[f"{kind} {row['arm']}"] for column in columns), style=style)
         if kind != kinds[-1]:
             table.add_row()
     return table
@@ -89,7 +83,7 @@ class _Column:
 
     heading: str
     rank: int
-    cells: dict[tuple[str, str], str]
+    cells: dict[str, str]
     left: bool = False
 
     def width(self) -> int:
@@ -104,13 +98,11 @@ def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
     first = {kind: next(row["arm"] for row in rows if row["type"] == kind) for kind in _kinds(rows)}
 
     def column(heading: str, rank: int, cell: Callable[[Row], str], *, left: bool = False) -> _Column:
-        return _Column(heading, rank, {(row["arm"], row["type"]): cell(row) for row in rows}, left)
+        cells = {f"{row['type']} {row['arm']}": cell(row) for row in rows}
+        return _Column(heading, rank, cells, left)
 
     def once(text: Callable[[Row], str]) -> Callable[[Row], str]:
         return lambda row: text(row) if row["arm"] == first[row["type"]] else ""
-
-    def change(place: int) -> Callable[[Row], str]:
-        return lambda row: _against_baseline(row, k)[place]
 
     columns = [
         column("type", 0, once(lambda row: label_of(row["type"])), left=True),
@@ -123,11 +115,7 @@ def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
             columns.append(column(short_name(name), _rank(name, k), _figure_of(name, rows)))
     return [
         *columns,
-        column("change", 1, change(0)),
-        column("95 %", 3, change(1)),
-        column("p", 1, change(2)),
-        column("won", 2, change(3)),
-        column("lost", 2, change(4)),
+        *(column(heading, rank, _change_at(place, k)) for place, (heading, rank) in enumerate(CHANGE)),
         column("calls", 4 if not any(row["cost"]["model_calls"] for row in rows) else 1, _calls),
         column("ms", 2, lambda row: f"{row['cost']['ms']:.0f}"),
     ]
@@ -173,10 +161,23 @@ def _calls(row: Row) -> str:
     return f"{row['cost']['model_calls']:.1f}"
 
 
+def _new_table(title: str, columns: Sequence[_Column]) -> Table:
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column.heading, justify="left" if column.left else "right", no_wrap=True)
+    return table
+
+
+def _change_at(place: int, k: int) -> Callable[[Row], str]:
+    return lambda row: _against_baseline(row, k)[place]
+
+
 def _against_baseline(row: Row, k: int) -> tuple[str, ...]:
     metric = _metric(row, k)
     if metric is None:
-        return (*NO_CHANGE, "", "")
+        return ("",) * len(CHANGE)
     d = row["against_standard"][metric]
     return (*_change(d), str(d["wins"]), str(d["losses"]))
 

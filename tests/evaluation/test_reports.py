@@ -169,9 +169,13 @@ def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Writte
 def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Written, out: Path) -> None:
     rows = compare_runs(finished.records, read_questions(out), k=2)
     assert {row["against_standard"]["ndcg@2"]["mean"] for row in rows} == {0.0}
-    console = Console(width=100, file=io.StringIO())
-    print_against(console, rows, k=2, name="earlier")
-    assert "Since earlier" in console.file.getvalue()  # type: ignore[attr-defined]
+    for width in (60, 100):
+        console = Console(width=width, file=io.StringIO())
+        print_against(console, rows, k=2, name="earlier")
+        text = console.file.getvalue()  # type: ignore[attr-defined]
+        assert "Since earlier" in text
+        assert max(map(len, text.splitlines())) <= width
+        assert text.count("+0.000") >= len(rows)
 
 
 def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
