@@ -134,9 +134,10 @@ def measure(
     }
 
 
-def search_index(folder: Path, size: int, questions: int) -> dict[str, Any]:
+def search_index(folder: Path) -> dict[str, Any]:
     """Open the index and ask it; runs in a process of its own."""
-    texts, vectors, ids = make_questions(size, questions)
+    stored = np.load(folder.with_suffix(".npz"))
+    texts, vectors, ids = stored["texts"].tolist(), stored["vectors"], stored["ids"].tolist()
     opened = time.perf_counter()
     index = Index.open(folder, embeddings=ReadyMade(dict(zip(texts, vectors, strict=True))))
     result: dict[str, Any] = {"open_ms": 1000 * (time.perf_counter() - opened)}
@@ -206,18 +207,21 @@ def main() -> None:
     parser.add_argument("--compare-questions", type=int, default=12)
     parser.add_argument("--folder", type=Path, default=None, help="where scratch indexes are made")
     parser.add_argument("--plot", type=Path, default=None, help="draw the curve to this file")
-    parser.add_argument("--search", type=int, default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--search", type=Path, default=None, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.search is not None:
-        print(json.dumps(search_index(arguments.folder, arguments.search, arguments.questions)))
+        print(json.dumps(search_index(arguments.search)))
         return
     results: dict[int, dict[str, Any]] = {}
     for size in arguments.sizes:
         folder = Path(tempfile.mkdtemp(prefix="retrieval-scale-", dir=arguments.folder))
         try:
             made = make_index(folder / "kb", size)
-            command = [sys.executable, __file__, "--search", str(size), "--folder", str(folder / "kb")]
-            command += ["--questions", str(arguments.questions)]
+            questions = dict(
+                zip(("texts", "vectors", "ids"), make_questions(size, arguments.questions), strict=True)
+            )
+            np.savez(folder / "kb.npz", **questions)
+            command = [sys.executable, __file__, "--search", str(folder / "kb")]
             output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         finally:
             shutil.rmtree(folder)

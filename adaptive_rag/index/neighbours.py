@@ -18,9 +18,9 @@ VECTOR = "vector"
 EXACT_UP_TO = 50_000
 # The index is trained anew once the table has grown by this factor.
 RETRAIN_AT = 2.0
-# Cells searched, and how many times the wanted number is fetched to be ordered by exact vectors.
-PROBES = 30
-REFINE = 5
+# Cells searched, and how many of their best are ordered anew by their exact vectors.
+PROBES = 60
+REFINED = 300
 RECALL_QUERIES = 64
 RECALL_AT = 10
 ROWS_PER_READ = 16_384
@@ -45,7 +45,8 @@ def index_config(chunks: int, dimension: int) -> Any:
 def nearest(table: Table, vector: Vectors, limit: int) -> Ids:
     """Return the rows nearest to a vector, best first, as the approximate index finds them."""
     search: Any = table.search(vector, vector_column_name=VECTOR)
-    search = search.distance_type("dot").nprobes(PROBES).refine_factor(REFINE)
+    refine = max(2, math.ceil(REFINED / limit))
+    search = search.distance_type("dot").nprobes(PROBES).refine_factor(refine)
     hits = search.select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
     ids: Ids = hits["_rowid"].to_numpy().astype(np.int64)
     return ids

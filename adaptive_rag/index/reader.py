@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar, cast
 
@@ -32,7 +33,7 @@ from adaptive_rag.state import Candidate, Chunk
 
 ROWS_KEPT = 4096
 # Hits by words read at least: with them most chunks that the vector finds have their BM25 at once.
-WORD_HITS = 500
+WORD_HITS = 300
 SENTENCE_DIMENSION = 384
 IDS_PER_QUERY = 500
 # A pasted page as a query would ask for thousands of words; the first distinct ones decide.
@@ -42,6 +43,15 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 _word = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Hits:
+    """What one query found: rows in order, the BM25 known so far, and the rows whose BM25 is not."""
+
+    union: list[int]
+    bm25: dict[int, float]
+    lacking: list[int]
 
 
 class TableReader:
@@ -75,11 +85,18 @@ class TableReader:
         if not self.manifest.chunks:
             return [[] for _ in queries]
         found = self._find(queries, vectors, limit)
-        rows = self._fetch([int(row) for rows, _ in found for row in rows])
-        return [
-            [self._candidate(rows[int(row)], vector, float(score)) for row, score in zip(*hits, strict=True)]
-            for hits, vector in zip(found, vectors, strict=True)
-        ]
+        rows = self._fetch([row for hits in found for row in hits.union])
+        # chunks that only the vector found may still hold words of the query, further down
+        lacking = [[rows[row]["id"] for row in hits.lacking] for hits in found]
+        more = self._map(
+            lambda item: self.match(item[0], len(item[1]), among=item[1]),
+            list(zip(queries, lacking, strict=True)),
+        )
+        results = []
+        for hits, vector, (late, bm25) in zip(found, vectors, more, strict=True):
+            sparse = {**hits.bm25, **dict(zip(late.tolist(), bm25.tolist(), strict=True))}
+            results.append([self._candidate(rows[row], vector, sparse.get(row, 0.0)) for row in hits.union])
+        return results
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks by id."""
@@ -114,8 +131,13 @@ class TableReader:
             for row in batch.to_pylist():
                 yield read_chunk(row)
 
-    def match(self, query: str, limit: int, among: Sequence[int] | None = None) -> tuple[Ids, Vectors]:
-        """Return the rows that hold words of the query and their BM25, best first."""
+    def match(
+        self, query: str, limit: int, among: Sequence[int] | Sequence[str] | None = None
+    ) -> tuple[Ids, Vectors]:
+        """Return the rows that hold words of the query and their BM25, best first.
+
+        `among` narrows them to rows, or to chunk ids; ids are looked up, rows are gone through.
+        """
         from lancedb.query import MatchQuery
 
         # A match query has no syntax: quotes and operators are words or nothing.
@@ -126,7 +148,7 @@ class TableReader:
         match: Any = MatchQuery
         search = self.table.search(match(" ".join(words), TEXT), query_type="fts")
         if among is not None:
-            search = search.where(f"_rowid IN ({','.join(map(str, among))})", prefilter=True)
+            search = search.where(_one_of(among), prefilter=True)
         hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
         return hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
 
@@ -140,26 +162,21 @@ class TableReader:
         order = np.argsort(rows)
         return rows[order], np.ascontiguousarray(flat[order])
 
-    def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[tuple[Ids, Vectors]]:
-        """Return the rows of each query's union, and the BM25 of each row."""
+    def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[_Hits]:
+        """Return the union of each query's best rows by vector and by words."""
         small = self.manifest.chunks <= neighbours.EXACT_UP_TO
-        depth = max(limit, WORD_HITS) if small else limit
+        nearest = self._nearest_exactly if small else self._nearest_roughly
+        depth = max(limit, WORD_HITS)
+        near = self._pool.submit(nearest, vectors, limit)
         matched = self._map(lambda query: self.match(query, depth), queries)
-        near = self._nearest_exactly(vectors, limit) if small else self._nearest_roughly(vectors, limit)
         found = []
-        for query, by_vector, (by_words, bm25) in zip(queries, near, matched, strict=True):
+        for by_vector, (by_words, bm25) in zip(near.result(), matched, strict=True):
             scores = dict(zip(by_words.tolist(), bm25.tolist(), strict=True))
             union = list(dict.fromkeys([*by_vector.tolist(), *by_words[:limit].tolist()]))
+            # fewer hits than asked for are all there are
             lacking = [row for row in union if row not in scores] if len(by_words) == depth else []
-            found.append((query, union, scores, lacking))
-        # chunks that only the vector found may still hold words of the query, further down
-        more = self._map(lambda item: self.match(item[0], len(item[3]), among=item[3]), found)
-        results = []
-        for (_, union, scores, _), (rows, bm25) in zip(found, more, strict=True):
-            scores.update(zip(rows.tolist(), bm25.tolist(), strict=True))
-            sparse = np.array([scores.get(row, 0.0) for row in union], dtype=np.float32)
-            results.append((np.array(union, dtype=np.int64), sparse))
-        return results
+            found.append(_Hits(union, scores, lacking))
+        return found
 
     def _nearest_exactly(self, vectors: Vectors, limit: int) -> list[Ids]:
         rows, matrix = self._resident
@@ -169,7 +186,7 @@ class TableReader:
         return [rows[_best(row, limit)] for row in cosines]
 
     def _nearest_roughly(self, vectors: Vectors, limit: int) -> list[Ids]:
-        return self._map(lambda vector: neighbours.nearest(self.table, vector, limit), list(vectors))
+        return [neighbours.nearest(self.table, vector, limit) for vector in vectors]
 
     def _map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Apply a function to each item, side by side where there are several."""
@@ -204,8 +221,7 @@ class TableReader:
         missing = [i for i in dict.fromkeys(ids) if i not in held]
         for start in range(0, len(missing), IDS_PER_QUERY):
             batch = missing[start : start + IDS_PER_QUERY]
-            quoted = ", ".join("'" + i.replace("'", "''") + "'" for i in batch)
-            query = self.table.search().where(f"{ID} IN ({quoted})")
+            query = self.table.search().where(_one_of(batch))
             columns = [*CHUNK_COLUMNS, VECTOR, VIEWS]
             taken = query.select(columns).with_row_id(True).limit(len(batch)).to_arrow()
             held.update({row["id"]: row for row in self._keep(taken).values()})
@@ -238,3 +254,10 @@ def _best(scores: Vectors, limit: int) -> Ids:
     few = limit < len(scores)
     top = np.argpartition(-scores, limit - 1)[:limit] if few else np.arange(len(scores))
     return np.asarray(top[np.lexsort((top, -scores[top]))], dtype=np.int64)
+
+
+def _one_of(chunks: Sequence[int] | Sequence[str]) -> str:
+    """Return the SQL condition that a row is one of these rows or chunk ids."""
+    column = ID if isinstance(chunks[0], str) else "_rowid"
+    values = ["'" + c.replace("'", "''") + "'" if isinstance(c, str) else str(c) for c in chunks]
+    return f"{column} IN ({', '.join(values)})"
