@@ -274,7 +274,7 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8123)
     arguments = parser.parse_args()
     with ChatServer(seconds=arguments.seconds, port=arguments.port) as server:
-        print(f"serving {server.url} (set OPENAI_BASE_URL to it); Ctrl-C ends")
+        print(f"serving {server.url} (set OPENAI_BASE_URL to it); Ctrl-C ends", flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()
 

@@ -1,4 +1,4 @@
-"""Times the question router: loading, and each question beyond its embedding. Run: python benchmarks/router.py."""
+"""Times the question router: its loading, and each question beyond its embedding."""
 
 from __future__ import annotations
 

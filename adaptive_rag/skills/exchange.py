@@ -10,6 +10,7 @@ import random
 import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
@@ -211,7 +212,7 @@ def wire_schema(schema: type[BaseModel], bounds: dict[str, dict[str, Any]]) -> d
 
     Lengths of texts are left out, since strict modes refuse them; the skill's own schema checks them.
     """
-    full = schema.model_json_schema()
+    full = _full_schema(schema)
     properties = {
         name: {
             **{key: part[key] for key in ("type", "enum", "items", "description") if key in part},
@@ -227,6 +228,11 @@ def wire_schema(schema: type[BaseModel], bounds: dict[str, dict[str, Any]]) -> d
         "required": list(properties),
         "additionalProperties": False,
     }
+
+
+@cache
+def _full_schema(schema: type[BaseModel]) -> dict[str, Any]:
+    return schema.model_json_schema()
 
 
 def _fields(ask: Ask[Any, Any], request: SkillRequest, value: Any) -> Any:
