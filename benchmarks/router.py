@@ -9,13 +9,15 @@ from adaptive_rag.analysis import analyse, analyse_batch
 from adaptive_rag.analysis.router import WEIGHTS, load_router
 from adaptive_rag.models.onnx import load_minilm
 
-QUESTIONS = [
+FORMS = [
     "What is the boiling point of ethanol?",
     "Why did the price of wheat rise in the fourteenth century, and what did towns do about it?",
     "Should cities ban private cars from their centres?",
     "My boiler loses pressure every night, what should I check first?",
     "how do i get rid of rust on garden tools",
-] * 40
+]
+# Each is another text, since a repeated one is not embedded again.
+QUESTIONS = [f"{FORMS[i % len(FORMS)]} ({i})" for i in range(200)]
 
 
 def main() -> None:
@@ -34,10 +36,10 @@ def main() -> None:
         analyse(question, vector=vector)
         routing.append((time.perf_counter() - started) * 1e3)
         started = time.perf_counter()
-        model.encode([question])
+        model.encode([f"{question}!"])
         embedding.append((time.perf_counter() - started) * 1e3)
     started = time.perf_counter()
-    analyse_batch(QUESTIONS)
+    analyse_batch([f"{question}?" for question in QUESTIONS])
     rate = len(QUESTIONS) / (time.perf_counter() - started)
 
     route, embed = statistics.median(routing), statistics.median(embedding)

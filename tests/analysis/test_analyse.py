@@ -139,22 +139,38 @@ def test_code_is_not_routed_with_confidence() -> None:
     assert answer["confidence"] < 0.6
 
 
-# fmt: off
 QUESTIONS = [
-    "What is the melting point of iron?", "Who was the first president of Brazil?", "How many moons does Mars have?",
-    "Where are the headquarters of the Red Cross?", "Which river flows through Vienna?", "Is whale a mammal?",
-    "Why did the Roman Empire fall?", "How does a jet engine work?", "Explain the causes of inflation.",
-    "Compare solar power and wind power.", "What are the effects of sleep deprivation on memory?",
-    "How can a town reduce flooding?", "What is the difference between weather and climate?",
-    "Should the death penalty be abolished?", "Is it ethical to eat meat?", "What do people think about electric cars?",
-    "Are video games harmful to children?", "Who is the greatest painter of all time?",
-    "What are the arguments for and against nuclear power?", "Does money buy happiness?",
-    "Can I get a refund for my ticket?", "Should I accept the job offer in another city?",
-    "My laptop will not start after the update, what should I do?", "Do I qualify for the grant?",
-    "When was it built?", "What about the second one?", "Why did they leave?", "Tell me more about their culture.",
-    "How do I sharpen a kitchen knife?", "How do I remove wine stains from my carpet?",
+    "What is the melting point of iron?",
+    "Who was the first president of Brazil?",
+    "How many moons does Mars have?",
+    "Where are the headquarters of the Red Cross?",
+    "Which river flows through Vienna?",
+    "Is whale a mammal?",
+    "Why did the Roman Empire fall?",
+    "How does a jet engine work?",
+    "Explain the causes of inflation.",
+    "Compare solar power and wind power.",
+    "What are the effects of sleep deprivation on memory?",
+    "How can a town reduce flooding?",
+    "What is the difference between weather and climate?",
+    "Should the death penalty be abolished?",
+    "Is it ethical to eat meat?",
+    "What do people think about electric cars?",
+    "Are video games harmful to children?",
+    "Who is the greatest painter of all time?",
+    "What are the arguments for and against nuclear power?",
+    "Does money buy happiness?",
+    "Can I get a refund for my ticket?",
+    "Should I accept the job offer in another city?",
+    "My laptop will not start after the update, what should I do?",
+    "Do I qualify for the grant?",
+    "When was it built?",
+    "What about the second one?",
+    "Why did they leave?",
+    "Tell me more about their culture.",
+    "How do I sharpen a kitchen knife?",
+    "How do I remove wine stains from my carpet?",
 ]
-# fmt: on
 
 
 def _types(questions: list[str]) -> list[str]:

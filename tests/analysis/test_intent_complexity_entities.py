@@ -56,14 +56,14 @@ def _complexity(question: str, query_type: QueryType) -> str:
         ("How does inflation affect household savings in Europe?", "analytical", "intermediate"),
         ("Why did the Roman Empire decline in the fifth century?", "analytical", "intermediate"),
         (
-            "Compare the effects of carbon taxes and emission trading on heavy industry, and assess the implications "
-            "for employment and trade.",
+            "Compare the effects of carbon taxes and emission trading on heavy industry, and assess the "
+            "implications for employment and trade.",
             "analytical",
             "advanced",
         ),
         (
-            "How do interest rates, energy prices and supply chains interact, and why does their relationship differ "
-            "between the United States and Japan?",
+            "How do interest rates, energy prices and supply chains interact, and why does their "
+            "relationship differ between the United States and Japan?",
             "analytical",
             "advanced",
         ),

@@ -1,4 +1,4 @@
-"""`adaptive-rag route` and `adaptive-rag ontology`: JSON alone on standard output, errors that say how to mend them."""
+"""`adaptive-rag route` and `adaptive-rag ontology`: JSON alone on standard output, errors as messages."""
 
 from __future__ import annotations
 
