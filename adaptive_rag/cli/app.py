@@ -8,11 +8,16 @@ from typing import Annotated
 import typer
 
 from adaptive_rag.cli.ask import ask
+from adaptive_rag.cli.chat import chat
 from adaptive_rag.cli.demo import demo
+from adaptive_rag.cli.doctor import doctor
+from adaptive_rag.cli.evaluate import evaluate
 from adaptive_rag.cli.graph import graph
 from adaptive_rag.cli.index import index
 from adaptive_rag.cli.info import info
+from adaptive_rag.cli.ontology import ontology_app
 from adaptive_rag.cli.output import reporting_errors
+from adaptive_rag.cli.route import route
 from adaptive_rag.cli.search import search
 
 app = typer.Typer(
@@ -25,15 +30,20 @@ app = typer.Typer(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask,
+    "chat": chat,
     "index": index,
     "search": search,
+    "route": route,
     "info": info,
     "graph": graph,
     "demo": demo,
+    "doctor": doctor,
+    "eval": evaluate,
 }
 
 for name, command in COMMANDS.items():
     app.command(name)(reporting_errors(command))
+app.add_typer(ontology_app)
 
 
 def _version(show: bool) -> None:
