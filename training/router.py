@@ -40,6 +40,7 @@ RANK = 1000
 # hardly any others.
 WEIGHT_OF_PLAIN_EXAMPLES, WEIGHT_OF_FIRST_PERSON_EXAMPLES = 0.25, 0.6
 # Three batches by one hand are more alike than strangers are; what is learned from them is believed less.
+# Set by hand, knowing the calibration on the first-person slice; see docs/routing.md.
 FIRST_PERSON_SOFTENING = 1.25
 # The batches in which our first-person questions were written.
 OCCASIONS = ("first person 1", "first person 2", "first person 3")
