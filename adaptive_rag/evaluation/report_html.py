@@ -15,7 +15,15 @@ from adaptive_rag.evaluation.judge import CRITERIA, TIE, JudgeReport
 from adaptive_rag.evaluation.metrics import headline, metric_names
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, Row, label_of, short_name
+from adaptive_rag.evaluation.summary import (
+    ALL,
+    POOLED,
+    DifferenceRow,
+    Row,
+    label_of,
+    short_name,
+    without_repeats,
+)
 
 LOST_SHOWN = 30
 SNIPPET = 260
@@ -122,16 +130,15 @@ def _coverage_card(rows: Mapping[tuple[str, str], Row], k: int) -> str:
     ours, theirs = rows.get(("opinion", SUBJECT)), rows.get(("opinion", BASELINE))
     if not ours or not theirs:
         return ""
-    cells = []
-    for metric in metric_names(k)[4:]:
-        if metric in ours["against_standard"]:
-            d = ours["against_standard"][metric]
-            cells.append(
-                f"<tr><td>{escape(metric)}</td><td>{theirs['metrics'][metric]:.3f}</td>"
-                f"<td>{ours['metrics'][metric]:.3f}</td>"
-                f"<td>{charts.interval(d['mean'], d['low'], d['high'], 0.3)}</td>"
-                f'<td class="{_tone(d)}">{d["mean"]:+.3f}</td><td>{_p(d["p"])}</td><td>{d["n"]}</td></tr>'
-            )
+    found = {name: d for name in metric_names(k)[4:] for d in _differences(ours, name)}
+    reach = max([0.05, *(abs(bound) for d in found.values() for bound in (d["low"], d["high"]))])
+    cells = [
+        f"<tr><td>{escape(metric)}</td><td>{theirs['metrics'][metric]:.3f}</td>"
+        f"<td>{ours['metrics'][metric]:.3f}</td>"
+        f"<td>{charts.interval(d['mean'], d['low'], d['high'], reach)}</td>"
+        f'<td class="{_tone(d)}">{d["mean"]:+.3f}</td><td>{_p(d["p"])}</td><td>{d["n"]}</td></tr>'
+        for metric, d in found.items()
+    ]
     if not cells:
         return ""
     return (
@@ -379,7 +386,7 @@ def _against(report: Report) -> str:
         f'<td class="{_tone(d)}">{d["mean"]:+.3f}</td><td>{_p(d["p"])}</td><td>{d["wins"]} / '
         f"{d['losses']}</td>"
         f"<td>{d['n']}</td></tr>"
-        for row in report.against
+        for row in without_repeats(report.against)
         for d in _differences(row, metric)
     )
     return (

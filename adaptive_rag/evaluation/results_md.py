@@ -9,7 +9,7 @@ from adaptive_rag.evaluation.answers import ANSWER_METRICS
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import ALL, Row, label_of
+from adaptive_rag.evaluation.summary import ALL, DifferenceRow, Row, label_of, without_repeats
 
 
 def render_markdown(
@@ -44,6 +44,7 @@ def render_markdown(
         "where its "
         "interval leaves out zero.",
         _verdict(rows, pooled, metric),
+        *_coverage(rows, k),
         "### Losses",
         _losses(rows, k),
         *(_router(routing) if routing else []),
@@ -54,28 +55,57 @@ def render_markdown(
 
 
 def _verdict(rows: Sequence[Row], pooled: Sequence[Row], metric: str) -> str:
+    # A type that occurs in one data set has nothing to pool.
+    spread = {kind for kind in {row["type"] for row in rows} if len(_datasets(rows, kind)) > 1}
+    shown = [*without_repeats(rows), *(row for row in pooled if row["type"] in spread)]
+    baseline = {(row["dataset"], row["type"]): row for row in (*rows, *pooled) if row["arm"] == BASELINE}
     lines = [
         f"| data | type | n | {BASELINE} | {SUBJECT} | difference | p | won | lost | even |",
         "|---|---|--:|--:|--:|---|--:|--:|--:|--:|",
     ]
-    baseline = {(row["dataset"], row["type"]): row for row in (*rows, *pooled) if row["arm"] == BASELINE}
-    single = {name for name in baseline if len([key for key in baseline if key[0] == name[0]]) == 2}
-    for row in (*rows, *pooled):
-        if row["arm"] != SUBJECT or metric not in row["against_standard"]:
-            continue
-        if (row["dataset"], row["type"]) in single and row["type"] == ALL:
-            continue
-        d = row["against_standard"][metric]
-        change = f"{d['mean']:+.3f} [{d['low']:+.3f}, {d['high']:+.3f}]"
-        if d["low"] > 0 or d["high"] < 0:
-            change = f"**{d['mean']:+.3f}** [{d['low']:+.3f}, {d['high']:+.3f}]"
-        lines.append(
-            f"| {row['dataset']} | {label_of(row['type'])} | {d['n']} "
-            f"| {baseline[row['dataset'], row['type']]['metrics'][metric]:.3f} | "
-            f"{row['metrics'][metric]:.3f} "
-            f"| {change} | {_p(d['p'])} | {d['wins']} | {d['losses']} | {d['ties']} |"
-        )
+    for row in shown:
+        if row["arm"] == SUBJECT and metric in row["against_standard"]:
+            d = row["against_standard"][metric]
+            before = baseline[row["dataset"], row["type"]]["metrics"][metric]
+            lines.append(
+                f"| {row['dataset']} | {label_of(row['type'])} | {d['n']} | {before:.3f} "
+                f"| {row['metrics'][metric]:.3f} | {_difference(d)} | {_p(d['p'])} "
+                f"| {d['wins']} | {d['losses']} | {d['ties']} |"
+            )
     return "\n".join(lines)
+
+
+def _coverage(rows: Sequence[Row], k: int) -> list[str]:
+    """Return the coverage of opinion questions, where the data know aspects."""
+    lines = []
+    for row in rows:
+        if (row["arm"], row["type"]) != (SUBJECT, "opinion"):
+            continue
+        for name in metric_names(k)[4:]:
+            if name in row["against_standard"]:
+                d = row["against_standard"][name]
+                ours = row["metrics"][name]
+                lines.append(
+                    f"| {row['dataset']} | {name} | {d['n']} | {ours - d['mean']:.3f} | {ours:.3f} "
+                    f"| {_difference(d)} | {_p(d['p'])} | {d['wins']} | {d['losses']} | {d['ties']} |"
+                )
+    if not lines:
+        return []
+    head = [
+        f"| data | metric | n | {BASELINE} | {SUBJECT} | difference | p | won | lost | even |",
+        "|---|---|--:|--:|--:|---|--:|--:|--:|--:|",
+    ]
+    return ["### Opinion: how many sides are heard", "\n".join([*head, *lines])]
+
+
+def _datasets(rows: Sequence[Row], kind: str) -> set[str]:
+    return {row["dataset"] for row in rows if row["type"] == kind}
+
+
+def _difference(d: DifferenceRow) -> str:
+    mean = f"{d['mean']:+.3f}"
+    sure = d["low"] > 0 or d["high"] < 0
+    return f"{f'**{mean}**' if sure else mean} [{d['low']:+.3f}, {d['high']:+.3f}]"
 
 
 def _losses(rows: Sequence[Row], k: int) -> str:
@@ -86,7 +116,7 @@ def _losses(rows: Sequence[Row], k: int) -> str:
         for name in (*metric_names(k), *ANSWER_METRICS):
             d = row["against_standard"].get(name)
             if d and d["mean"] < 0:
-                sure = "surely" if d["high"] < 0 else "within chance"
+                sure = "beyond chance" if d["high"] < 0 else "within chance"
                 lines.append(
                     f"- {row['type']} in {row['dataset']}: `{name}` {d['mean']:+.3f} "
                     f"[{d['low']:+.3f}, {d['high']:+.3f}], n={d['n']}, {sure}"

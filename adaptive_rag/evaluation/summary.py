@@ -213,6 +213,14 @@ def _mean(values: Sequence[float]) -> float:
     return round(sum(values) / len(values), 6)
 
 
+def without_repeats(rows: Sequence[Row]) -> list[Row]:
+    """Leave out the overall rows of a data set of one type, which say what that type's rows say."""
+    kinds: dict[str, set[str]] = {}
+    for row in rows:
+        kinds.setdefault(row["dataset"], set()).add(row["type"])
+    return [row for row in rows if row["type"] != ALL or len(kinds[row["dataset"]]) != 2]
+
+
 def label_of(kind: QueryType | str) -> str:
     """Return a type as a reader sees it."""
     return "all types" if kind == ALL else kind

@@ -16,7 +16,7 @@ from adaptive_rag.evaluation.records import read_questions
 from adaptive_rag.evaluation.report import Written, write_reports
 from adaptive_rag.evaluation.report_terminal import print_against, print_report
 from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
-from adaptive_rag.evaluation.summary import compare_runs, summarise
+from adaptive_rag.evaluation.summary import compare_runs, summarise, without_repeats
 from tests.evaluation.conftest import QUERIES, Graph, Words
 
 ARMS = find_arms(["standard", "bm25", "fusion", "adaptive"])
@@ -151,6 +151,7 @@ def test_the_markdown_says_where_it_comes_from_and_what_was_lost(
     for part in ("`adaptive-rag eval tiny` wrote this page", "- Machine: ", "- Code: adaptive-rag", "tiny"):
         assert part in text
     assert "- opinion in tiny: `ndcg@2` -0.500" in text
+    assert "| tiny | both@2 | 1 |" in text
     widths = [line.count("|") for line in text.splitlines() if line.startswith("| tiny")]
     assert len(set(widths)) == 1
 
@@ -203,3 +204,9 @@ def test_the_frontier_holds_what_no_cheaper_point_beats() -> None:
 def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Written, out: Path) -> None:
     assert "SECRET rewrite" in json.dumps(QUERIES)
     assert "SECRET rewrite" not in (out / "questions.jsonl").read_text()
+
+
+def test_overall_rows_are_left_out_only_where_they_repeat_a_single_type(written: Written) -> None:
+    assert without_repeats(written.rows) == written.rows
+    single = [row for row in written.rows if row["type"] in ("all", "opinion")]
+    assert {row["type"] for row in without_repeats(single)} == {"opinion"}
