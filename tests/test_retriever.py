@@ -91,7 +91,7 @@ def test_it_stands_in_a_chain(retriever: AdaptiveRetriever) -> None:
     assert "2,340 metres" in chain.invoke(LONG)["text"]
 
 
-def test_pages_are_counted_as_langchain_counts_them(tmp_path: Path) -> None:
+def test_pages_are_counted_as_our_citations_count_them(tmp_path: Path) -> None:
     from adaptive_rag import Index
 
     Index.build(samples_path() / "climate_handbook.pdf", tmp_path / "kb", sentence_vectors=False)
@@ -99,5 +99,5 @@ def test_pages_are_counted_as_langchain_counts_them(tmp_path: Path) -> None:
     read = AdaptiveRAG(tmp_path / "kb").invoke(question)["documents"]
     found = AdaptiveRetriever(index=str(tmp_path / "kb")).invoke(question)
     assert all(isinstance(document, Document) for document in found)
-    # ours count from 1 as people do, theirs from 0
-    assert [document.metadata["page"] + 1 for document in found] == [chunk["page"] for chunk in read]
+    assert [document.metadata["page"] for document in found] == [chunk["page"] for chunk in read]
+    assert all(document.metadata["page_label"] == str(document.metadata["page"]) for document in found)
