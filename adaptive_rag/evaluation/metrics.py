@@ -38,6 +38,18 @@ def headline(k: int) -> str:
     return f"ndcg@{k}"
 
 
+def require_measures(questions: Sequence[Question]) -> None:
+    """Fail now rather than after an hour where a package that scores these questions is missing.
+
+    Raises:
+        MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
+    """
+    if any(question.gold or question.quote for question in questions):
+        _ir_measures()
+    if any(question.aspects for question in questions):
+        _pyndeval()
+
+
 def score_rankings(
     questions: Sequence[Question], rankings: Mapping[str, Ranking], k: int
 ) -> dict[str, Scores]:
@@ -61,7 +73,7 @@ def score_rankings(
     with_aspects = [question for question in questions if question.aspects]
     if with_aspects:
         ir = _ir_measures()
-        import_extra("pyndeval", extra="eval", purpose="Measuring the coverage of aspects")
+        _pyndeval()
         subtopics = [
             ir.Qrel(question.id, passage, 1, aspect)
             for question in with_aspects
@@ -125,3 +137,7 @@ def _add(
 
 def _ir_measures() -> Any:
     return import_extra("ir_measures", extra="eval", purpose="Scoring rankings")
+
+
+def _pyndeval() -> None:
+    import_extra("pyndeval", extra="eval", purpose="Measuring the coverage of aspects")

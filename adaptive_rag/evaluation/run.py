@@ -23,7 +23,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.answers import Answer, score_answer
 from adaptive_rag.evaluation.arms import Arm, ArmName, Bench, Result, by_fusion
 from adaptive_rag.evaluation.datasets import Dataset, Question
-from adaptive_rag.evaluation.metrics import headline, score_rankings
+from adaptive_rag.evaluation.metrics import headline, require_measures, score_rankings
 from adaptive_rag.evaluation.records import (
     RUN,
     RUN_FILES,
@@ -94,8 +94,10 @@ def run_arms(
 
     Raises:
         ConfigurationError: `out` holds a run made with other settings, data or code.
+        MissingExtraError: a package that scores rankings is not installed.
     """
     _check_names(datasets)
+    require_measures([question for dataset in datasets for question in dataset.questions])
     about = _begin(out, datasets, settings, fresh=fresh)
     journal = Journal(out)
     bar = open_bar or no_bar

@@ -1,3 +1,4 @@
+import inspect
 import json
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ from typer.testing import CliRunner
 
 from adaptive_rag.cli.evaluate import evaluate
 from adaptive_rag.cli.output import reporting_errors
-from adaptive_rag.evaluation.arms import Bench
+from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import load_dataset
 
@@ -27,6 +28,10 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
     return run
+
+
+def test_without_arms_the_main_ones_are_compared() -> None:
+    assert inspect.signature(evaluate).parameters["arms"].default.split(",") == list(MAIN_ARMS)
 
 
 def test_the_command_writes_what_the_contract_names(ask: Any, write_set: Any, tmp_path: Path) -> None:

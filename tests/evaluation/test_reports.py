@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from rich.console import Console
 
 from adaptive_rag.errors import ConfigurationError
@@ -210,3 +211,19 @@ def test_overall_rows_are_left_out_only_where_they_repeat_a_single_type(written:
     assert without_repeats(written.rows) == written.rows
     single = [row for row in written.rows if row["type"] in ("all", "opinion")]
     assert {row["type"] for row in without_repeats(single)} == {"opinion"}
+
+
+def test_a_judge_has_a_section_and_says_how_often_the_order_mattered(
+    finished: FinishedRun, tiny: Dataset, out: Path
+) -> None:
+    for record in finished.records:
+        for arm in ("standard", "adaptive"):
+            record["arms"][arm]["answer"] = f"The answer of {arm}."
+    scores = dict.fromkeys(("accuracy", "relevance", "comprehensiveness", "clarity"), 5)
+    always_first = json.dumps({"scores": {"A": scores, "B": scores}, "best": "A", "reason": "It is first."})
+    judge = FakeListChatModel(responses=[*[always_first] * 4, "Nobody wins <b>."])
+    write_reports(finished, [tiny], out, judge=(judge, ("standard", "adaptive")))
+    text = (out / "report.html").read_text()
+    assert "The order changed the verdict on 2 of them" in text
+    assert "Nobody wins &lt;b&gt;." in text
+    assert json.loads((out / "details.json").read_text())["judge"]["wins"]["all"]["tie"] == 2

@@ -1,10 +1,11 @@
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.run import FinishedRun, RunSettings, code_digest, run_arms, sweep_alpha
@@ -158,3 +159,13 @@ def test_a_folder_with_a_run_of_other_code_is_refused(
     monkeypatch.setattr("adaptive_rag.evaluation.run.code_digest", lambda: "edited")
     with pytest.raises(ConfigurationError, match=r"made with other code.*--fresh"):
         run(tiny, tmp_path / "out", graph)
+
+
+@pytest.mark.parametrize("package", ["ir_measures", "pyndeval"])
+def test_a_missing_package_is_told_before_the_first_question(
+    package: str, tiny: Dataset, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(MissingExtraError, match=rf"'{package}'.*pip install 'adaptive-rag\[eval\]'"):
+        run(tiny, tmp_path / "out", graph)
+    assert graph.asked == []
