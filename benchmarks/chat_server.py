@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -224,11 +225,18 @@ def say_sensibly(body: dict[str, Any]) -> str:
     form = (body.get("response_format") or {}).get("json_schema", {}).get("schema")
     asked = body["messages"][-1]["content"]
     if form is None:
-        return WORDS
+        return quote_passages(asked)
     question = next(
         (line[10:] for line in reversed(asked.splitlines()) if line.startswith("Question: ")), "it"
     )
     return json.dumps({name: _fill(part, name, question) for name, part in form["properties"].items()})
+
+
+def quote_passages(prompt: str, most: int = 2) -> str:
+    """Answer with a sentence of each of the first passages, so that the passages support the answer."""
+    passages = re.findall(r'<passage n="(\d+)"[^>]*>\n\| ([^\n]+)', prompt)[:most]
+    sentences = [(n, re.split(r"(?<=[.!?])\s", line)[0].rstrip(". ")) for n, line in passages]
+    return " ".join(f"{sentence} [{n}]." for n, sentence in sentences) or WORDS
 
 
 def _fill(part: dict[str, Any], name: str, question: str) -> Any:
