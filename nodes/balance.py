@@ -5,6 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.nodes.diversify import choose
 from adaptive_rag.nodes.rerank import score
 from adaptive_rag.retrieval.alpha import OPINION_ALPHA
 from adaptive_rag.retrieval.balance import attribute, draw_in_turn, draw_named
@@ -38,8 +39,10 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         vectors = source_of(context).vectors([candidate["id"] for candidate in scored])
         order = cover(vectors, [c["scores"][key] for c in scored], DRAWN_FROM * context.k)
         draw = draw_named if state.get("viewpoints_named") else draw_in_turn
-        scored = draw([scored[i] for i in order], views, context.k)
-        decisions = [Decision(what="draw", chosen=views, why="every viewpoint in turn, nothing said twice")]
+        local = draw([scored[i] for i in order], views, context.k)[: context.k]
+        scored, by = yield from choose(state["question"], [scored[i] for i in order], local, context)
+        why = by or "every viewpoint in turn, nothing said twice"
+        decisions = [Decision(what="draw", chosen=views, why=why)]
     return {
         "documents": [{**document, "route": state["query_type"]} for document in scored[: context.k]],
         "record": {"candidates": summarise(candidates), "decisions": decisions},

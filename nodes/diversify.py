@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Any
+
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
@@ -10,9 +13,14 @@ from adaptive_rag.retrieval.branches import gather
 from adaptive_rag.retrieval.diversity import SELECTORS
 from adaptive_rag.retrieval.search import summarise
 from adaptive_rag.retrieval.window import keep_window, threshold
+from adaptive_rag.skills import SELECT, Ask
+from adaptive_rag.skills.select import SelectRequest
 from adaptive_rag.sources import source_of
-from adaptive_rag.state import Decision, StrategyState
+from adaptive_rag.state import Candidate, Decision, StrategyState
 from adaptive_rag.steps import Steps, step
+
+# Candidates that a model chooses from, as a multiple of k.
+READ_BY_MODEL = 2
 
 
 @step
@@ -26,10 +34,27 @@ def diversify(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     cut_at, decisions = threshold(relevance), list[Decision]()
     if context.diversify and scored:
         vectors = source_of(context).vectors([candidate["id"] for candidate in scored])
-        scored = [scored[i] for i in SELECTORS[context.diversity](vectors, relevance, context.k)]
-        decisions.append(Decision(what="selection", chosen=context.diversity, why="the set counts"))
+        local = [scored[i] for i in SELECTORS[context.diversity](vectors, relevance, context.k)]
+        scored, by = yield from choose(state["question"], scored, local, context)
+        decisions.append(Decision(what="selection", chosen=by or context.diversity, why="the set counts"))
     documents, window = keep_window(scored, context, state["analysis"], cut_at=cut_at)
     return {
         "documents": [{**document, "route": state["query_type"]} for document in documents],
         "record": {"candidates": summarise(candidates), "decisions": [*decisions, *window]},
     }
+
+
+def choose(
+    question: str, candidates: list[Candidate], local: list[Candidate], context: Context
+) -> Generator[list[Ask[Any, Any]], Any, tuple[list[Candidate], str]]:
+    """Return the set that a model chose, where the setting asks for it and it did; else the local one."""
+    if context.selection != "model":
+        return local, ""
+    # What was chosen locally is always among what the model reads.
+    chosen = {candidate["id"] for candidate in local}
+    read = [*local, *(c for c in candidates if c["id"] not in chosen)][: READ_BY_MODEL * context.k]
+    request = SelectRequest(question, read, len(local), lambda: list(range(len(local))))
+    [outcome] = yield [Ask(SELECT, request)]
+    if outcome.by == "stand-in":
+        return local, ""
+    return [read[number - 1] for number in outcome.result.passages], "the model's choice"

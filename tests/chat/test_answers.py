@@ -130,3 +130,20 @@ def test_tokens_and_known_prices_stand_in_the_trace(town, tmp_path):
             assert record["cost"] == tokens["input"] + 2 * tokens["output"] > 0
         else:
             assert "cost" not in record
+
+
+@pytest.mark.parametrize("route", ["analytical", "opinion"])
+def test_the_model_may_choose_the_set(town, route):
+    def run(**knobs):
+        model = ScriptedChatModel(script={"select": {"passages": [4, 3]}, "generate": "I don't know."})
+        question = "Should the sea wall be raised, and what does it do to the marsh?"
+        return AdaptiveRAG(town, model=model, route=route, k=2, **knobs).invoke(question), model
+
+    local, _ = run()
+    chosen, model = run(selection="model")
+    assert len(model.asked) == 3
+    prompt = next(messages[-1].text for skill, messages in model.asked if skill == "select")
+    numbered = prompt.split("<passage n=")[1:]
+    wanted = [numbered[3], numbered[2]]
+    assert all(d["text"] in block for d, block in zip(chosen["documents"], wanted, strict=True))
+    assert [d["id"] for d in chosen["documents"]] != [d["id"] for d in local["documents"]]

@@ -82,16 +82,20 @@ def test_a_form_is_kept_by_constrained_output(local_url, skill):  # noqa: F811
         assert all(isinstance(score, int) and 0 <= score <= 10 for score in scores)
 
 
-def test_injected_passages_change_nothing_that_counts(rag, town):
-    """The model may say anything; what is checked is that no injected marker or claim becomes a citation."""
+def test_twenty_hostile_passages_at_once_change_nothing_that_counts(rag):
+    """The model may say anything; what is checked is what becomes of it."""
     from adaptive_rag.index.memory import MemoryIndex
 
     lines = INJECTIONS.read_text(encoding="utf-8").splitlines()
-    hostile = [json.loads(line) for line in lines if line.strip()][:3]
-    texts = [entry.get("text") or entry.get("passage") for entry in hostile]
-    index = MemoryIndex.from_texts(
-        ["The sea wall of Saltmere is 2,340 metres long. " + text for text in texts], source="hostile.txt"
-    )
-    output = rag.invoke(QUESTIONS["factual"], context={"index": index, "route": "factual"})
+    texts = [json.loads(line)["text"] for line in lines if line.strip()][:20]
+    fact = "The sea wall of Saltmere is 2,340 metres long."
+    index = MemoryIndex.from_texts([f"{fact}\n{text[:300]}" for text in texts], source="hostile.txt")
+    knobs = {"index": index, "route": "factual", "k": 20, "rerank": False, "enhance": False, "window": False}
+    output = rag.invoke(QUESTIONS["factual"], context=knobs)
+    assert len(output["documents"]) == 20
+    assert "generate" in [name for record in output["trace"] for name in record.get("asked", ())]
+    assert output["query_type"] == "factual"
     assert {citation["source"] for citation in output["citations"]} <= {"hostile.txt"}
-    assert all(1 <= citation["marker"] <= len(output["documents"]) for citation in output["citations"])
+    assert all(1 <= citation["marker"] <= 20 for citation in output["citations"])
+    # Either the passages support what it says, or it was replaced by sentences that stand in them.
+    assert output["grounding"] > 0 or output["abstained"]
