@@ -1,0 +1,75 @@
+"""The fakes that are shipped: a chat model with a script, and a way to run one node alone."""
+
+from __future__ import annotations
+
+import pytest
+from langchain_core.messages import HumanMessage
+
+from adaptive_rag.context import make_context
+from adaptive_rag.nodes import decompose, enhance, viewpoints
+from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.skills.base import asked_skill
+from adaptive_rag.testing import ScriptedChatModel, arun_node, run_node
+
+STATE = {"question": "Should the sea wall of Saltmere be raised?", "query_type": "opinion"}
+
+
+def reply_to(model, skill):
+    token = asked_skill.set(skill)
+    try:
+        return model.invoke([HumanMessage("?")]).text
+    finally:
+        asked_skill.reset(token)
+
+
+def test_replies_of_a_list_are_used_once_each_and_the_last_one_ever_after():
+    model = ScriptedChatModel(script={"enhance": ["one", "two"]})
+    assert [reply_to(model, "enhance") for _ in range(3)] == ["one", "two", "two"]
+    assert model.skills == ["enhance"] * 3
+
+
+def test_objects_are_written_as_json_and_exceptions_raised():
+    model = ScriptedChatModel(script={"enhance": {"query": "x"}, "generate": ValueError("no")})
+    assert reply_to(model, "enhance") == '{"query": "x"}'
+    with pytest.raises(ValueError, match="no"):
+        reply_to(model, "generate")
+
+
+def test_what_is_not_in_the_script_is_answered_sensibly(town):
+    output = AdaptiveRAG(town, model=ScriptedChatModel()).invoke("How long is the sea wall of Saltmere?")
+    assert not any(e for r in output["trace"] for e in r.get("stand_ins", ()) if "usable" in e["reason"])
+
+
+def test_a_stream_adds_up_to_the_reply_with_its_tokens():
+    model = ScriptedChatModel(script={"": "one two three"})
+    chunks = list(model.stream([HumanMessage("four five")]))
+    whole = chunks[0]
+    for chunk in chunks[1:]:
+        whole = whole + chunk
+    assert whole.text == "one two three"
+    assert (whole.usage_metadata["input_tokens"], whole.usage_metadata["output_tokens"]) == (2, 3)
+
+
+def test_one_node_runs_alone_and_returns_what_it_changed(town):
+    update = run_node(viewpoints, STATE, make_context(index=town))
+    assert update["queries"][0]["text"] == STATE["question"]
+    assert update["trace"][-1]["step"] == "viewpoints"
+    assert "documents" not in update
+
+
+@pytest.mark.parametrize("node", [viewpoints, decompose])
+async def test_a_node_gives_the_same_on_both_paths(town, node):
+    context = make_context(index=town, model=ScriptedChatModel())
+    sync = run_node(node, STATE, context)
+    asynchronous = await arun_node(node, STATE, context)
+    for update in (sync, asynchronous):
+        for record in update["trace"]:
+            record.pop("ms")
+    assert sync == asynchronous
+
+
+def test_a_node_that_is_told_to_do_nothing_keeps_the_question(town):
+    model = ScriptedChatModel()
+    update = run_node(enhance, STATE, make_context(index=town, model=model, enhance=False))
+    assert [query["text"] for query in update["queries"]] == [STATE["question"]]
+    assert model.asked == []
