@@ -11,7 +11,8 @@ from adaptive_rag.retrieval.alpha import OPINION_ALPHA
 from adaptive_rag.retrieval.balance import attribute, draw_in_turn, draw_named
 from adaptive_rag.retrieval.branches import gather
 from adaptive_rag.retrieval.diversity import cover
-from adaptive_rag.retrieval.scoring import with_feedback
+from adaptive_rag.retrieval.fusion import with_scores
+from adaptive_rag.retrieval.scoring import score_opinions, with_feedback
 from adaptive_rag.retrieval.search import summarise
 from adaptive_rag.sources import source_of
 from adaptive_rag.state import Decision, Hit, StrategyState
@@ -29,8 +30,13 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     if context.rerank:
         hits[0] = _towards_first_hits(hits[0], context)
     candidates = attribute(gather(hits), hits)
-    scored = candidates
-    if context.reranker not in ("auto", "fused"):
+    if not context.rerank:
+        scored = candidates
+    elif context.reranker in ("auto", "fused"):
+        relevance = score_opinions(source_of(context), state["question"], candidates)
+        scored = [with_scores(c, relevance=r) for c, r in zip(candidates, relevance, strict=True)]
+        scored = sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
+    else:
         scored = yield from score(state, candidates, context)
     key = "relevance" if scored and "relevance" in scored[0]["scores"] else "fused"
     views = [hit["label"] for hit in hits if hit["label"] is not None]

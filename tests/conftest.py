@@ -1,11 +1,16 @@
 """Fixtures that many tests share: a small town in memory, and the public data where it is present."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
 
 from adaptive_rag.index.memory import MemoryIndex
+
+# The benchmarks share their scripted chat server with the tests. Last in the path, so that an installed
+# copy of the package is what is tested.
+sys.path.append(str(Path(__file__).parents[1]))
 
 TOWN = [
     "Saltmere was founded in 1142 by a group of herring fishers. The first chapel was built in 1160.",

@@ -114,6 +114,9 @@ def _open(path: Path) -> Iterator[Any]:
             if document.page_count == 0:
                 raise IndexingError("is damaged: no page can be read from it. Fetch or copy it again")
             yield document
+        except IndexingError:
+            # Said above, or by who reads the pages; it is a RuntimeError too.
+            raise
         except (pymupdf.FileDataError, pymupdf.mupdf.FzErrorBase, RuntimeError) as error:
             state = "truncated: the file breaks off before its end" if truncated else f"damaged ({error})"
             raise IndexingError(f"is {state}. Fetch or copy it again") from error

@@ -16,6 +16,8 @@ from adaptive_rag.retrieval.fusion import min_max
 # Read off one collection of one-sentence opinions in the embedded model; another model needs its own.
 SAME, SOFTNESS = 0.82, 0.04
 DISCOUNT = 0.6  # what a text that says the same again loses of its worth
+# Below it diversity costs relevance where passages do not overlap; at it, only near-repeats step back.
+MMR_WEIGHT = 0.9
 SHARPNESS = 3.0  # relevance is raised to it: how strictly relevance goes before novelty
 
 Selector: TypeAlias = Callable[[Vectors, Sequence[float], int], list[int]]
@@ -48,7 +50,7 @@ def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
 
 
 def maximal_marginal_relevance(
-    vectors: Vectors, relevance: Sequence[float], k: int, *, weight: float = 0.7
+    vectors: Vectors, relevance: Sequence[float], k: int, *, weight: float = MMR_WEIGHT
 ) -> list[int]:
     """Return the indices of k items, each the best by weight * relevance - (1 - weight) * redundancy.
 

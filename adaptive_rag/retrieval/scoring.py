@@ -20,7 +20,12 @@ ENDS_OF_SENTENCES = (".", "!", "?", ":", ";", ",", '"', "'", "”", "’", ")")
 
 
 def relevance(
-    candidates: Sequence[Candidate], sentences: Sequence[Sentences], query: Vectors, question: str = ""
+    candidates: Sequence[Candidate],
+    sentences: Sequence[Sentences],
+    query: Vectors,
+    question: str = "",
+    *,
+    closeness: float = 1.0,
 ) -> list[float]:
     """Return a relevance of 0-10 for each candidate.
 
@@ -31,6 +36,7 @@ def relevance(
         sentences: of each candidate, in the same order.
         query: unit vector of the embedded model, of the text that the search used.
         question: its words are what coverage asks for; without it coverage does not count.
+        closeness: how much sentences and coverage count beside the fused score, 0 to 1.
     """
     if not candidates:
         return []
@@ -38,8 +44,8 @@ def relevance(
     bodies = [without_heading(c, s) for c, s in zip(candidates, sentences, strict=True)]
     best = min_max(best_sentence(query, bodies))
     covered = term_coverage(question, [candidate["text"] for candidate in candidates])
-    total = 1 + SENTENCE_WEIGHT + (COVERAGE_WEIGHT if question else 0)
-    mixed = (fused + SENTENCE_WEIGHT * best + COVERAGE_WEIGHT * covered) / total
+    total = 1 + closeness * (SENTENCE_WEIGHT + (COVERAGE_WEIGHT if question else 0))
+    mixed = (fused + closeness * (SENTENCE_WEIGHT * best + COVERAGE_WEIGHT * covered)) / total
     return [round(float(10 * value), 4) for value in mixed]
 
 
@@ -79,6 +85,21 @@ def score_candidates(
     query = np.array(list(texts.values()), dtype=np.float32) @ load_minilm().encode(list(texts))
     sentences = source.sentences([candidate["id"] for candidate in candidates])
     return relevance(candidates, sentences, query / max(float(np.linalg.norm(query)), 1e-9), question)
+
+
+def score_opinions(source: ChunkSource, question: str, candidates: Sequence[Candidate]) -> list[float]:
+    """Score candidates for a question after views, 0-10 each.
+
+    Sentences and coverage count by the share of candidates that have several sentences: a text of one
+    sentence has no best one, and where all texts are that short, to weigh the question's own words again
+    would undo what the first hits taught the search.
+    """
+    if not candidates:
+        return []
+    sentences = source.sentences([candidate["id"] for candidate in candidates])
+    several = float(np.mean([len(found.spans) > 1 for found in sentences]))
+    query = load_minilm().encode([question])[0]
+    return relevance(candidates, sentences, query, question, closeness=several)
 
 
 def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha: float) -> list[Candidate]:
