@@ -62,6 +62,8 @@ class SearchPlan(TypedDict):
     # whether only the best by vector may become candidates
     by_meaning: bool
     why: str
+    # what the asker says of themselves, where it is not the conversation over again
+    situation: NotRequired[str]
 
 
 class Chunk(TypedDict):

@@ -32,7 +32,12 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         else:
             local = plan_contextual(question, user_context, request.history)
             queries = [Query(text=part.text, dense=part.dense, sparse=part.sparse) for part in local.parts]
-            plan = SearchPlan(alpha=local.alpha, by_meaning=local.by_meaning, why=local.reason)
+            plan = SearchPlan(
+                alpha=local.alpha,
+                by_meaning=local.by_meaning,
+                why=local.reason,
+                situation=local.situation,
+            )
     return {
         "queries": queries,
         "plan": plan,

@@ -14,11 +14,12 @@ from adaptive_rag.retrieval.fusion import with_scores
 from adaptive_rag.retrieval.judged import add_missed, join_scores
 from adaptive_rag.retrieval.scoring import score_candidates
 from adaptive_rag.retrieval.search import search, summarise
+from adaptive_rag.retrieval.situation import seat_situation
 from adaptive_rag.retrieval.window import keep_window, threshold
 from adaptive_rag.skills import SCORE, Ask, Outcome
 from adaptive_rag.skills.score import ScoreRequest
 from adaptive_rag.sources import source_of
-from adaptive_rag.state import Candidate, Query, StrategyState
+from adaptive_rag.state import Candidate, Decision, Query, StrategyState
 from adaptive_rag.steps import Steps, step
 
 
@@ -34,7 +35,14 @@ def rerank(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     else:
         scored = yield from score(state, state["candidates"], context)
     pool = [candidate["scores"].get("relevance", candidate["scores"]["fused"]) for candidate in scored]
+    situation = (state.get("plan") or {}).get("situation", "")
+    seated = bool(situation and context.rerank and scored)
+    if seated:
+        scored = seat_situation(source_of(context), situation, scored, context.k)
     documents, decisions = keep_window(scored, context, state["analysis"], cut_at=threshold(pool))
+    if seated:
+        why = "the last places go to what the asker's situation calls for"
+        decisions.append(Decision(what="situation", chosen=situation, why=why))
     return {
         "documents": [{**document, "route": state["query_type"]} for document in documents],
         "record": {"candidates": summarise(scored), "decisions": decisions},

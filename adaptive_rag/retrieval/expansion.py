@@ -47,6 +47,7 @@ class ContextualPlan:
     alpha: float
     by_meaning: bool
     reason: str
+    situation: str = ""
 
 
 def plan_contextual(question: str, user_context: str, history: Sequence[Turn]) -> ContextualPlan:
@@ -65,7 +66,7 @@ def plan_contextual(question: str, user_context: str, history: Sequence[Turn]) -
         with_talk = "\n".join(part for part in (question, scenario, *talk) if part)
         parts = [QueryPart(question, 0.5, 1.0), QueryPart(with_talk, 0.5, 0.0)]
         reason = "a follow-up: the question alone and with the last turns"
-        return ContextualPlan(parts, FOLLOW_UP_ALPHA, True, reason)
+        return ContextualPlan(parts, FOLLOW_UP_ALPHA, True, reason, scenario)
     asked = [turn["text"] for turn in turns]
     joined = "\n".join(part for part in (question, scenario, *asked) if part)
     if not scenario:
@@ -74,7 +75,8 @@ def plan_contextual(question: str, user_context: str, history: Sequence[Turn]) -
     # BM25 is a sum over words, so two halves give the scenario's own words half a weight.
     bare = "\n".join(part for part in (question, *asked) if part)
     parts = [QueryPart(joined, 1.0, 0.5), QueryPart(bare, 0.0, 0.5)]
-    return ContextualPlan(parts, JOINED_ALPHA, False, "question, scenario and clarifying turns in one")
+    why = "question, scenario and clarifying turns in one"
+    return ContextualPlan(parts, JOINED_ALPHA, False, why, scenario)
 
 
 def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
