@@ -1,0 +1,75 @@
+"""Every command and snippet of the README does what it says."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.samples import samples_path
+from benchmarks.chat_server import ChatServer
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+SHELL = [line for language, text in BLOCKS if language == "sh" for line in text.splitlines()]
+COMMANDS = [line for line in SHELL if line.startswith("adaptive-rag ")]
+# Run by .ci/run from the README itself, and by the tests of the Studio server.
+RUN_ELSEWHERE = ("python3 -m venv ", "pip install '.[studio]'", "langgraph dev")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(samples_path() / "climate_handbook.pdf", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_shell_command_is_run_by_something() -> None:
+    assert len(COMMANDS) >= 3
+    for line in SHELL:
+        assert line in COMMANDS or line.startswith(RUN_ELSEWHERE), line
+
+
+def test_the_two_commands_come_first() -> None:
+    first, second = SHELL[:2]
+    assert first.endswith("adaptive-rag demo")
+    assert second.endswith("pytest")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_works_as_printed(folder: Path, command: str) -> None:
+    with ChatServer() as server:
+        environment = {**os.environ, "OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": server.url}
+        arguments = [sys.executable, "-m", "adaptive_rag", *shlex.split(command)[1:]]
+        done = subprocess.run(arguments, capture_output=True, text=True, env=environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_the_python_snippets_run_one_after_another(folder: Path) -> None:
+    namespace: dict[str, object] = {}
+    snippets = [text for language, text in BLOCKS if language == "python"]
+    assert len(snippets) >= 5
+    for snippet in snippets:
+        exec(compile(snippet, "README.md", "exec"), namespace)
+    assert namespace["documents"]
+
+
+def test_the_answer_shown_is_the_answer_given(folder: Path) -> None:
+    [shown] = [text for language, text in BLOCKS if language == "text" and text.startswith("●")]
+    command = next(command for command in COMMANDS if "highest water level" in command)
+    arguments = [sys.executable, "-m", "adaptive_rag", *shlex.split(command)[1:]]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=300)
+    steady = re.compile(r"\d+\.\d+ s|confidence \d\.\d+")
+    for line in shown.strip().splitlines():
+        assert steady.sub("", line).strip() in steady.sub("", done.stdout), line
+
+
+def test_links_lead_to_files_of_the_repository() -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)", README):
+        assert (ROOT / target).exists(), target
