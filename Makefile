@@ -1,5 +1,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help install test lint types check demo studio results bench clean
+DATA ?= ../shared/data
+SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
@@ -23,7 +25,16 @@ demo: ## Ask one question of each type over the samples
 	adaptive-rag demo
 
 studio: ## Open the graphs in LangGraph Studio
-	langgraph dev
+	LANGGRAPH_NO_VERSION_CHECK=1 LANGGRAPH_CLI_NO_ANALYTICS=1 langgraph dev
+
+results: ## Measure the arms over the public data in DATA and write docs/results.md
+	adaptive-rag eval $(addprefix $(DATA)/,$(SETS)) --arms all --fresh --out build/results --markdown docs/results.md
+
+bench: ## Run the benchmarks that need no data (indexing, cold start, a warm question, chat latency)
+	python -m benchmarks.indexing adaptive_rag/samples/documents
+	python -m benchmarks.cold_start
+	python -m benchmarks.warm_question
+	python -m benchmarks.latency
 
 clean: ## Remove what builds and runs leave behind
 	rm -rf build dist *.egg-info .typecheck .mypy_cache .ruff_cache .pytest_cache
