@@ -24,6 +24,7 @@ from adaptive_rag.index.manifest import MANIFEST, Manifest, Settings, read_manif
 from adaptive_rag.index.neighbours import EXACT_UP_TO
 from adaptive_rag.index.source import Sentences
 from adaptive_rag.index.table import storing
+from adaptive_rag.models.cosines import cosines
 from adaptive_rag.models.embeddings import embed_queries, embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, Vectors
 from adaptive_rag.state import Candidate, Chunk
@@ -162,7 +163,7 @@ class Index:
         Raises:
             KeyError: a chunk is not in the index.
         """
-        return np.asarray(embed_queries(self.embeddings, texts) @ self.vectors(ids).T, dtype=np.float32)
+        return cosines(embed_queries(self.embeddings, texts), self.vectors(ids))
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors; without any where the index keeps none.

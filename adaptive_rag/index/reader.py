@@ -15,6 +15,7 @@ import numpy as np
 
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index import neighbours
+from adaptive_rag.index.held import HELD_UP_TO, HeldTable, WordScores
 from adaptive_rag.index.manifest import Manifest, rebuild_hint
 from adaptive_rag.index.neighbours import VECTOR, Ids
 from adaptive_rag.index.sentences import unpack_sentences
@@ -84,6 +85,8 @@ class TableReader:
         limit = min(max(1, limit), max(1, self.manifest.chunks))
         if not self.manifest.chunks:
             return [[] for _ in queries]
+        if self.manifest.chunks <= HELD_UP_TO:
+            return self._search_held(queries, vectors, limit)
         found = self._find(queries, vectors, limit)
         rows = self._fetch([row for hits in found for row in hits.union])
         # chunks that only the vector found may still hold words of the query, further down
@@ -110,12 +113,10 @@ class TableReader:
         rows = self._by_id(ids)
         bare = list(dict.fromkeys(row["_rowid"] for row in rows if "sentences" not in row))
         if bare:
-            taken = self.table.take_row_ids(bare).select(SENTENCE_COLUMNS).with_row_id().to_arrow()
-            spans, vectors = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
-            unpacked = {
-                row: unpack_sentences(span, vector, SENTENCE_DIMENSION)
-                for row, span, vector in zip(taken["_rowid"].to_pylist(), spans, vectors, strict=True)
-            }
+            taken = self._take(bare, SENTENCE_COLUMNS)
+            columns = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
+            found = unpack_sentences(*columns, SENTENCE_DIMENSION)
+            unpacked = dict(zip(taken["_rowid"].to_pylist(), found, strict=True))
             for row in rows:
                 row.setdefault("sentences", unpacked.get(row["_rowid"]))
         return [row["sentences"] for row in rows]
@@ -140,8 +141,7 @@ class TableReader:
         """
         from lancedb.query import MatchQuery
 
-        # A match query has no syntax: quotes and operators are words or nothing.
-        words = list(dict.fromkeys(_word.findall(query)))[:WORDS_PER_QUERY]
+        words = _words(query)
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         if not words or (among is not None and not len(among)):
             return nothing
@@ -154,13 +154,52 @@ class TableReader:
 
     @cached_property
     def _resident(self) -> tuple[Ids, Vectors]:
-        """The row ids, ascending, and the vectors of a small table."""
-        query = self.table.search().select([VECTOR]).with_row_id(True).limit(self.manifest.chunks)
-        table = query.to_arrow()
-        rows = table["_rowid"].to_numpy().astype(np.int64)
-        flat = table[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
-        order = np.argsort(rows)
-        return rows[order], np.ascontiguousarray(flat[order])
+        """The row ids, ascending, and the vectors of a table that is searched exactly."""
+        held = self._hold([VECTOR])
+        flat = held.columns[VECTOR].combine_chunks().flatten().to_numpy()
+        return held.rows, flat.reshape(-1, self._dimension)
+
+    @cached_property
+    def _chunks(self) -> HeldTable:
+        return self._hold([*CHUNK_COLUMNS, VECTOR, VIEWS])
+
+    @cached_property
+    def _sentences(self) -> HeldTable:
+        return self._hold(SENTENCE_COLUMNS)
+
+    @cached_property
+    def _word_scores(self) -> WordScores:
+        return WordScores(self._resident[0], lambda words: self.match(" ".join(words), self.manifest.chunks))
+
+    def _hold(self, columns: list[str]) -> HeldTable:
+        query = self.table.search().select(columns).with_row_id(True).limit(self.manifest.chunks)
+        return HeldTable.of(query.to_arrow())
+
+    def _take(self, rows: list[int], columns: list[str]) -> Any:
+        """Return some columns of rows, with the row ids; in any order."""
+        if self.manifest.chunks > HELD_UP_TO:
+            return self.table.take_row_ids(rows).select(columns).with_row_id().to_arrow()
+        held = self._sentences if columns == SENTENCE_COLUMNS else self._chunks
+        return held.take(rows)
+
+    def _search_held(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[list[Candidate]]:
+        """Search a table that is held in memory: exactly, by vector and by words."""
+        numbers, _ = self._resident
+        by_vector = self._nearest_exactly(vectors, limit)
+        scores = [self._word_scores.of(tuple(_words(query))) for query in queries]
+        by_words = [numbers[best[bm25[best] > 0]] for bm25 in scores if len(best := _best(bm25, limit))]
+        unions = [
+            list(dict.fromkeys([*near.tolist(), *matched.tolist()]))
+            for near, matched in zip(by_vector, by_words, strict=True)
+        ]
+        rows = self._fetch([row for union in unions for row in union])
+        return [
+            [
+                self._candidate(rows[row], vector, float(score))
+                for row, score in zip(union, bm25[np.searchsorted(numbers, union)], strict=True)
+            ]
+            for union, vector, bm25 in zip(unions, vectors, scores, strict=True)
+        ]
 
     def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[_Hits]:
         """Return the union of each query's best rows by vector and by words."""
@@ -211,8 +250,7 @@ class TableReader:
         missing = [row for row in wanted if row not in held]
         if missing:
             columns = [*CHUNK_COLUMNS, VECTOR, VIEWS]
-            taken = self.table.take_row_ids(missing).select(columns).with_row_id().to_arrow()
-            held.update(self._keep(taken))
+            held.update(self._keep(self._take(missing, columns)))
         return held
 
     def _by_id(self, ids: Sequence[str]) -> list[dict[str, Any]]:
@@ -254,6 +292,11 @@ def _best(scores: Vectors, limit: int) -> Ids:
     few = limit < len(scores)
     top = np.argpartition(-scores, limit - 1)[:limit] if few else np.arange(len(scores))
     return np.asarray(top[np.lexsort((top, -scores[top]))], dtype=np.int64)
+
+
+def _words(query: str) -> list[str]:
+    # A match query has no syntax: quotes and operators are words or nothing.
+    return list(dict.fromkeys(_word.findall(query)))[:WORDS_PER_QUERY]
 
 
 def _one_of(chunks: Sequence[int] | Sequence[str]) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,7 +34,14 @@ def pack_spans(spans: list[tuple[int, int]]) -> bytes:
     return np.asarray(spans, dtype=np.int64).reshape(-1, 2).tobytes()
 
 
-def unpack_sentences(spans: bytes | None, vectors: bytes | None, dimension: int) -> Sentences:
-    """Return the stored sentences of one chunk; none where the index keeps none."""
-    pairs: NDArray[np.int64] = np.frombuffer(spans or b"", dtype=np.int64).reshape(-1, 2)
-    return Sentences(pairs, unpack_vectors(vectors or b"", dimension))
+def unpack_sentences(
+    spans: Sequence[bytes | None], vectors: Sequence[bytes | None], dimension: int
+) -> list[Sentences]:
+    """Return the stored sentences of each chunk; none where the index keeps none."""
+    pairs = [np.frombuffer(stored or b"", dtype=np.int64).reshape(-1, 2) for stored in spans]
+    # all at once: a chunk alone has too few sentences to be worth several calls of numpy
+    whole = unpack_vectors(b"".join(stored or b"" for stored in vectors), dimension)
+    ends = np.cumsum([len(stored or b"") // dimension for stored in vectors])
+    return [
+        Sentences(places, rows) for places, rows in zip(pairs, np.split(whole, ends[:-1]), strict=True)
+    ]

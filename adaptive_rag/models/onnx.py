@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +50,8 @@ class OnnxEmbeddings(Embeddings):
         self._tokenizer = _load_tokenizer(tokenizer, max_tokens)
         self._session = _load_session(model)
         self._inputs = {node.name for node in self._session.get_inputs()}
-        self._embed_recent = lru_cache(maxsize=RECENT)(self._embed)
+        self._lock = threading.Lock()
+        self._recent: OrderedDict[str, Vectors] = OrderedDict()
         self.dimension = self._dimension()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -59,18 +62,13 @@ class OnnxEmbeddings(Embeddings):
         Returns:
             An array of shape (len(texts), dimension), float32.
         """
-        few = len(texts) <= FEW and all(len(text) <= SHORT for text in texts)
-        embed = self._embed_recent if few else self._embed
-        if len(texts) == 1 or self.workers == 1:
-            rows = [embed(text) for text in texts]
-            return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
-        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        with ThreadPoolExecutor(self.workers, thread_name_prefix="embed") as pool:
-            # slices bound the number of waiting tasks, and how long an interrupt waits
-            for start in range(0, len(texts), SLICE):
-                for row, vector in enumerate(pool.map(embed, texts[start : start + SLICE])):
-                    vectors[start + row] = vector
-        return vectors
+        if len(texts) > FEW or any(len(text) > SHORT for text in texts):
+            return self._encode(texts)
+        known = self._recall(texts)
+        missing = [text for text in dict.fromkeys(texts) if text not in known]
+        known.update(zip(missing, self._encode(missing), strict=True))
+        self._remember({text: known[text] for text in missing})
+        return self._stack([known[text] for text in texts])
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; the LangChain entry point."""
@@ -82,7 +80,35 @@ class OnnxEmbeddings(Embeddings):
 
     def forget(self) -> None:
         """Forget the vectors of recent texts, so that a measurement starts cold."""
-        self._embed_recent.cache_clear()
+        with self._lock:
+            self._recent.clear()
+
+    def _encode(self, texts: Sequence[str]) -> Vectors:
+        if len(texts) <= 1 or self.workers == 1:
+            return self._stack([self._embed(text) for text in texts])
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        with ThreadPoolExecutor(self.workers, thread_name_prefix="embed") as pool:
+            # slices bound the number of waiting tasks, and how long an interrupt waits
+            for start in range(0, len(texts), SLICE):
+                for row, vector in enumerate(pool.map(self._embed, texts[start : start + SLICE])):
+                    vectors[start + row] = vector
+        return vectors
+
+    def _stack(self, rows: Sequence[Vectors]) -> Vectors:
+        return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
+
+    def _recall(self, texts: Sequence[str]) -> dict[str, Vectors]:
+        with self._lock:
+            known = {text: self._recent[text] for text in texts if text in self._recent}
+            for text in known:
+                self._recent.move_to_end(text)
+        return known
+
+    def _remember(self, vectors: dict[str, Vectors]) -> None:
+        with self._lock:
+            self._recent.update(vectors)
+            while len(self._recent) > RECENT:
+                self._recent.popitem(last=False)
 
     def _embed(self, text: str) -> Vectors:
         encoding = self._tokenizer.encode(text.strip()[: self._max_characters])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.context import Diversity
+from adaptive_rag.models.cosines import cosines
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.retrieval.fusion import min_max
 
@@ -37,7 +38,7 @@ def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
         k: how many to choose; fewer come back where there are fewer.
     """
     worth = min_max(np.array(relevance, dtype=np.float64)) ** SHARPNESS
-    same = 1 / (1 + np.exp(-(vectors @ vectors.T - SAME) / SOFTNESS))
+    same = 1 / (1 + np.exp(-(cosines(vectors, vectors) - SAME) / SOFTNESS))
     unsaid = np.ones(len(worth))
     chosen: list[int] = []
     while len(chosen) < min(k, len(worth)):
@@ -64,7 +65,7 @@ def maximal_marginal_relevance(
         value[chosen] = -np.inf
         best = int(value.argmax())
         chosen.append(best)
-        redundancy = np.maximum(redundancy, vectors @ vectors[best])
+        redundancy = np.maximum(redundancy, cosines(vectors, vectors[best][None])[:, 0])
     return chosen
 
 
@@ -77,7 +78,7 @@ def facility_location(
     the best gain; a monotone submodular function (Lin and Bilmes, ACL 2011).
     """
     scaled = min_max(np.array(relevance, dtype=np.float64))
-    similarity = np.maximum(vectors @ vectors.T, 0)
+    similarity = np.maximum(cosines(vectors, vectors), 0)
     covered = np.zeros(len(scaled))
     chosen: list[int] = []
     while len(chosen) < min(k, len(scaled)):

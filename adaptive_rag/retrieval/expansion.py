@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from adaptive_rag.answering.terms import STOP_WORDS, terms
+from adaptive_rag.models.cosines import cosines
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.retrieval.alpha import BASE_ALPHA
 from adaptive_rag.retrieval.features import Scores
@@ -100,11 +101,15 @@ def feedback_scores(
     """
     if not len(ranked):
         return dense
-    return np.asarray(dense + weight * (vectors @ vectors[list(ranked)].mean(axis=0)))
+    mean = vectors[list(ranked)].mean(axis=0, keepdims=True)
+    return np.asarray(dense + weight * cosines(vectors, mean)[:, 0])
 
 
-def feedback_query(question: str, hits: Sequence[Candidate]) -> str:
-    """Return the question itself: feedback gained nothing on factual questions; see `feedback_scores`."""
+def feedback_query(question: str, first_hits: Callable[[], Sequence[Candidate]]) -> str:
+    """Return the question itself, unsearched: feedback gained nothing on factual questions.
+
+    See `feedback_scores` for where it does.
+    """
     return question
 
 

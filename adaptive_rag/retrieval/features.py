@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answering.terms import terms
+from adaptive_rag.models.cosines import cosines
 from adaptive_rag.models.onnx import Vectors
 
 Scores = NDArray[np.float64]
@@ -28,7 +29,7 @@ def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
     best = np.full(len(counts), np.nan)
     filled = [i for i, count in enumerate(counts) if count]
     if filled:
-        similarity = np.concatenate([sentences[i] for i in filled]) @ query
+        similarity = cosines(np.concatenate([sentences[i] for i in filled]), query[None])[:, 0]
         starts = np.concatenate([[0], np.cumsum(counts[filled])[:-1]])
         best[filled] = np.maximum.reduceat(similarity, starts)
         best[np.isnan(best)] = np.nanmin(best)

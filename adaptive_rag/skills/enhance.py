@@ -35,7 +35,7 @@ class EnhancedQuery(BaseModel):
 
 def add_feedback_terms(request: EnhanceRequest) -> EnhancedQuery:
     """Add terms of the first hits where they are likely to help."""
-    return EnhancedQuery(query=feedback_query(request.question, request.first_hits())[:1000])
+    return EnhancedQuery(query=feedback_query(request.question, request.first_hits)[:1000])
 
 
 def read(request: EnhanceRequest, value: Any) -> dict[str, Any]:
