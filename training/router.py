@@ -39,6 +39,9 @@ RANK = 1000
 # Our own questions are plainer than strangers' and would else set the tone. In the first person there are
 # hardly any others.
 WEIGHT_OF_PLAIN_EXAMPLES, WEIGHT_OF_FIRST_PERSON_EXAMPLES = 0.25, 0.6
+# Questions of one form over many topics: enough to settle the form, too alike to count for more.
+PATTERNED = ("asked for views", "asked for a fact", "asked to explain")
+WEIGHT_OF_PATTERNED_EXAMPLES = 0.12
 # Three batches by one hand are more alike than strangers are; what is learned from them is believed less.
 # Set by hand, knowing the calibration on the first-person slice; see docs/routing.md.
 FIRST_PERSON_SOFTENING = 1.25
@@ -91,6 +94,8 @@ class Questions:
     def weights(self) -> Array:
         """How much each question counts in training."""
         own = np.where(self.first_person, WEIGHT_OF_FIRST_PERSON_EXAMPLES, WEIGHT_OF_PLAIN_EXAMPLES)
+        patterned = np.array([row.get("group") in PATTERNED for row in self.rows])
+        own = np.where(patterned, WEIGHT_OF_PATTERNED_EXAMPLES, own)
         return np.where(self.own, own, 1.0)
 
 

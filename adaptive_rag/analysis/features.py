@@ -20,6 +20,25 @@ _SCENARIO = re.compile(
     r"if i (?:am|was|were|have|had)|"
     r"(?:a|my|your|the|our) (?:patient|client|student|friend|customer|colleague))\b"
 )
+_ASKS_FOR_VIEWS = re.compile(
+    r"\b(?:views|opinions|perspectives|viewpoints|stances|attitudes|objections|points of view"
+    r"|pros and cons)\b"
+    r"|\b(?:opinion|view|positions?|stance|attitude) (?:on|about|towards?)\b|\bpublic (?:opinion|view)\b"
+    r"|\b(?:arguments?|case|speaks|speak|argue) (?:for|against|in favou?r)\b|\bfor (?:and|or) against\b"
+    r"|\bwhat (?:do|would) (?:\w+ ){1,3}(?:think|feel|believe|say (?:about|of|on))\b"
+    r"|\bwhat (?:does|is) the (?:public|press) (?:think|say)|\bwhat are (?:\w+ ){1,2}saying (?:about|of|on)\b"
+    r"|\bhow do (?!i |we )(?:\w+ ){1,3}(?:feel about|view|regard)\b"
+    r"|^(?:is|are|was) .*\bworth (?:it|the|\w+ing)\b"
+)
+_ASKS_FOR_A_DATUM = re.compile(
+    r"^(?:(?:and|so|in|on|at|by|from|to|for|about) )?"
+    r"(?:who|whose|whom|when|where|"
+    r"how (?:many|much|tall|long|deep|old|far|high|wide|fast|hot|big|large|heavy|often)"
+    r"|(?:what|which) (?:year|month|day|date|time|century|city|town|country|state|river|company|person|king"
+    r"|team|language|metal|planet|element|colou?r|number|percentage|age|channel|award)"
+    r"|what (?:is|was|are|were) the (?:\w+ ){0,2}(?:names?|capital|number|term|word|title|height|length|depth"
+    r"|weight|speed|age|date|population|currency|distance|temperature|price|symbol|nickname|abbreviation))\b"
+)
 
 # The embedding speaks through weights of its own for each of these kinds of question.
 KINDS = ("yes or no", "how or why", "what or who", "other", "first person")
@@ -172,6 +191,12 @@ def _form(question: Question, words: list[str]) -> dict[str, float]:
     if present & lx.SECOND_PERSON:
         form["second person"] = 1.0
         form[f"second person opens with {kind}"] = 1.0
+
+    whole = " ".join(words)
+    if _ASKS_FOR_VIEWS.search(whole):
+        form["asks for views"] = 2.0
+    if _ASKS_FOR_A_DATUM.search(whole):
+        form["asks for a name, number, place or date"] = 1.0
 
     head_text = " ".join(words[:8])
     if _SCENARIO.match(head_text):

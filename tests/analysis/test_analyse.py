@@ -44,6 +44,58 @@ def test_plain_questions_get_their_type(question: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("expected", "least", "questions"),
+    [
+        (
+            "opinion",
+            0.7,
+            [
+                "What are the different views on raising the sea wall?",
+                "what are the various opinions on mowing the dunes",
+                "What are the opposing perspectives on nuclear power?",
+                "What are the attitudes to wolves in rural areas?",
+                "What are the arguments for and against a toll on the bridge?",
+                "what are the pros and cons of a second home",
+                "What do people think of the new tram line?",
+                "What do experts say about intermittent fasting?",
+                "Is a rowing machine worth it?",
+            ],
+        ),
+        (
+            "factual",
+            0.6,
+            [
+                "Who designed the harbour crane?",
+                "when did the tram line open",
+                "Where is the headquarters of the port authority?",
+                "How many ships call at Rotterdam each year?",
+                "How much does the anchor weigh?",
+                "Which year did the lighthouse open?",
+                "What is the name of the harbour master?",
+            ],
+        ),
+        (
+            "analytical",
+            0.6,
+            [
+                "How does the dyke protect the town?",
+                "why was the breakwater extended",
+                "Explain how a lock gate is balanced.",
+                "What are the effects of silt on fish?",
+                "what is the difference between a dock and a quay",
+            ],
+        ),
+    ],
+)
+def test_a_plain_form_is_judged_firmly(expected: str, least: float, questions: list[str]) -> None:
+    found = {
+        question: answer["probabilities"][expected]
+        for question, answer in zip(questions, analyse_batch(questions), strict=True)
+    }
+    assert {question: value for question, value in found.items() if value < least} == {}
+
+
+@pytest.mark.parametrize(
     ("question", "expected"),
     [
         ("how do i boil eggs?", "analytical"),
