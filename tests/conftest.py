@@ -24,7 +24,7 @@ TOWN = [
     "Opponents of raising the sea wall say that it hides the beach and drives guests away.",
     "Fishers fear that a higher sea wall will cut the harbour off and end their market.",
     "The hotel owners argue that building works on the sea wall would ruin two summers of trade.",
-    "To prepare for a flood, renters on the ground floor should keep their papers upstairs.",
+    "Renters on the ground floor should keep papers upstairs and know where the fuse box is.",
     "To prepare for a flood, owners of houses should fit door boards and a valve in the drain.",
     "Farmers should move animals to the high pasture when the second siren sounds.",
     "People who use a wheelchair can register with the town hall to be fetched before a flood.",

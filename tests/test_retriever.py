@@ -71,7 +71,7 @@ def test_the_users_context_is_taken_once_or_for_one_call(town: MemoryIndex) -> N
     plain = AdaptiveRetriever(index=town).invoke(PREPARE)
     fixed = AdaptiveRetriever(index=town, user_context=renter).invoke(PREPARE)
     assert fixed == AdaptiveRetriever(index=town).invoke(PREPARE, user_context=renter)
-    advice = "To prepare for a flood, renters on the ground floor"
+    advice = "Renters on the ground floor should keep papers upstairs"
     assert any(document.page_content.startswith(advice) for document in fixed)
     assert not any(document.page_content.startswith(advice) for document in plain)
 
