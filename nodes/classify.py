@@ -15,8 +15,10 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.conversation.profile import join_context, read_profile
 from adaptive_rag.models.rerankers import prepare_reranker
 from adaptive_rag.questions import read_question
+from adaptive_rag.retrieval.search import prepare
 from adaptive_rag.skills import CLASSIFY, Ask
 from adaptive_rag.skills.classify import ClassifyRequest
+from adaptive_rag.sources import source_of
 from adaptive_rag.state import Decision, QueryAnalysis, State
 from adaptive_rag.steps import Steps, step
 
@@ -28,6 +30,7 @@ def classify(state: State, runtime: Runtime[Context]) -> Steps:
     started_at = time.time()
     prepare_reranker(context)
     question, history = read_question(state)
+    prepare(source_of(context), [question])
     profile = read_profile(runtime.store, context.user_id)
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))

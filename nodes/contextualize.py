@@ -7,8 +7,10 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.nodes.rerank import early_score, judgements
 from adaptive_rag.retrieval.expansion import plan_contextual
+from adaptive_rag.retrieval.search import prepare
 from adaptive_rag.skills import CONTEXTUALIZE, Ask
 from adaptive_rag.skills.contextualize import ContextualizeRequest
+from adaptive_rag.sources import source_of
 from adaptive_rag.state import Candidate, Query, SearchPlan, StrategyState
 from adaptive_rag.steps import Steps, step
 
@@ -38,6 +40,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
                 why=local.reason,
                 situation=local.situation,
             )
+    prepare(source_of(context), [query["text"] for query in queries] + ([implied] if implied else []))
     return {
         "queries": queries,
         "plan": plan,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.retrieval.search import first_hits
+from adaptive_rag.retrieval.search import first_hits, prepare
 from adaptive_rag.skills import DECOMPOSE, Ask
 from adaptive_rag.skills.decompose import DecomposeRequest
 from adaptive_rag.sources import source_of
@@ -25,4 +25,5 @@ def decompose(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         )
         [outcome] = yield [Ask(DECOMPOSE, request)]
         queries += [Query(text=text, label=text) for text in outcome.result.sub_questions]
+        prepare(source_of(context), [query["text"] for query in queries])
     return {"queries": queries, "plan": None, "record": {"queries": [query["text"] for query in queries]}}

@@ -7,8 +7,10 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.retrieval.alpha import OPINION_ALPHA
 from adaptive_rag.retrieval.expansion import keywords
+from adaptive_rag.retrieval.search import prepare
 from adaptive_rag.skills import VIEWPOINTS, Ask
 from adaptive_rag.skills.viewpoints import ViewpointsRequest
+from adaptive_rag.sources import source_of
 from adaptive_rag.state import Query, SearchPlan, StrategyState
 from adaptive_rag.steps import Steps, step
 
@@ -28,6 +30,7 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         [outcome] = yield [Ask(VIEWPOINTS, ViewpointsRequest(question, context.viewpoints))]
         named = outcome.by == "model"
         queries += [Query(text=f"{question} {view}", label=view) for view in outcome.result.viewpoints]
+    prepare(source_of(context), [query["text"] for query in queries])
     return {
         "queries": queries,
         "viewpoints_named": named,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -149,6 +150,14 @@ class Index:
             )
         return reader.search(queries, vectors, limit)
 
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Begin, in other threads, what a search for these texts will need, and return at once."""
+        reader = self._current()
+        reader.begin(partial(reader.look_up_words, texts))
+        if isinstance(self.embeddings, OnnxEmbeddings):
+            # A model that is called over a network would be paid for texts that may never be asked for.
+            reader.begin(partial(self.embeddings.encode, texts))
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length.
 
@@ -166,12 +175,18 @@ class Index:
         return cosines(embed_queries(self.embeddings, texts), self.vectors(ids))
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of each chunk with their vectors; without any where the index keeps none.
+        """Return the sentences of each chunk with their vectors.
+
+        An index made without sentence vectors embeds the sentences when they are first asked for, which
+        takes some milliseconds each: answers are the same, questions take seconds.
 
         Raises:
             KeyError: a chunk is not in the index.
         """
-        return self._current().sentences(ids)
+        reader = self._current()
+        if reader.manifest.settings.sentence_vectors:
+            return reader.sentences(ids)
+        return reader.embedded_sentences(ids)
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id.

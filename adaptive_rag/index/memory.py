@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, cast
 
 import numpy as np
 from rank_bm25 import BM25Okapi
@@ -78,16 +78,15 @@ class MemoryIndex:
         by_words = [row for row in np.argsort(-sparse)[:limit] if sparse[row] > 0]
         rows = dict.fromkeys([*np.argsort(-dense)[:limit], *by_words])
         return [
-            Candidate(
-                **self._chunks[row],
-                scores={"dense": float(dense[row]), "sparse": float(sparse[row])},
-                labels=[],
-            )
-            for row in rows
+            _candidate(self._chunks[row], dense=float(dense[row]), sparse=float(sparse[row])) for row in rows
         ]
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return load_minilm().encode(texts)
+
+
+def _candidate(chunk: Chunk, **scores: float) -> Candidate:
+    return cast(Candidate, {**chunk, "scores": scores, "labels": []})
 
 
 def _words(text: str) -> list[str]:

@@ -18,7 +18,7 @@ from adaptive_rag.index import neighbours
 from adaptive_rag.index.held import HELD_UP_TO, HeldTable, WordScores
 from adaptive_rag.index.manifest import Manifest, rebuild_hint
 from adaptive_rag.index.neighbours import VECTOR, Ids
-from adaptive_rag.index.sentences import unpack_sentences
+from adaptive_rag.index.sentences import embed_sentences, unpack_sentences
 from adaptive_rag.index.source import Sentences
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
@@ -101,6 +101,16 @@ class TableReader:
             results.append([self._candidate(rows[row], vector, sparse.get(row, 0.0)) for row in hits.union])
         return results
 
+    def begin(self, work: Callable[[], object]) -> None:
+        """Begin some work in another thread; who needs its result asks for it and finds it done."""
+        self._pool.submit(work)
+
+    def look_up_words(self, queries: Sequence[str]) -> None:
+        """Look up the words of queries that will be searched, where what is found is kept."""
+        if 0 < self.manifest.chunks <= HELD_UP_TO:
+            for query in queries:
+                self._word_scores.of(tuple(_words(query)))
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks by id."""
         rows = self._by_id(ids)
@@ -114,11 +124,19 @@ class TableReader:
         bare = list(dict.fromkeys(row["_rowid"] for row in rows if "sentences" not in row))
         if bare:
             taken = self._take(bare, SENTENCE_COLUMNS)
-            columns = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
-            found = unpack_sentences(*columns, SENTENCE_DIMENSION)
+            spans, vectors = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
+            found = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
             unpacked = dict(zip(taken["_rowid"].to_pylist(), found, strict=True))
             for row in rows:
                 row.setdefault("sentences", unpacked.get(row["_rowid"]))
+        return [row["sentences"] for row in rows]
+
+    def embedded_sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of chunks by id, embedding those that were not asked for lately."""
+        rows = self._by_id(ids)
+        bare = list({row["id"]: row for row in rows if "sentences" not in row}.values())
+        for row, sentences in zip(bare, embed_sentences([row["chunk"] for row in bare]), strict=True):
+            row["sentences"] = sentences
         return [row["sentences"] for row in rows]
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.index.source import Sentences
-from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.models.onnx import Vectors, load_minilm
+from adaptive_rag.state import Chunk
 
 
 def pack_vectors(vectors: Vectors) -> bytes:
@@ -42,6 +43,18 @@ def unpack_sentences(
     # all at once: a chunk alone has too few sentences to be worth several calls of numpy
     whole = unpack_vectors(b"".join(stored or b"" for stored in vectors), dimension)
     ends = np.cumsum([len(stored or b"") // dimension for stored in vectors])
+    return [Sentences(places, rows) for places, rows in zip(pairs, np.split(whole, ends[:-1]), strict=True)]
+
+
+def embed_sentences(chunks: Sequence[Chunk]) -> list[Sentences]:
+    """Return the sentences of chunks whose index keeps none."""
+    from adaptive_rag.ingest import sentence_spans
+
+    spans = [sentence_spans(chunk["text"]) for chunk in chunks]
+    texts = [chunk["text"][a:b] for chunk, pairs in zip(chunks, spans, strict=True) for a, b in pairs]
+    vectors = np.split(load_minilm().encode(texts), np.cumsum([len(pairs) for pairs in spans])[:-1])
+    places = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in spans]
     return [
-        Sentences(places, rows) for places, rows in zip(pairs, np.split(whole, ends[:-1]), strict=True)
+        Sentences(pairs + chunk["start"], rows)
+        for chunk, pairs, rows in zip(chunks, places, vectors[: len(chunks)], strict=True)
     ]

@@ -7,7 +7,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,7 +51,7 @@ class OnnxEmbeddings(Embeddings):
         self._session = _load_session(model)
         self._inputs = {node.name for node in self._session.get_inputs()}
         self._lock = threading.Lock()
-        self._recent: OrderedDict[str, Vectors] = OrderedDict()
+        self._recent: OrderedDict[str, Future[Vectors]] = OrderedDict()
         self.dimension = self._dimension()
 
     def encode(self, texts: Sequence[str]) -> Vectors:
@@ -64,11 +64,14 @@ class OnnxEmbeddings(Embeddings):
         """
         if len(texts) > FEW or any(len(text) > SHORT for text in texts):
             return self._encode(texts)
-        known = self._recall(texts)
-        missing = [text for text in dict.fromkeys(texts) if text not in known]
-        known.update(zip(missing, self._encode(missing), strict=True))
-        self._remember({text: known[text] for text in missing})
-        return self._stack([known[text] for text in texts])
+        held, ours = self._claim(texts)
+        try:
+            for text, vector in zip(ours, self._encode(ours), strict=True):
+                held[text].set_result(vector)
+        except BaseException as error:
+            self._give_up({text: held[text] for text in ours}, error)
+            raise
+        return self._stack([held[text].result() for text in texts])
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; the LangChain entry point."""
@@ -97,18 +100,30 @@ class OnnxEmbeddings(Embeddings):
     def _stack(self, rows: Sequence[Vectors]) -> Vectors:
         return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
 
-    def _recall(self, texts: Sequence[str]) -> dict[str, Vectors]:
-        with self._lock:
-            known = {text: self._recent[text] for text in texts if text in self._recent}
-            for text in known:
-                self._recent.move_to_end(text)
-        return known
+    def _claim(self, texts: Sequence[str]) -> tuple[dict[str, Future[Vectors]], list[str]]:
+        """Return where each vector is or will be, and the texts that the caller is to embed itself.
 
-    def _remember(self, vectors: dict[str, Vectors]) -> None:
+        Steps that run side by side ask for the same texts; who comes second waits for the first.
+        """
+        ours: list[str] = []
+        held: dict[str, Future[Vectors]] = {}
         with self._lock:
-            self._recent.update(vectors)
+            for text in dict.fromkeys(texts):
+                if text not in self._recent:
+                    self._recent[text] = Future()
+                    ours.append(text)
+                self._recent.move_to_end(text)
+                held[text] = self._recent[text]
             while len(self._recent) > RECENT:
                 self._recent.popitem(last=False)
+        return held, ours
+
+    def _give_up(self, claimed: dict[str, Future[Vectors]], error: BaseException) -> None:
+        with self._lock:
+            for text, future in claimed.items():
+                if not future.done():
+                    self._recent.pop(text, None)
+                    future.set_exception(error)
 
     def _embed(self, text: str) -> Vectors:
         encoding = self._tokenizer.encode(text.strip()[: self._max_characters])

@@ -52,6 +52,21 @@ class ComparesTexts(Protocol):
         ...
 
 
+@runtime_checkable
+class Prepares(Protocol):
+    """A source that can begin a search before it is asked for it."""
+
+    def prepare(self, texts: Sequence[str]) -> None:
+        """Begin what a search for these texts will need, and return at once."""
+        ...
+
+
+def prepare(source: ChunkSource, texts: Sequence[str]) -> None:
+    """Tell a source what will be searched next, so that it works while the graph goes on."""
+    if isinstance(source, Prepares):
+        source.prepare(texts)
+
+
 def search_parts(
     source: ChunkSource,
     parts: Sequence[QueryPart],

@@ -1,11 +1,13 @@
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index import Index
+from adaptive_rag.index import Index, reader
 from adaptive_rag.index.source import ChunkSource
 from tests.conftest import TOWN
 from tests.index.made import HashEmbeddings, build, found, open_index, write_files
@@ -209,11 +211,52 @@ def test_threads_share_an_index(index: Index) -> None:
     assert together == alone
 
 
-def test_a_table_without_sentences_gives_none(tmp_path: Path) -> None:
-    build(
-        write_files(tmp_path / "docs", {"a.txt": "Ebb. Flow."}), tmp_path / "kb", embeddings=HashEmbeddings()
-    )
-    index = open_index(tmp_path / "kb")
-    [chunk] = index.chunks()
-    [sentences] = index.sentences([chunk["id"]])
-    assert len(sentences.spans) == len(sentences.vectors) == 0
+def test_an_index_without_sentence_vectors_embeds_sentences_when_asked(kb: Path, tmp_path: Path) -> None:
+    Index.build(kb.parent / "docs", tmp_path / "kb", sentence_vectors=False)
+    bare, whole = Index.open(tmp_path / "kb"), Index.open(kb)
+    ids = {chunk["text"]: chunk["id"] for chunk in whole.chunks()}
+    chunks = list(bare.chunks())
+    embedded = bare.sentences([chunk["id"] for chunk in chunks])
+    stored = whole.sentences([ids[chunk["text"]] for chunk in chunks])
+    for ours, theirs in zip(embedded, stored, strict=True):
+        assert ours.spans.tolist() == theirs.spans.tolist()
+        np.testing.assert_allclose(ours.vectors, theirs.vectors, atol=0.02)
+    assert sum(len(found.spans) for found in embedded) > len(chunks)
+
+
+def test_an_index_without_sentence_vectors_still_answers(kb: Path, tmp_path: Path) -> None:
+    Index.build(kb.parent / "docs", tmp_path / "kb", sentence_vectors=False)
+    asked = "Who pays for the wall?"
+    output, expected = AdaptiveRAG(tmp_path / "kb").invoke(asked), AdaptiveRAG(kb).invoke(asked)
+    assert not output["abstained"]
+    assert output["answer"] == expected["answer"]
+
+
+def test_a_held_table_gives_the_scores_that_lancedb_gives(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    queries = ["sea wall of Saltmere", "sea wall of Saltmere risks and arguments", "214 houses", "?!"]
+    held = Index.open(kb).search(queries, limit=100)
+    monkeypatch.setattr(reader, "HELD_UP_TO", 0)
+    asked = Index.open(kb).search(queries, limit=100)
+    for ours, theirs in zip(held, asked, strict=True):
+        expected = {candidate["id"]: candidate["scores"] for candidate in theirs}
+        assert len(ours) == len(theirs)
+        for candidate in ours:
+            assert candidate["scores"] == pytest.approx(expected[candidate["id"]], abs=1e-5)
+
+
+def test_what_was_prepared_is_not_looked_up_again(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    index = Index.open(kb)
+    question = "Who repairs the harbour lights in winter?"
+    expected = Index.open(kb).search([question], limit=3)
+    looked_up: list[str] = []
+    match = reader.TableReader.match
+
+    def watched(self: reader.TableReader, query: str, *rest: Any) -> Any:
+        looked_up.append(query)
+        return match(self, query, *rest)
+
+    monkeypatch.setattr(reader.TableReader, "match", watched)
+    index.prepare([question])
+    assert index.search([question], limit=3) == expected
+    index.search([f"{question} costs"], limit=3)
+    assert looked_up == ["Who repairs the harbour lights in winter", "costs"]

@@ -166,3 +166,33 @@ def test_the_embedded_model_remembers_a_question(monkeypatch: pytest.MonkeyPatch
     first = model.encode(["a question nobody asked before"])
     monkeypatch.setattr(model, "_session", None)
     assert (embed_queries(model, ["a question nobody asked before"]) == first).all()
+
+
+def test_a_text_that_is_being_embedded_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_minilm()
+    model.forget()
+    embed, embedded = model._embed, list[str]()
+
+    def slow(text: str) -> onnx.Vectors:
+        embedded.append(text)
+        return embed(text)
+
+    monkeypatch.setattr(model, "_embed", slow)
+    with ThreadPoolExecutor(4) as pool:
+        first, *others = pool.map(lambda _: model.encode(["The tide is out."]), range(4))
+    assert embedded == ["The tide is out."]
+    assert all((other == first).all() for other in others)
+
+
+def test_a_text_that_could_not_be_embedded_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_minilm()
+    model.forget()
+
+    def broken(text: str) -> onnx.Vectors:
+        raise RuntimeError("out of memory")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(model, "_embed", broken)
+        with pytest.raises(RuntimeError, match="out of memory"):
+            model.encode(["The tide is in."])
+    assert model.encode(["The tide is in."]).shape == (1, model.dimension)
