@@ -35,7 +35,8 @@ def rerank(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     else:
         scored = yield from score(state, state["candidates"], context)
     pool = [candidate["scores"].get("relevance", candidate["scores"]["fused"]) for candidate in scored]
-    situation = (state.get("plan") or {}).get("situation", "")
+    plan = state.get("plan")
+    situation = plan.get("situation", "") if plan else ""
     seated = bool(situation and context.rerank and scored)
     if seated:
         scored = seat_situation(source_of(context), situation, scored, context.k)
