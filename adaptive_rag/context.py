@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tomllib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from langchain_core.embeddings import Embeddings
@@ -176,8 +175,3 @@ def _explain(error: ValidationError) -> str:
 def context_of(runtime: Runtime[Context]) -> Context:
     """Return the run's context, or the defaults where the caller passed none."""
     return runtime.context if runtime.context is not None else make_context()
-
-
-def config_file() -> Path:
-    """Return the path of the config file that settings are read from."""
-    return Path(CONFIG_FILE)

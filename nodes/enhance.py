@@ -6,10 +6,8 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.nodes.rerank import early_score, judgements
-from adaptive_rag.retrieval.search import first_hits
 from adaptive_rag.skills import ENHANCE, Ask
 from adaptive_rag.skills.enhance import EnhanceRequest
-from adaptive_rag.sources import source_of
 from adaptive_rag.state import Candidate, Query, StrategyState
 from adaptive_rag.steps import Steps, step
 
@@ -21,8 +19,7 @@ def enhance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     question = state["question"]
     query, judged = question, list[Candidate]()
     if context.enhance:
-        request = EnhanceRequest(question, lambda: first_hits(source_of(context), question))
         early = early_score(state, question, context)
-        outcome, *scored = yield [Ask(ENHANCE, request), *early]
+        outcome, *scored = yield [Ask(ENHANCE, EnhanceRequest(question)), *early]
         query, judged = outcome.result.query, judgements(early, scored)
     return {"queries": [Query(text=query)], "plan": None, "judged": judged, "record": {"queries": [query]}}

@@ -9,7 +9,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
-from adaptive_rag.context import CONFIG_FILE, Context, Profile, config_file, context_of, make_context
+from adaptive_rag.context import CONFIG_FILE, Context, Profile, context_of, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.state import QueryType
@@ -43,7 +43,7 @@ def test_the_form_can_be_drawn_and_leaves_out_live_objects() -> None:
 def test_what_is_passed_wins_over_the_environment_and_that_over_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    config_file().write_text("k = 2\nprofile = 'balanced'\nalpha = 0.4\n")
+    Path(CONFIG_FILE).write_text("k = 2\nprofile = 'balanced'\nalpha = 0.4\n")
     monkeypatch.setenv("ADAPTIVE_RAG_K", "3")
     monkeypatch.setenv("ADAPTIVE_RAG_PROFILE", "aggressive")
     context = make_context(k=4)
@@ -90,7 +90,7 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
     ],
 )
 def test_a_config_file_that_cannot_be_used_is_named(content: bytes, complaint: str) -> None:
-    config_file().write_bytes(content)
+    Path(CONFIG_FILE).write_bytes(content)
     with pytest.raises(ConfigurationError, match=complaint):
         make_context()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,14 +103,6 @@ def feedback_scores(
         return dense
     mean = vectors[list(ranked)].mean(axis=0, keepdims=True)
     return np.asarray(dense + weight * cosines(vectors, mean)[:, 0])
-
-
-def feedback_query(question: str, first_hits: Callable[[], Sequence[Candidate]]) -> str:
-    """Return the question itself, unsearched: feedback gained nothing on factual questions.
-
-    See `feedback_scores` for where it does.
-    """
-    return question
 
 
 def keywords(question: str) -> str:

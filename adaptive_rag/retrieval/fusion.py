@@ -48,19 +48,3 @@ def fuse(candidates: Sequence[Candidate], *, method: Fusion, alpha: float) -> li
 def with_scores(candidate: Candidate, **scores: float) -> Candidate:
     """Return a copy of a candidate that carries further scores."""
     return {**candidate, "scores": {**candidate["scores"], **scores}}
-
-
-def merge(lists: Sequence[Sequence[Candidate]], weights: Sequence[float], score: str) -> list[Candidate]:
-    """Join the candidates of several queries: one each, its score the weighted sum over the queries."""
-    merged: dict[str, Candidate] = {}
-    for candidates, weight in zip(lists, weights, strict=True):
-        for candidate in candidates:
-            value = weight * candidate["scores"][score]
-            seen = merged.get(candidate["id"])
-            if seen is None:
-                merged[candidate["id"]] = with_scores(candidate, **{score: value})
-            else:
-                labels = list(dict.fromkeys([*seen["labels"], *candidate["labels"]]))
-                joined = with_scores(seen, **{score: seen["scores"][score] + value})
-                merged[candidate["id"]] = {**joined, "labels": labels}
-    return sorted(merged.values(), key=lambda candidate: -candidate["scores"][score])

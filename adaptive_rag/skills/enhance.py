@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from adaptive_rag.retrieval.expansion import feedback_query
 from adaptive_rag.skills.base import Skill, SkillRequest
 from adaptive_rag.skills.reading import labelled, one_text, pick, single_line
-from adaptive_rag.state import Candidate
 
 
 @dataclass(frozen=True)
 class EnhanceRequest(SkillRequest):
-    """A question, and a way to look at its first hits."""
+    """A question to be rewritten."""
 
     question: str
-    first_hits: Callable[[], list[Candidate]]
 
     def prompt_values(self) -> dict[str, str]:
         """Return the values for the prompt's placeholders."""
@@ -33,9 +30,9 @@ class EnhancedQuery(BaseModel):
     query: str = Field(min_length=1, max_length=1000, description="The rewritten search query.")
 
 
-def add_feedback_terms(request: EnhanceRequest) -> EnhancedQuery:
-    """Add terms of the first hits where they are likely to help."""
-    return EnhancedQuery(query=feedback_query(request.question, request.first_hits)[:1000])
+def keep_question(request: EnhanceRequest) -> EnhancedQuery:
+    """Search for the question as it stands: feedback terms gained nothing on factual questions."""
+    return EnhancedQuery(query=request.question[:1000])
 
 
 def read(request: EnhanceRequest, value: Any) -> dict[str, Any]:
@@ -67,4 +64,4 @@ def _stems(text: str) -> set[str]:
     return {word[:4].lower() for word in re.findall(r"[A-Za-z0-9]{4,}", text)}
 
 
-ENHANCE = Skill("enhance", EnhancedQuery, add_feedback_terms, check=check, read=read)
+ENHANCE = Skill("enhance", EnhancedQuery, keep_question, check=check, read=read)

@@ -56,7 +56,7 @@ def request_for(skill: str, n: int = 3, first_hits: Any = None) -> Any:
     hits = first_hits or (lambda: candidates)
     return {
         "classify": lambda: ClassifyRequest(QUESTION, "", [], analysis()),
-        "enhance": lambda: EnhanceRequest(QUESTION, hits),
+        "enhance": lambda: EnhanceRequest(QUESTION),
         "decompose": lambda: DecomposeRequest(QUESTION, n, hits),
         "viewpoints": lambda: ViewpointsRequest(QUESTION, n),
         "contextualize": lambda: ContextualizeRequest(QUESTION, "", []),
