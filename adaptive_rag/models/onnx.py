@@ -6,7 +6,7 @@ import hashlib
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -29,6 +29,10 @@ MINILM_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa3
 # Longer texts are cut before they are tokenised; a token of English has about five characters.
 CHARACTERS_PER_TOKEN = 32
 SLICE = 256
+# Tokens of a batch of many texts: larger ones leave the processor's caches and gain nothing.
+BATCH_TOKENS = 128
+# A run costs as much as about eight tokens beside its own, so a text is not padded by more than that.
+PADDING = 8
 # What counts as a few short texts, and how many of their vectors are remembered.
 FEW, SHORT, RECENT = 16, 2000, 1024
 
@@ -38,13 +42,16 @@ Vectors = NDArray[np.float32]
 class OnnxEmbeddings(Embeddings):
     """Embed texts with a sentence-transformers network exported to ONNX.
 
-    Mean pooling over the attended tokens, then unit length, as `sentence-transformers` does it. Each
-    text is run alone, several at a time: nothing is spent on padding, and the vector of a text does not
-    depend on its neighbours, as it would in a batch of a dynamically quantised network.
+    Mean pooling over the attended tokens, then unit length, as `sentence-transformers` does it. With
+    `batched`, texts of similar length share a run. Without, each text is run alone: in a batch of a
+    network whose activations are quantised as it runs, the vector of a text depends on its neighbours.
     """
 
-    def __init__(self, model: Path, tokenizer: Path, *, name: str, max_tokens: int = 256) -> None:
+    def __init__(
+        self, model: Path, tokenizer: Path, *, name: str, max_tokens: int = 256, batched: bool = False
+    ) -> None:
         self.name = name
+        self._batched = batched
         self.workers = _cpu_count()
         self._max_characters = max_tokens * CHARACTERS_PER_TOKEN
         self._tokenizer = _load_tokenizer(tokenizer, max_tokens)
@@ -87,15 +94,41 @@ class OnnxEmbeddings(Embeddings):
             self._recent.clear()
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
-        if len(texts) <= 1 or self.workers == 1:
-            return self._stack([self._embed(text) for text in texts])
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        with ThreadPoolExecutor(self.workers, thread_name_prefix="embed") as pool:
-            # slices bound the number of waiting tasks, and how long an interrupt waits
-            for start in range(0, len(texts), SLICE):
-                for row, vector in enumerate(pool.map(self._embed, texts[start : start + SLICE])):
-                    vectors[start + row] = vector
+        # slices bound the number of waiting tasks, and how long an interrupt waits
+        for start in range(0, len(texts), SLICE):
+            tokens = [self._tokens(text) for text in texts[start : start + SLICE]]
+            batches = self._batches([len(ids) for ids in tokens])
+            for batch, rows in self._run_all(tokens, batches):
+                vectors[[start + i for i in batch]] = rows
         return vectors
+
+    def _run_all(
+        self, tokens: Sequence[Sequence[int]], batches: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[Sequence[int], Vectors]]:
+        work = [[tokens[i] for i in batch] for batch in batches]
+        if len(batches) == 1 or self.workers == 1:
+            yield from zip(batches, map(self._run, work), strict=True)
+            return
+        with ThreadPoolExecutor(min(self.workers, len(batches)), thread_name_prefix="embed") as pool:
+            yield from zip(batches, pool.map(self._run, work), strict=True)
+
+    def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Put texts of similar length together, the longest first, so that all workers have their share."""
+        order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+        if not self._batched:
+            return [[i] for i in order]
+        room = min(BATCH_TOKENS, sum(lengths) / self.workers)
+        batches: list[list[int]] = []
+        for i in order:
+            longest = lengths[batches[-1][0]] if batches else 0
+            # Half of the last text may lie beyond the room: of equal shares some end above it, some below.
+            fits = batches and longest * (len(batches[-1]) + 0.5) <= room
+            if fits and longest - lengths[i] <= PADDING:
+                batches[-1].append(i)
+            else:
+                batches.append([i])
+        return batches
 
     def _stack(self, rows: Sequence[Vectors]) -> Vectors:
         return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
@@ -125,17 +158,25 @@ class OnnxEmbeddings(Embeddings):
                     self._recent.pop(text, None)
                     future.set_exception(error)
 
-    def _embed(self, text: str) -> Vectors:
-        encoding = self._tokenizer.encode(text.strip()[: self._max_characters])
-        ids = np.asarray([encoding.ids], dtype=np.int64)
-        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    def _tokens(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text.strip()[: self._max_characters]).ids
+        return ids
+
+    def _run(self, batch: Sequence[Sequence[int]]) -> Vectors:
+        """Embed tokenised texts in one run, shape (len(batch), dimension)."""
+        ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, tokens in enumerate(batch):
+            ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
-        mean = hidden[0].mean(axis=0)
-        return np.asarray(mean / max(float(np.linalg.norm(mean)), 1e-12), dtype=np.float32)
+        means = [rows[: len(tokens)].mean(axis=0) for rows, tokens in zip(hidden, batch, strict=True)]
+        units = [mean / max(float(np.linalg.norm(mean)), 1e-12) for mean in means]
+        return np.stack(units).astype(np.float32, copy=False)
 
     def _dimension(self) -> int:
         declared = self._session.get_outputs()[0].shape[-1]
-        return declared if isinstance(declared, int) else len(self._embed("dimension"))
+        return declared if isinstance(declared, int) else self._run([self._tokens("dimension")]).shape[1]
 
 
 @cache
@@ -156,7 +197,8 @@ def load_minilm() -> OnnxEmbeddings:
     model, tokenizer = Path(model_path()), Path(__file__).parent / "minilm" / "tokenizer.json"
     _check_digest(model, MINILM_MODEL_SHA256)
     _check_digest(tokenizer, MINILM_TOKENIZER_SHA256)
-    return OnnxEmbeddings(model, tokenizer, name=MINILM)
+    # Only its weights are quantised: a batch gives each text the vector that it has alone.
+    return OnnxEmbeddings(model, tokenizer, name=MINILM, batched=True)
 
 
 def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:

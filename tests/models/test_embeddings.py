@@ -1,4 +1,5 @@
 import shutil
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -71,6 +72,42 @@ def test_a_vector_does_not_depend_on_the_neighbours() -> None:
     assert all(
         (load_minilm().encode([text])[0] == row).all() for text, row in zip(texts, together, strict=True)
     )
+
+
+def runs_of(model: OnnxEmbeddings, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
+    """Record the lengths of the texts of every run of the network."""
+    run, runs = model._run, list[list[int]]()
+
+    def counted(batch: Sequence[Sequence[int]]) -> onnx.Vectors:
+        runs.append([len(tokens) for tokens in batch])
+        return run(batch)
+
+    monkeypatch.setattr(model, "_run", counted)
+    return runs
+
+
+def test_texts_of_like_length_share_a_run_and_every_worker_has_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load_minilm()
+    model.forget()
+    monkeypatch.setattr(model, "workers", 2)
+    runs = runs_of(model, monkeypatch)
+    question = "Should the town build a wall against the sea?"
+    alike = [f"{question} {stance}" for stance in ("the costs", "the gains", "the risks", "the rights")]
+    model.encode(alike)
+    assert sorted(map(len, runs)) == [2, 2]
+    runs.clear()
+    model.encode(["Tide", f"{question} {question} {question}"])
+    assert sorted(map(len, runs)) == [1, 1], "padding would cost more than a run"
+
+
+def test_a_model_that_may_quantise_as_it_runs_runs_each_text_alone(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load_embeddings(f"onnx:{folder}")
+    assert isinstance(model, OnnxEmbeddings)
+    runs = runs_of(model, monkeypatch)
+    model.encode(["The tide is out.", "The tide is in.", "The tide is low."])
+    assert len(runs) == 3
 
 
 def test_no_texts_give_no_vectors() -> None:
@@ -171,13 +208,13 @@ def test_the_embedded_model_remembers_a_question(monkeypatch: pytest.MonkeyPatch
 def test_a_text_that_is_being_embedded_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load_minilm()
     model.forget()
-    embed, embedded = model._embed, list[str]()
+    encode_all, embedded = model._encode, list[str]()
 
-    def slow(text: str) -> onnx.Vectors:
-        embedded.append(text)
-        return embed(text)
+    def counted(texts: Sequence[str]) -> onnx.Vectors:
+        embedded.extend(texts)
+        return encode_all(texts)
 
-    monkeypatch.setattr(model, "_embed", slow)
+    monkeypatch.setattr(model, "_encode", counted)
     with ThreadPoolExecutor(4) as pool:
         first, *others = pool.map(lambda _: model.encode(["The tide is out."]), range(4))
     assert embedded == ["The tide is out."]
@@ -188,11 +225,11 @@ def test_a_text_that_could_not_be_embedded_is_tried_again(monkeypatch: pytest.Mo
     model = load_minilm()
     model.forget()
 
-    def broken(text: str) -> onnx.Vectors:
+    def broken(texts: Sequence[str]) -> onnx.Vectors:
         raise RuntimeError("out of memory")
 
     with monkeypatch.context() as patch:
-        patch.setattr(model, "_embed", broken)
+        patch.setattr(model, "_encode", broken)
         with pytest.raises(RuntimeError, match="out of memory"):
             model.encode(["The tide is in."])
     assert model.encode(["The tide is in."]).shape == (1, model.dimension)
