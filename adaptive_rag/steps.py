@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, TypeAlias
 
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
 
 from adaptive_rag.context import Context, context_of
@@ -21,20 +21,23 @@ Steps: TypeAlias = Generator[Sequence[Ask[Any, Any]], list[Outcome[Any]], Update
 NodeFunction: TypeAlias = Callable[[Any, Runtime[Context]], "Update | Steps"]
 
 
-def step(function: NodeFunction) -> RunnableLambda[Any, Update]:
-    """Make a node of a function that returns its update, or a generator that also yields `Ask`s.
+class Step(Runnable[Any, Update]):
+    """A node, written once: only what drives its generator differs between the sync and the async form.
 
-    Writing the node once as a generator keeps its sync and async forms the same: only the driver
-    differs, and while it waits for a model on the async path it holds no thread. The update's key
-    `record` (part of a TraceRecord) is completed with what was measured and appended to `trace`.
-    Who streams `custom` sees each step begin and end.
+    Called by the graph, which has opened a run of the node's name: unlike a `RunnableLambda` it opens no
+    second one inside, which would cost as much as a short step and show nothing new in a trace.
     """
-    name = function.__name__
 
-    def run(state: Any) -> Update:
+    def __init__(self, function: NodeFunction) -> None:
+        self.name = function.__name__
+        self.__doc__ = function.__doc__
+        self._function = function
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the node, waiting for its model calls in this thread."""
         runtime = get_runtime(Context)
-        meter = _Meter(name, state, runtime)
-        work = function(state, runtime)
+        meter = _Meter(self._function.__name__, input, runtime)
+        work = self._function(input, runtime)
         if isinstance(work, dict):
             return meter.close(work)
         try:
@@ -44,19 +47,25 @@ def step(function: NodeFunction) -> RunnableLambda[Any, Update]:
         except StopIteration as stop:
             return meter.close(stop.value)
 
-    async def arun(state: Any) -> Update:
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
+        """Run the node; a model call that it waits for holds no thread."""
         runtime = get_runtime(Context)
-        meter = _Meter(name, state, runtime)
-        done, value = await asyncio.to_thread(_advance, function, state, runtime)
+        meter = _Meter(self._function.__name__, input, runtime)
+        done, value = await asyncio.to_thread(_advance, self._function, input, runtime)
         while not done:
             work, asks = value
             outcomes = meter.note(asks, await aperform(asks, meter.context, meter.budget()))
             done, value = await asyncio.to_thread(_resume, work, outcomes)
         return meter.close(value)
 
-    node = RunnableLambda(run, afunc=arun, name=name)
-    node.__doc__ = function.__doc__
-    return node
+
+def step(function: NodeFunction) -> Step:
+    """Make a node of a function that returns its update, or a generator that also yields `Ask`s.
+
+    The update's key `record` (part of a TraceRecord) is completed with what was measured and appended to
+    `trace`. Who streams `custom` sees each step begin and end.
+    """
+    return Step(function)
 
 
 def _advance(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> tuple[bool, Any]:
