@@ -1,4 +1,4 @@
-"""Measures candidates against a question after the search: best sentence, word coverage."""
+"""Measures candidates against a question after the search: the best sentence, and the question's words."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ from adaptive_rag.models.cosines import cosines
 from adaptive_rag.models.onnx import Vectors
 
 Scores = NDArray[np.float64]
+
+K1, B = 0.9, 0.4
+EPSILON = 1e-9
 
 
 def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
@@ -36,20 +39,55 @@ def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
     return np.asarray(np.nan_to_num(best), dtype=np.float64)
 
 
-def term_coverage(question: str, texts: Sequence[str]) -> Scores:
-    """Return the share of the question's content words that each text holds, rare words counting more.
-
-    A word is rare by the candidates themselves: ln(1 + (n - df + 0.5) / (df + 0.5)), the idf of BM25
-    (Robertson and Zaragoza, 2009) over the n texts given. Unlike BM25, neither length nor repeats matter.
-    """
+def count_terms(question: str, texts: Sequence[str]) -> Scores:
+    """Return how often each text holds each content word of the question, shape (texts, words)."""
     asked = sorted(set(terms(question)))
-    if not asked or not texts:
-        return np.zeros(len(texts))
+    column = {term: j for j, term in enumerate(asked)}
+    counts = np.zeros((len(texts), len(asked)))
+    if not asked:
+        return counts
     # Stemming cuts endings only: a word that does not begin like a term cannot become it, and most do not.
     starts = "|".join(sorted({re.escape(term[:3]) for term in asked}))
     alike = re.compile(rf"(?<![^\W_])(?:{starts})[^\W_]*")
-    held = [set(terms(" ".join(set(alike.findall(text.lower()))))) for text in texts]
-    present = np.array([[term in stems for term in asked] for stems in held])
-    frequency = present.sum(axis=0)
-    weights = np.log1p((len(texts) - frequency + 0.5) / (frequency + 0.5))
-    return np.asarray(present @ weights / weights.sum())
+    for row, text in zip(counts, texts, strict=True):
+        for term in terms(" ".join(alike.findall(text.lower()))):
+            if term in column:
+                row[column[term]] += 1
+    return counts
+
+
+def term_coverage(counts: Scores) -> Scores:
+    """Return the share of the question's content words that each text holds, rare words counting more.
+
+    Unlike BM25, neither length nor repeats matter.
+
+    Args:
+        counts: of the question's words in the candidates, from `count_terms`.
+    """
+    weights = rarity(counts)
+    return np.asarray((counts > 0) @ weights / max(float(weights.sum()), EPSILON))
+
+
+def bm25_among(counts: Scores, lengths: Scores) -> Scores:
+    """Return the BM25 of each candidate as if the candidates were the whole corpus.
+
+    A word that nearly all candidates hold says nothing of which of them answers, however rare it is in
+    the corpus. k1 and b are Anserini's (Yang et al., SIGIR 2017).
+
+    Args:
+        counts: of the question's words in the candidates, from `count_terms`.
+        lengths: of the texts, in any unit.
+    """
+    if not counts.size:
+        return np.zeros(len(counts))
+    norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), EPSILON))
+    return np.asarray((counts * (K1 + 1) / (counts + norm[:, None])) @ rarity(counts))
+
+
+def rarity(counts: Scores) -> Scores:
+    """Return the idf of each word among the texts: ln(1 + (n - df + 0.5) / (df + 0.5)).
+
+    Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
+    """
+    held = (counts > 0).sum(axis=0)
+    return np.asarray(np.log1p((len(counts) - held + 0.5) / (held + 0.5)))

@@ -9,12 +9,13 @@ import numpy as np
 from adaptive_rag.index.source import ChunkSource, Sentences
 from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.retrieval.expansion import FEEDBACK_HITS, QueryPart, feedback_scores
-from adaptive_rag.retrieval.features import best_sentence, term_coverage
+from adaptive_rag.retrieval.features import best_sentence, bm25_among, count_terms, term_coverage
 from adaptive_rag.retrieval.fusion import min_max, with_scores
 from adaptive_rag.state import Candidate
 
 SENTENCE_WEIGHT = 0.7
 COVERAGE_WEIGHT = 0.3
+WORDS_WEIGHT = 0.1
 HEADING_CHARACTERS = 80
 ENDS_OF_SENTENCES = (".", "!", "?", ":", ";", ",", '"', "'", "”", "’", ")")
 
@@ -25,27 +26,37 @@ def relevance(
     query: Vectors,
     question: str = "",
     *,
+    alone: bool = True,
     closeness: float = 1.0,
 ) -> list[float]:
     """Return a relevance of 0-10 for each candidate.
 
-    fused + SENTENCE_WEIGHT * best sentence + COVERAGE_WEIGHT * coverage, the first two min-max scaled.
+    fused + SENTENCE_WEIGHT * best sentence + COVERAGE_WEIGHT * coverage + WORDS_WEIGHT * BM25 among the
+    candidates; all but coverage, which is a share already, min-max scaled.
 
     Args:
         candidates: with `scores["fused"]`.
         sentences: of each candidate, in the same order.
         query: unit vector of the embedded model, of the text that the search used.
-        question: its words are what coverage asks for; without it coverage does not count.
-        closeness: how much sentences and coverage count beside the fused score, 0 to 1.
+        question: whose words are looked for; without it they do not count.
+        alone: whether the question was searched as it stands; a question that leans on a conversation
+            has words that single out the wrong chunks, so that their BM25 does not count.
+        closeness: how much sentences and words count beside the fused score, 0 to 1.
     """
     if not candidates:
         return []
     fused = min_max(np.array([candidate["scores"]["fused"] for candidate in candidates]))
     bodies = [without_heading(c, s) for c, s in zip(candidates, sentences, strict=True)]
     best = min_max(best_sentence(query, bodies))
-    covered = term_coverage(question, [candidate["text"] for candidate in candidates])
-    total = 1 + closeness * (SENTENCE_WEIGHT + (COVERAGE_WEIGHT if question else 0))
-    mixed = (fused + closeness * (SENTENCE_WEIGHT * best + COVERAGE_WEIGHT * covered)) / total
+    counts = count_terms(question, [candidate["text"] for candidate in candidates])
+    lengths = np.array([len(candidate["text"]) for candidate in candidates], dtype=np.float64)
+    weights = (
+        SENTENCE_WEIGHT,
+        COVERAGE_WEIGHT if question else 0.0,
+        WORDS_WEIGHT if question and alone else 0.0,
+    )
+    beside = np.array([best, term_coverage(counts), min_max(bm25_among(counts, lengths))])
+    mixed = (fused + closeness * (np.array(weights) @ beside)) / (1 + closeness * sum(weights))
     return [round(float(10 * value), 4) for value in mixed]
 
 
@@ -84,7 +95,8 @@ def score_candidates(
     texts = {part.text: part.dense for part in parts if part.dense} or {question: 1.0}
     query = np.array(list(texts.values()), dtype=np.float32) @ load_minilm().encode(list(texts))
     sentences = source.sentences([candidate["id"] for candidate in candidates])
-    return relevance(candidates, sentences, query / max(float(np.linalg.norm(query)), 1e-9), question)
+    unit = query / max(float(np.linalg.norm(query)), 1e-9)
+    return relevance(candidates, sentences, unit, question, alone=list(texts) == [question])
 
 
 def score_opinions(source: ChunkSource, question: str, candidates: Sequence[Candidate]) -> list[float]:

@@ -30,17 +30,18 @@ def search(
     plan: SearchPlan | None = None,
 ) -> tuple[list[Candidate], Decision]:
     """Return the fused candidates of one search, best first, and how the scores were weighed."""
-    alpha, why = choose_alpha(analysis)
-    if plan is not None:
-        alpha, why = plan["alpha"], plan["why"]
-    if context.alpha is not None:
-        alpha, why = context.alpha, "set by the caller"
     parts = [QueryPart(q["text"], q.get("dense", 1.0), q.get("sparse", 1.0)) for q in queries]
     by_meaning = plan is not None and plan["by_meaning"] and context.fusion == "weighted"
     views = WEIGHTS_BY_INTENT[analysis["intent"]] if context.qa_views else None
-    found = search_parts(source, parts, context, alpha=alpha, by_meaning=by_meaning, views=views)
+    found = search_parts(source, parts, context, by_meaning=by_meaning, views=views)
+    if context.alpha is not None:
+        alpha, why = context.alpha, "set by the caller"
+    elif plan is not None:
+        alpha, why = plan["alpha"], plan["why"]
+    else:
+        alpha, why = choose_alpha(np.array([c["scores"]["sparse"] for c in found]), analysis)
     chosen = f"alpha {alpha:.2f}" if context.fusion == "weighted" else context.fusion
-    return found, Decision(what="fusion", chosen=chosen, why=why)
+    return fuse(found, method=context.fusion, alpha=alpha), Decision(what="fusion", chosen=chosen, why=why)
 
 
 @runtime_checkable
@@ -72,17 +73,16 @@ def search_parts(
     parts: Sequence[QueryPart],
     context: Context,
     *,
-    alpha: float,
     by_meaning: bool = False,
     views: ViewWeights | None = None,
 ) -> list[Candidate]:
-    """Return the candidates of several texts that ask for one thing, their scores summed before fusing.
+    """Return the candidates of several texts that ask for one thing, their scores summed.
 
-    Summing raw scores first keeps one scale: a mean of cosines is the cosine with the mean of the texts,
-    and a sum of BM25 is the BM25 of all their words. A chunk that only one text found is compared with the
-    others too where the source can do that; else it gets the lowest score that they gave. With `by_meaning`
-    only the best by vector become candidates, and words merely help to order them. With `views` the dense
-    score of a question-answer pair is the weighted mean of its views.
+    Summing raw scores before fusing keeps one scale: a mean of cosines is the cosine with the mean of the
+    texts, and a sum of BM25 is the BM25 of all their words. A chunk that only one text found is compared
+    with the others too where the source can do that; else it gets the lowest score that they gave. With
+    `by_meaning` only the best by vector become candidates, and words merely help to order them. With
+    `views` the dense score of a question-answer pair is the weighted mean of its views.
     """
     limit = max(POOL, 3 * context.k)
     found = source.search([part.text for part in parts], limit=limit)
@@ -108,7 +108,7 @@ def search_parts(
     ]
     if by_meaning:
         scored = sorted(scored, key=lambda candidate: -candidate["scores"]["dense"])[:limit]
-    return fuse(scored, method=context.fusion, alpha=alpha)
+    return scored
 
 
 def first_hits(source: ChunkSource, question: str) -> list[Candidate]:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from adaptive_rag.retrieval.features import best_sentence, term_coverage
+from adaptive_rag.retrieval.features import best_sentence, bm25_among, count_terms, term_coverage
 
 
 def unit(*rows):
@@ -28,18 +28,39 @@ def test_without_any_sentence_all_score_nothing():
     assert best_sentence(unit([1, 0])[0], [none, none]).tolist() == [0.0, 0.0]
 
 
+def covered(question, texts):
+    return term_coverage(count_terms(question, texts))
+
+
+def test_terms_are_counted_in_each_text():
+    counts = count_terms("harbour lantern", ["Harbours, harbour!", "a lantern", "tides"])
+    assert counts.tolist() == [[2, 0], [0, 1], [0, 0]]
+
+
 def test_a_rare_word_covers_more_than_a_common_one():
-    texts = ["harbour harbour", "harbour", "harbour tides", "harbour lantern"]
-    covered = term_coverage("harbour lantern", texts)
-    assert covered[3] == pytest.approx(1.0)
-    assert covered[0] == covered[1] == covered[2]  # neither repeats nor other words count
-    assert covered[0] < 0.5
+    shares = covered("harbour lantern", ["harbour harbour", "harbour", "harbour tides", "harbour lantern"])
+    assert shares[3] == pytest.approx(1.0)
+    assert shares[0] == shares[1] == shares[2]  # neither repeats nor other words count
+    assert shares[0] < 0.5
 
 
 def test_coverage_meets_other_forms_of_a_word():
-    assert term_coverage("predicting floods", ["flood prediction", "a sea wall"])[0] == pytest.approx(1.0)
+    assert covered("predicting floods", ["flood prediction", "a sea wall"])[0] == pytest.approx(1.0)
 
 
 def test_a_question_of_stop_words_covers_nothing():
-    assert term_coverage("what is it?", ["anything"]).tolist() == [0.0]
-    assert term_coverage("harbour", []).tolist() == []
+    assert covered("what is it?", ["anything"]).tolist() == [0.0]
+    assert covered("harbour", []).tolist() == []
+    assert bm25_among(count_terms("what is it?", ["anything"]), np.ones(1)).tolist() == [0.0]
+
+
+def test_among_candidates_repeats_count_and_length_weighs():
+    texts = ["harbour", "harbour harbour", "tides", "tides", "harbour"]
+    once, twice, none, _, long = bm25_among(count_terms("harbour", texts), np.array([10, 10, 10, 10, 40.0]))
+    assert none == 0 < long < once < twice
+
+
+def test_a_word_that_all_candidates_hold_ranks_none_of_them():
+    held = ["harbour lantern", *["harbour"] * 9]
+    scores = bm25_among(count_terms("harbour lantern", held), np.full(10, 20.0))
+    assert scores[0] > 10 * scores[1]
