@@ -18,7 +18,7 @@ from adaptive_rag.retrieval.fusion import min_max
 SAME, SOFTNESS = 0.82, 0.04
 DISCOUNT = 0.6  # what a text that says the same again loses of its worth
 # Below it diversity costs relevance where passages do not overlap; at it, only near-repeats step back.
-MMR_WEIGHT = 0.9
+MMR_WEIGHT = 0.95
 SHARPNESS = 3.0  # relevance is raised to it: how strictly relevance goes before novelty
 
 Selector: TypeAlias = Callable[[Vectors, Sequence[float], int], list[int]]
