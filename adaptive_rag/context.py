@@ -109,6 +109,10 @@ class Context(BaseSettings):
         "local", description="What picks the diverse set of an analytical question, or the balanced one."
     )
     window: bool = Field(True, description="Drop chunks that score far below the others.")
+    join: bool = Field(True, description="Read chunks that overlap as one passage.")
+    context_tokens: int = Field(
+        6000, ge=100, description="Tokens that the texts an answer is made from may have together, at most."
+    )
     max_llm_calls: int = Field(6, ge=0, le=100, description="Chat calls one question may make, at most.")
     max_tokens: int = Field(1024, ge=16, description="Tokens one answer may have, at most.")
     deadline_s: float = Field(60.0, gt=0, description="Seconds after which local stand-ins take over.")

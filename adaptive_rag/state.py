@@ -79,11 +79,26 @@ class Chunk(TypedDict):
     metadata: dict[str, Any]
 
 
+class Part(TypedDict):
+    """A chunk in a passage that was joined of several, as it was before."""
+
+    id: str
+    # its place among the ranked chunks, from 1
+    rank: int
+    section: str | None
+    start: int
+    end: int
+    scores: dict[str, float]
+    labels: list[str]
+
+
 class Candidate(Chunk):
     """A chunk with every score it got, and the labels of the queries that found it."""
 
     scores: dict[str, float]
     labels: list[str]
+    # written by generate where it joined chunks to this passage: each of them, as they stand in the source
+    parts: NotRequired[list[Part]]
     # the strategy that kept it; tells two rankings apart where two strategies ran
     route: NotRequired[QueryType]
 
@@ -166,7 +181,7 @@ class State(InputState, total=False):
     implied_context: str
     # written by retrieve, read by the strategy's last step
     candidates: list[Candidate]
-    # written by the strategy's last step, read by generate
+    # written by the strategy's last step, read by generate, which joins those that overlap
     documents: list[Candidate]
     # written by generate
     answer: str

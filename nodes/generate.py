@@ -18,9 +18,11 @@ from adaptive_rag.answering import (
     format_abstention,
     judge_evidence,
 )
+from adaptive_rag.answering.parts import read_sentences
 from adaptive_rag.answering.review import Review, review_draft
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.retrieval.window import BYTES_PER_TOKEN, read_passages
 from adaptive_rag.skills import GENERATE, Ask
 from adaptive_rag.skills.generate import GenerateRequest
 from adaptive_rag.sources import source_of
@@ -34,13 +36,15 @@ def generate(state: State, runtime: Runtime[Context]) -> Steps:
     context = context_of(runtime)
     if not state["documents"]:
         return _abstain(state, "nothing was found")
+    passages, found = read_passages(state["documents"], context)
+    # From here on the documents are what was read: [n] is the nth of them.
+    state = {**state, "documents": passages}
     request = _answer_request(state, context)
     local = _LocalAnswer(request, abstain=context.abstain)
-    [outcome] = yield [Ask(GENERATE, _draft_request(state, request, local))]
-    found: list[Decision] = []
+    [outcome] = yield [Ask(GENERATE, _draft_request(state, request, local, context))]
     if outcome.by == "model":
         review = review_draft(outcome.result.text, request, load_minilm().encode)
-        found = _review_decisions(review)
+        found += _review_decisions(review)
         if not review.knows:
             return _abstain(state, "the chat model says that the passages do not hold it", found)
         if review.grounding > 0 or not context.extractive_fallback:
@@ -76,7 +80,9 @@ class _LocalAnswer:
         return "" if self._abstain and not self.evidence.sufficient else self.extracted.text
 
 
-def _draft_request(state: State, request: AnswerRequest, local: _LocalAnswer) -> GenerateRequest:
+def _draft_request(
+    state: State, request: AnswerRequest, local: _LocalAnswer, context: Context
+) -> GenerateRequest:
     return GenerateRequest(
         state["question"],
         state["query_type"],
@@ -85,6 +91,7 @@ def _draft_request(state: State, request: AnswerRequest, local: _LocalAnswer) ->
         state["documents"],
         # A result of the skill is never empty; what is made of it is decided above.
         lambda: local.text or "I don't know.",
+        passage_budget=context.context_tokens * BYTES_PER_TOKEN,
     )
 
 
@@ -107,7 +114,7 @@ def _answer_request(state: State, context: Context) -> AnswerRequest:
         question=state["question"],
         query_type=state["query_type"],
         documents=documents,
-        sentences=source_of(context).sentences([document["id"] for document in documents]),
+        sentences=read_sentences(documents, source_of(context).sentences),
         question_vector=vectors[0],
         branches=[Branch(label, vectors[i]) for i, label in enumerate(labels, start=1)],
         user_context=user_context,
@@ -129,6 +136,7 @@ def _answer(
 ) -> Update:
     return {
         **_SPOKEN,
+        "documents": state["documents"],
         "answer": text,
         "citations": citations,
         "grounding": grounding,
@@ -143,6 +151,7 @@ def _abstain(state: State, why: str, found: Sequence[Decision] = ()) -> Update:
     text = format_abstention(state["question"], queries, _sources(state["documents"]))
     return {
         **_SPOKEN,
+        "documents": state["documents"],
         "answer": text,
         "citations": [],
         "grounding": 0.0,

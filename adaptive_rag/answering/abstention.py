@@ -20,6 +20,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from adaptive_rag.answering.parts import chunks_of
 from adaptive_rag.answering.quotable import Quotable, collect
 from adaptive_rag.answering.request import AnswerRequest, cosines
 from adaptive_rag.answering.terms import coverage, terms, weighted_terms
@@ -31,7 +32,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
     {
         "meaning": 9.0,  # cosine of the closest sentence
         "sentence": 3.0,  # share of what is asked about that one sentence names
-        "passage": 1.5,  # share of it that one passage names
+        "passage": 1.5,  # share of it that one chunk names
     }
 )
 # The score from which there is an answer. A fact stands in a document or not; an analysis is put together
@@ -96,7 +97,11 @@ def measure(
     return {
         "meaning": float(similarity.max()),
         "sentence": max(coverage(weights, set(sentence.terms)) for sentence in sentences),
-        "passage": max(coverage(weights, set(terms(document["text"]))) for document in request.documents),
+        "passage": max(
+            coverage(weights, set(terms(chunk["text"])))
+            for document in request.documents
+            for chunk in chunks_of(document)
+        ),
     }
 
 

@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from adaptive_rag.answering.parts import chunk_at, labels_at
 from adaptive_rag.answering.questions import fits, read_question
 from adaptive_rag.answering.quotable import Quotable, collect
 from adaptive_rag.answering.ranking import Ranking, Scores, says_the_same
@@ -150,7 +151,9 @@ def _by_branch(request: AnswerRequest, ranking: Ranking) -> list[_Block]:
 
 def _branch_scores(request: AnswerRequest, ranking: Ranking, branch: Branch, whole: Scores) -> Scores:
     scores = OWN * ranking.score(branch.label, branch.vector) + (1 - OWN) * whole
-    fetched = [branch.label in request.documents[s.document]["labels"] for s in ranking.sentences]
+    fetched = [
+        branch.label in labels_at(request.documents[s.document], s.start, s.end) for s in ranking.sentences
+    ]
     scores += FETCHED_FOR * np.array(fetched)
     side = side_of(branch.label) if request.query_type == "opinion" else None
     if side is not None:
@@ -267,7 +270,8 @@ def _show(request: AnswerRequest, block: _Block) -> str:
 
 
 def _speaker(request: AnswerRequest, sentence: Quotable) -> str | None:
-    return speaker_of(request.documents[sentence.document], sentence.start, sentence.text)
+    chunk = chunk_at(request.documents[sentence.document], sentence.start, sentence.end)
+    return speaker_of(chunk, sentence.start, sentence.text)
 
 
 def _plain(text: str) -> str:

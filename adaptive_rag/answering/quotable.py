@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from adaptive_rag.answering.parts import parts_at, ranks_of, section_at
 from adaptive_rag.answering.request import AnswerRequest
 from adaptive_rag.answering.terms import terms
 from adaptive_rag.index.source import Sentences
@@ -48,6 +49,7 @@ class Quotable:
     """One sentence of a document, verbatim."""
 
     document: int  # index into the request's documents
+    rank: int  # of its chunk among all that were found, from 1
     position: int  # index among the document's sentences
     start: int
     end: int
@@ -74,9 +76,11 @@ def collect(request: AnswerRequest) -> list[Quotable]:
     cut it. Of a question with its answer only the answer is quoted, but both are compared.
     """
     kept: dict[tuple[str, int], list[Quotable]] = {}
-    for index, document in enumerate(request.documents):
+    for index, (document, rank) in enumerate(
+        zip(request.documents, ranks_of(request.documents), strict=True)
+    ):
         others = kept.setdefault((document["source"], _text_of_source(request, index)), [])
-        for quotable in _quotables(index, document, request.sentences[index]):
+        for quotable in _quotables(index, rank, document, request.sentences[index]):
             # What is kept of a source never overlaps and is in order, so that one look finds the rivals.
             at = bisect_right(others, quotable.start, key=lambda other: other.end)
             rival = others[at] if at < len(others) and others[at].start < quotable.end else None
@@ -106,7 +110,7 @@ def _text_of_source(request: AnswerRequest, index: int) -> int:
     return 0
 
 
-def _quotables(index: int, document: Candidate, sentences: Sentences) -> Iterator[Quotable]:
+def _quotables(index: int, rank: int, document: Candidate, sentences: Sentences) -> Iterator[Quotable]:
     """Trim each sentence to what a reader should see and judge it; skip those of which nothing is left."""
     answer = _answer_start(document)
     asked = [i for i, (_, end) in enumerate(sentences.spans.tolist()) if answer and end <= answer]
@@ -114,7 +118,7 @@ def _quotables(index: int, document: Candidate, sentences: Sentences) -> Iterato
     for position, (start, end) in enumerate(sentences.spans.tolist()):
         start, end = max(start, document["start"], answer or 0), min(end, document["end"])
         text = document["text"][start - document["start"] : end - document["start"]]
-        heading = _leading_heading(text, document)
+        heading = _leading_heading(text, section_at(document, start, end))
         text, start = text[heading:], start + heading
         bullet = _leading_bullet(text)
         text, start = text[bullet:], start + bullet
@@ -129,6 +133,7 @@ def _quotables(index: int, document: Candidate, sentences: Sentences) -> Iterato
             vector = vector / np.linalg.norm(vector)
         yield Quotable(
             document=index,
+            rank=min((part["rank"] for part in parts_at(document, start, start + len(text))), default=rank),
             position=position,
             start=start,
             end=start + len(text),
@@ -154,7 +159,7 @@ def _answer_start(document: Candidate) -> int | None:
     return document["start"] + at
 
 
-def _leading_heading(text: str, document: Candidate) -> int:
+def _leading_heading(text: str, section: str | None) -> int:
     """Return the length of a heading that the splitter left in front of a sentence."""
     first, newline, rest = text.partition("\n")
     rest = rest.lstrip()
@@ -162,8 +167,7 @@ def _leading_heading(text: str, document: Candidate) -> int:
         capitals = [word[0].isupper() for word in re.findall(r"[^\W\d_]{4,}", first)]
         if rest[0].isupper() and capitals and all(capitals):
             return len(text) - len(rest)
-    section = (document["section"] or "").strip()
-    heading = section.rpartition(" > ")[2]
+    heading = (section or "").strip().rpartition(" > ")[2]
     if heading and text.startswith(heading) and re.match(r"\s+[A-Z]", text[len(heading) :]):
         return len(heading)
     return 0

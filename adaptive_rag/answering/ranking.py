@@ -56,8 +56,8 @@ class Ranking:
             )
             for s in sentences
         ]
-        documents = 1 + max(sentence.document for sentence in sentences)
-        self._prior = np.array([_prior(sentence, documents) for sentence in sentences])
+        chunks = max(sentence.rank for sentence in sentences)
+        self._prior = np.array([_prior(sentence, chunks) for sentence in sentences])
 
     def score(self, focus: str, vector: Vectors) -> Scores:
         """Score the sentences for the question itself, a sub-question or a viewpoint.
@@ -93,11 +93,11 @@ class Ranking:
         return BM25Okapi(tokenised) if any(tokenised) else None
 
 
-def _prior(sentence: Quotable, documents: int) -> float:
-    """Score what does not depend on the focus: the document's rank and the sentence's own fitness."""
+def _prior(sentence: Quotable, chunks: int) -> float:
+    """Score what does not depend on the focus: the rank of its chunk and the sentence's own fitness."""
     too_long = min(MOST, LONG * max(0, len(sentence.text.split()) - BREATH))
     unfit = POOR * (1 - sentence.quality) + REFERS_BACK * sentence.refers_back + too_long
-    return RANK * (1 - sentence.document / documents) - unfit
+    return RANK * (1 - (sentence.rank - 1) / chunks) - unfit
 
 
 def says_the_same(sentence: Quotable, other: Quotable) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
+from adaptive_rag.answering.parts import as_ranked
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
@@ -167,7 +168,9 @@ def _graph(question: Question, bench: Bench, **knobs: Any) -> Result:
         "history": list(question.history),
     }
     output = bench.graph.invoke(state, context=context)
-    return _result(output, output["documents"], started, answered=bench.answering is not None)
+    # A ranking is one of chunks, also where the answer was made from passages that join them.
+    documents = as_ranked(output["documents"])
+    return _result(output, documents, started, answered=bench.answering is not None)
 
 
 def _labelled(question: Question, bench: Bench) -> Result:

@@ -1,0 +1,124 @@
+"""The generation node alone: ranked chunks in, an answer from passages out."""
+
+import pytest
+from langgraph.graph import END, START, StateGraph
+
+from adaptive_rag.context import Context
+from adaptive_rag.nodes import generate
+from adaptive_rag.state import State
+from adaptive_rag.testing import ScriptedChatModel
+from tests.nodes import made
+
+
+@pytest.fixture(scope="module")
+def source():
+    return made.index()
+
+
+@pytest.fixture(scope="module")
+def node():
+    graph = StateGraph(State, context_schema=Context)
+    graph.add_node("generate", generate)
+    graph.add_edge(START, "generate")
+    graph.add_edge("generate", END)
+    return graph.compile()
+
+
+def run(node, source, documents, question=made.QUESTIONS["factual"], query_type="factual", **knobs):
+    state = {"question": question, "query_type": query_type, "documents": documents, "trace": []}
+    return node.invoke(state, context=Context(index=source, **knobs))
+
+
+def decisions(output, what):
+    return [d for d in output["trace"][-1]["decisions"] if d["what"] == what]
+
+
+def prompt_of(model):
+    return model.asked[-1][1][-1].text
+
+
+def test_overlapping_chunks_are_answered_from_as_one_passage(node, source):
+    chunks = made.ranked(1, 5, 0)
+    output = run(node, source, chunks)
+    first, second = output["documents"]
+    assert [part["id"] for part in first["parts"]] == [chunks[2]["id"], chunks[0]["id"]]
+    assert (first["id"], second["id"]) == (chunks[0]["id"], chunks[1]["id"])
+    assert "2,340 metres" in output["answer"]
+    assert decisions(output, "passages")[0]["chosen"] == 2
+
+
+def test_what_the_node_was_given_stays_as_it_was(node, source):
+    chunks = made.ranked(1, 0)
+    run(node, source, chunks)
+    assert chunks == made.ranked(1, 0)
+
+
+@pytest.mark.parametrize("query_type", made.QUESTIONS)
+def test_quotes_of_joined_passages_stand_in_the_source_on_their_page(node, source, query_type):
+    every = range(len(made.report()))
+    output = run(node, source, made.ranked(*every, labels=["risks"]), made.QUESTIONS[query_type], query_type)
+    [passage] = output["documents"]
+    assert passage["text"] == made.TEXT
+    assert len(output["citations"]) > (query_type != "factual")
+    for citation in output["citations"]:
+        assert made.TEXT[citation["start"] : citation["end"]] == citation["quote"]
+        assert citation["page"] == made.page_of(citation["start"])
+        assert citation["marker"] == 1
+
+
+def test_a_chat_model_reads_no_sentence_twice(node, source):
+    every = range(len(made.report()))
+    for join, twice in ((True, 0), (False, 3)):
+        model = ScriptedChatModel(script={"generate": "I don't know."})
+        run(node, source, made.ranked(*every), model=model, join=join)
+        passages = made.passages_of(prompt_of(model))
+        read = " ".join(passages)
+        counts = [read.count(sentence) for sentence in made.SENTENCES]
+        assert min(counts) == 1
+        assert sum(count > 1 for count in counts) >= twice
+        assert (max(counts) == 1) is join
+        assert (len(passages) == 1) is join
+
+
+def test_a_models_claim_is_cited_on_the_page_of_its_sentence(node, source):
+    sentences = [made.SENTENCES[i] for i in (1, 8, 14)]
+    model = ScriptedChatModel(script={"generate": " ".join(s.rstrip(".") + " [1]." for s in sentences)})
+    output = run(node, source, made.ranked(*range(len(made.report()))), model=model)
+    assert [citation["quote"] for citation in output["citations"]] == sentences
+    assert [citation["page"] for citation in output["citations"]] == [7, 8, 9]
+    assert output["grounding"] == 1.0
+
+
+def test_with_the_switch_off_the_chunks_stay_apart(node, source):
+    chunks = made.ranked(1, 0)
+    output = run(node, source, chunks, join=False)
+    assert output["documents"] == chunks
+    assert decisions(output, "passages") == []
+
+
+def test_the_budget_limits_what_is_read_and_the_trace_says_so(node, source):
+    chunks = made.ranked(0, 5, 3)
+    model = ScriptedChatModel(script={"generate": "I don't know."})
+    output = run(node, source, chunks, model=model, context_tokens=130)
+    assert [document["id"] for document in output["documents"]] == [chunk["id"] for chunk in chunks[:2]]
+    assert len(made.passages_of(prompt_of(model))) == 2
+    [decision] = decisions(output, "window")
+    assert (decision["chosen"], decision["why"]) == (2, "more would exceed 130 tokens")
+
+
+def test_one_chunk_that_is_longer_than_the_budget_is_cut_in_the_prompt(node):
+    from adaptive_rag.index.memory import MemoryIndex
+
+    [whole] = made.report(size=4000)
+    document = {**whole, "scores": {"fused": 1.0}, "labels": []}
+    model = ScriptedChatModel(script={"generate": "I don't know."})
+    output = run(node, MemoryIndex([whole]), [document], model=model, context_tokens=100)
+    [passage] = made.passages_of(prompt_of(model))
+    assert 200 < len(passage) <= 400
+    assert output["documents"] == [document]
+
+
+def test_an_abstaining_answer_names_the_passages_that_were_read(node, source):
+    output = run(node, source, made.ranked(0, 1), "What is the boiling point of tungsten?")
+    assert output["abstained"]
+    assert len(output["documents"]) == 1
