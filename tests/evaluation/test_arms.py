@@ -7,6 +7,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, ArmName, Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset, Question
+from adaptive_rag.retrieval.window import join_neighbours
 from adaptive_rag.state import QUERY_TYPES
 
 PLAIN = ("standard", "bm25", "fusion")
@@ -134,3 +135,31 @@ def test_an_answer_is_asked_for_only_where_the_bench_can_give_one(tiny: Dataset,
     plain = ARMS["standard"].run(tiny.questions[0], answering)
     assert plain.answer == "In 1987 [1]."
     assert len(plain.documents) == 2
+
+
+def test_a_ranking_is_one_of_chunks_though_the_answer_read_joined_passages(
+    tiny: Dataset, bench: Bench
+) -> None:
+    text = "The harbour was dredged in 1987. It silted up. It was dredged again."
+    ranked: list[Any] = [
+        {
+            **{"id": name, "source": source, "page": None, "section": None, "labels": [], "metadata": {}},
+            **{"start": start, "end": end, "text": text[start:end], "scores": {"fused": score}},
+        }
+        for name, source, start, end, score in [
+            ("b", "a.txt", 33, len(text), 0.9),
+            ("x", "x.txt", 0, 32, 0.8),
+            ("a", "a.txt", 0, 47, 0.7),
+        ]
+    ]
+    joined = join_neighbours(ranked)
+    graph: Any = bench.graph
+    found = graph.invoke
+
+    def joining(state: Any, /, *, context: Any) -> Any:
+        return {**found(state, context=context), "documents": joined}
+
+    graph.invoke = joining
+    result = ARMS["adaptive"].run(tiny.questions[0], replace(bench, answering=graph))
+    assert len(joined) == 2
+    assert result.documents == ranked
