@@ -174,11 +174,16 @@ class Index:
         """
         return cosines(embed_queries(self.embeddings, texts), self.vectors(ids))
 
+    @property
+    def stores_sentences(self) -> bool:
+        """Tell whether the index was made with sentence vectors."""
+        return self._current().manifest.settings.sentence_vectors
+
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.
 
         An index made without sentence vectors embeds the sentences when they are first asked for, which
-        takes some milliseconds each: answers are the same, questions take seconds.
+        takes some milliseconds each.
 
         Raises:
             KeyError: a chunk is not in the index.

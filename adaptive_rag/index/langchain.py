@@ -17,9 +17,10 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.sentences import embed_sentences
 from adaptive_rag.index.source import Sentences
 from adaptive_rag.models.embeddings import embed_queries, encode, load_embeddings
-from adaptive_rag.models.onnx import Vectors, load_minilm
+from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate, Chunk
 
 CHUNKS_KEPT = 4096
@@ -87,24 +88,20 @@ class RetrieverSource:
         """Return the cosine of each text with each chunk, as `vectors` knows them."""
         return np.asarray(encode(self._embeddings, list(texts)) @ self.vectors(ids).T, dtype=np.float32)
 
+    @property
+    def stores_sentences(self) -> bool:
+        """Tell that sentences are embedded when they are asked for."""
+        return False
+
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of chunks that a search returned, embedded when first asked for.
 
         Raises:
             KeyError: no recent search returned the chunk.
         """
-        from adaptive_rag.ingest import sentence_spans
-
         missing = [i for i in dict.fromkeys(ids) if i not in self._sentences]
-        chunks = [self._chunks[i] for i in missing]
-        spans = [sentence_spans(chunk["text"]) for chunk in chunks]
-        texts = [chunk["text"][a:b] for chunk, pairs in zip(chunks, spans, strict=True) for a, b in pairs]
-        vectors = load_minilm().encode(texts)
-        at = 0
-        for chunk, pairs in zip(chunks, spans, strict=True):
-            places = np.array(pairs, dtype=np.int64).reshape(-1, 2) + chunk["start"]
-            self._sentences[chunk["id"]] = Sentences(places, vectors[at : at + len(pairs)])
-            at += len(pairs)
+        found = embed_sentences([self._chunks[i] for i in missing])
+        self._sentences.update(zip(missing, found, strict=True))
         return [self._sentences[i] for i in ids]
 
     def _retrieve(self, query: str, limit: int) -> list[Document]:

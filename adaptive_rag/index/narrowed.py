@@ -43,6 +43,11 @@ class NarrowedIndex:
         """Return the vectors of chunks."""
         return self.index.vectors(ids)
 
+    @property
+    def stores_sentences(self) -> bool:
+        """Tell whether the index was made with sentence vectors."""
+        return self.index.stores_sentences
+
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk."""
         return self.index.sentences(ids)

@@ -40,3 +40,13 @@ class ChunkSource(Protocol):
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors."""
         ...
+
+
+@runtime_checkable
+class KnowsItsSentences(Protocol):
+    """A source that tells whether it stores sentence vectors or embeds sentences when asked for them."""
+
+    @property
+    def stores_sentences(self) -> bool:
+        """Tell whether `sentences` only reads."""
+        ...

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adaptive_rag.index.source import ChunkSource, Sentences
+from adaptive_rag.index.source import ChunkSource, KnowsItsSentences, Sentences
 from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.retrieval.expansion import FEEDBACK_HITS, QueryPart, feedback_scores
 from adaptive_rag.retrieval.features import best_sentence, bm25_among, count_terms, term_coverage
@@ -17,6 +17,9 @@ SENTENCE_WEIGHT = 0.7
 COVERAGE_WEIGHT = 0.3
 WORDS_WEIGHT = 0.1
 HEADING_CHARACTERS = 80
+# Candidates whose sentences are worth embedding when asked; most of what sentences gain lies among the first.
+EMBEDDED_CHUNKS = 20
+NO_SENTENCES = Sentences(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 0), dtype=np.float32))
 ENDS_OF_SENTENCES = (".", "!", "?", ":", ";", ",", '"', "'", "”", "’", ")")
 
 
@@ -60,6 +63,18 @@ def relevance(
     return [round(float(10 * value), 4) for value in mixed]
 
 
+def sentences_of(source: ChunkSource, candidates: Sequence[Candidate]) -> list[Sentences]:
+    """Return the sentences of candidates, best first; none of the later ones where they are not stored.
+
+    To embed a sentence takes as long as to embed the question, and the candidates have hundreds of them.
+    """
+    read = len(candidates)
+    if isinstance(source, KnowsItsSentences) and not source.stores_sentences:
+        read = EMBEDDED_CHUNKS
+    found = source.sentences([candidate["id"] for candidate in candidates[:read]])
+    return [*found, *[NO_SENTENCES] * (len(candidates) - len(found))]
+
+
 def without_heading(candidate: Candidate, sentences: Sentences) -> Vectors:
     """Return the vectors of a chunk's sentences without the heading that it may begin with.
 
@@ -94,7 +109,7 @@ def score_candidates(
     """
     texts = {part.text: part.dense for part in parts if part.dense} or {question: 1.0}
     query = np.array(list(texts.values()), dtype=np.float32) @ load_minilm().encode(list(texts))
-    sentences = source.sentences([candidate["id"] for candidate in candidates])
+    sentences = sentences_of(source, candidates)
     unit = query / max(float(np.linalg.norm(query)), 1e-9)
     return relevance(candidates, sentences, unit, question, alone=list(texts) == [question])
 
@@ -108,7 +123,7 @@ def score_opinions(source: ChunkSource, question: str, candidates: Sequence[Cand
     """
     if not candidates:
         return []
-    sentences = source.sentences([candidate["id"] for candidate in candidates])
+    sentences = sentences_of(source, candidates)
     several = float(np.mean([len(found.spans) > 1 for found in sentences]))
     query = load_minilm().encode([question])[0]
     return relevance(candidates, sentences, query, question, closeness=several)

@@ -8,7 +8,7 @@ from adaptive_rag.index.source import Sentences
 from adaptive_rag.retrieval.branches import BRANCH_WEIGHT, gather
 from adaptive_rag.retrieval.expansion import QueryPart
 from adaptive_rag.retrieval.fusion import fuse
-from adaptive_rag.retrieval.scoring import relevance, with_feedback
+from adaptive_rag.retrieval.scoring import EMBEDDED_CHUNKS, relevance, score_candidates, with_feedback
 from adaptive_rag.retrieval.search import search_parts
 
 PARTS = [QueryPart("q", 0.5, 1.0), QueryPart("talk", 0.5, 0.0)]
@@ -102,3 +102,19 @@ def test_relevance_lies_between_0_and_10_and_heeds_the_best_sentence(make):
     got = relevance(pool, sentences, np.array([1, 0], dtype=np.float32), "harbour")
     assert 0 <= got[0] < got[1] <= 10
     assert relevance([], [], np.array([1, 0], dtype=np.float32), "x") == []
+
+
+@pytest.mark.parametrize(("stored", "read"), [(True, 50), (False, EMBEDDED_CHUNKS)])
+def test_sentences_that_would_have_to_be_embedded_are_read_of_the_best_alone(make, stored, read):
+    asked = []
+
+    def sentences(ids):
+        asked.extend(ids)
+        return [Sentences(np.array([[0, 5]]), np.ones((1, 384), dtype=np.float32) / 384**0.5) for _ in ids]
+
+    source = SimpleNamespace(stores_sentences=stored, sentences=sentences)
+    source.search = source.vectors = None
+    candidates = [make(f"c{i}", fused=1 - i / 50) for i in range(50)]
+    scores = score_candidates(source, "sea walls", candidates)
+    assert asked == [f"c{i}" for i in range(read)]
+    assert len(scores) == 50 and scores == sorted(scores, reverse=True)
