@@ -19,8 +19,8 @@ EXACT_UP_TO = 50_000
 # The index is trained anew once the table has grown by this factor.
 RETRAIN_AT = 2.0
 # Cells searched, and how many of their best are ordered anew by their exact vectors.
-PROBES = 60
-REFINED = 300
+PROBES = 150
+REFINED = 250
 RECALL_QUERIES = 64
 RECALL_AT = 10
 ROWS_PER_READ = 16_384

@@ -93,7 +93,10 @@ def to_arrow(rows: Sequence[Row], dimension: int) -> pa.Table:
     import pyarrow as pa
 
     columns: dict[str, Any] = {name: [row.chunk[name] for row in rows] for name in CHUNK_COLUMNS}  # type: ignore[literal-required]
-    columns["metadata"] = [json.dumps(m, ensure_ascii=False, default=str) for m in columns["metadata"]]
+    # Of a column that repeats a few bytes it is slow to read some rows; of one of nulls it is not.
+    columns["metadata"] = [
+        json.dumps(m, ensure_ascii=False, default=str) if m else None for m in columns["metadata"]
+    ]
     # a lone surrogate cannot be stored as UTF-8
     columns["text"] = [text.encode(errors="replace").decode() for text in columns["text"]]
     columns["doc"] = [row.doc for row in rows]
@@ -116,7 +119,7 @@ def read_chunk(row: dict[str, Any]) -> Chunk:
         "start": row["start"],
         "end": row["end"],
         "text": row["text"],
-        "metadata": json.loads(row["metadata"]),
+        "metadata": json.loads(row["metadata"] or "{}"),
     }
 
 

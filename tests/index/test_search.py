@@ -4,11 +4,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from langchain_core.documents import Document
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index import Index, reader
 from adaptive_rag.index.source import ChunkSource
+from adaptive_rag.index.table import read_chunk
 from tests.conftest import TOWN
 from tests.index.made import HashEmbeddings, build, found, open_index, write_files
 
@@ -134,6 +136,19 @@ def test_chunks_come_back_by_id_in_the_order_asked(index: Index) -> None:
     assert [chunk["id"] for chunk in Index.open(index.uri).get(ids)] == ids
     with pytest.raises(KeyError, match="nobody"):
         index.get(["nobody"])
+
+
+def test_metadata_that_says_nothing_is_stored_as_nothing_and_read_as_before(tmp_path: Path) -> None:
+    documents = [Document("Tide.", metadata={"kind": "note"}), Document("Wall.")]
+    build(documents, tmp_path / "kb")
+    index = open_index(tmp_path / "kb")
+    by_text = {chunk["text"]: chunk for chunk in index.chunks()}
+    assert by_text["Tide."]["metadata"]["kind"] == "note"
+    empty = by_text["Wall."]
+    assert empty["metadata"] == {}
+    stored = index._reader.table.search().select(["text", "metadata"]).to_list()
+    assert next(row["metadata"] for row in stored if row["text"] == "Wall.") is None
+    assert read_chunk({**empty, "metadata": "{}"}) == empty
 
 
 def test_info_says_what_the_index_holds(index: Index) -> None:
