@@ -14,21 +14,21 @@ from adaptive_rag.models.cosines import cosines
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.retrieval.alpha import BASE_ALPHA
 from adaptive_rag.retrieval.features import Scores
+from adaptive_rag.retrieval.talk import read_talk
 from adaptive_rag.state import Candidate, Turn
 
 STANCES = ("benefits and arguments for", "risks and arguments against", "who is affected and how")
 MORE_STANCES = ("costs", "alternatives", "experience so far", "fairness", "long-term effects")
 FACETS = ("causes", "effects", "examples", "history", "comparison", "limits", "purpose", "parts")
 
-LAST_TURNS = 4
+LAST_TURNS = 6
 TURN_CHARACTERS = 500
-# A context whose words stand in the history up to this share repeats it and is no scenario.
-ECHO = 0.8
 JOINED_ALPHA, FOLLOW_UP_ALPHA = 0.5, 0.9
+# Above this share of what was told, only the best by vector become candidates.
+MOSTLY_TOLD = 0.5
 FEEDBACK_HITS, FEEDBACK_WEIGHT = 3, 0.5
 
 _WORD = re.compile(r"[^\W\d_][\w'-]{3,}")
-_SPEAKER = re.compile(r"^(user|human|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -54,35 +54,38 @@ class ContextualPlan:
 def plan_contextual(question: str, user_context: str, history: Sequence[Turn]) -> ContextualPlan:
     """Decide what of the context and the history goes into the queries.
 
-    An agent's turn that asks is about the present need: with the scenario it is joined to the question.
-    An agent's turn that tells has been answered already: words of it would find the same passages again,
-    so a follow-up averages the dense scores of the question alone and of the question with the last turns,
-    and words come from the question only. The question always stands first, since an encoder cuts at the end.
+    What is known of the asker's need (the situation, questions of the agent with their answers) is joined
+    to the question. What was told has been answered already: words of it would find the same passages
+    again, so it is averaged, the question with it and the question without. The share of what was told,
+    by content words, leads from the one way to the other:
+
+        dense = (1 - share) * joined + share * (without + with) / 2
+
+    The question always stands first and the last turn next, since an encoder cuts at the end.
     """
-    turns = list(history) or _turns_of(user_context)
-    scenario = "" if _echoes(user_context, turns) else user_context.strip()
-    told = any(turn["role"] == "agent" and not _asks(turn["text"]) for turn in turns)
+    talk = read_talk(question, user_context, history)
+    told = [text[:TURN_CHARACTERS] for text in reversed(talk.told[-LAST_TURNS:])]
+    if not (talk.situation or talk.settled or told):
+        return ContextualPlan([QueryPart(question, 1.0, 1.0)], BASE_ALPHA, False, "no context is given")
+    weight = len(terms(" ".join(told)))
+    share = weight / max(1, weight + len(terms(" ".join([talk.situation, *talk.settled]))))
+    joined = _lines(question, talk.situation, *talk.settled)
+    bare = _lines(question, *talk.settled)
+    # BM25 is a sum over words, so two halves give the situation's own words half a weight.
+    half = (1 - share) / 2
+    weights = [(joined, 1 - share, half), (bare, share / 2, 1 - half)]
     if told:
-        talk = [turn["text"][:TURN_CHARACTERS] for turn in turns[-LAST_TURNS:]]
-        with_talk = "\n".join(part for part in (question, scenario, *talk) if part)
-        parts = [QueryPart(question, 0.5, 1.0), QueryPart(with_talk, 0.5, 0.0)]
-        reason = "a follow-up: the question alone and with the last turns"
-        return ContextualPlan(parts, FOLLOW_UP_ALPHA, True, reason, scenario)
-    asked = [turn["text"] for turn in turns]
-    joined = "\n".join(part for part in (question, scenario, *asked) if part)
-    if not scenario:
-        alpha, why = (JOINED_ALPHA, "clarifying turns") if asked else (BASE_ALPHA, "no context is given")
-        return ContextualPlan([QueryPart(joined, 1.0, 1.0)], alpha, False, why)
-    # BM25 is a sum over words, so two halves give the scenario's own words half a weight.
-    bare = "\n".join(part for part in (question, *asked) if part)
-    parts = [QueryPart(joined, 1.0, 0.5), QueryPart(bare, 0.0, 0.5)]
-    why = "question, scenario and clarifying turns in one"
-    return ContextualPlan(parts, JOINED_ALPHA, False, why, scenario)
+        weights.append((_lines(bare, *told), share / 2, 0.0))
+    alpha = JOINED_ALPHA + (FOLLOW_UP_ALPHA - JOINED_ALPHA) * share
+    why = f"{share:.0%} of what is known besides the question was told, the rest is about the asker's need"
+    return ContextualPlan(_merged(weights), alpha, share > MOSTLY_TOLD, why, talk.situation)
 
 
 def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
-    """Return the one text that says most: the question, then what the plan joins to it."""
-    return max((part.text for part in plan_contextual(question, user_context, history).parts), key=len)
+    """Return the one text that says most: the question, what is known of the need, the last turns."""
+    talk = read_talk(question, user_context, history)
+    told = [text[:TURN_CHARACTERS] for text in reversed(talk.told[-LAST_TURNS:])]
+    return _lines(question, talk.situation, *talk.settled, *told)
 
 
 def feedback_scores(
@@ -143,24 +146,14 @@ def stance_viewpoints(question: str, n: int) -> list[str]:
     return [*STANCES, *MORE_STANCES][:n]
 
 
-def _asks(text: str) -> bool:
-    return text.rstrip(" \"')»”").endswith("?")
+def _lines(*texts: str) -> str:
+    return "\n".join(text for text in texts if text)
 
 
-def _echoes(user_context: str, turns: Sequence[Turn]) -> bool:
-    said = {term for turn in turns for term in terms(turn["text"])}
-    words = set(terms(_SPEAKER.sub("", user_context)))
-    return bool(words) and len(words & said) >= ECHO * len(words)
-
-
-def _turns_of(user_context: str) -> list[Turn]:
-    """Read a transcript ("User: ... Assistant: ...") that was passed as context; empty where it is none."""
-    found = list(_SPEAKER.finditer(user_context))
-    ends = [match.start() for match in found[1:]] + [len(user_context)] * bool(found)
-    return [
-        Turn(
-            role="user" if match[1].lower() in ("user", "human") else "agent",
-            text=user_context[match.end() : end].strip(),
-        )
-        for match, end in zip(found, ends, strict=True)
-    ]
+def _merged(weights: Sequence[tuple[str, float, float]]) -> list[QueryPart]:
+    """Return one part for each text that counts, its weights summed."""
+    sums: dict[str, tuple[float, float]] = {}
+    for text, dense, sparse in weights:
+        known = sums.get(text, (0.0, 0.0))
+        sums[text] = (known[0] + dense, known[1] + sparse)
+    return [QueryPart(text, dense, sparse) for text, (dense, sparse) in sums.items() if dense or sparse]
