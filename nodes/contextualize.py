@@ -40,7 +40,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
                 why=local.reason,
                 situation=local.situation,
             )
-    prepare(source_of(context), [query["text"] for query in queries] + ([implied] if implied else []))
+    prepare(source_of(context), [query["text"] for query in queries], [implied] if implied else [])
     return {
         "queries": queries,
         "plan": plan,

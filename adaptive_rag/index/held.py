@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # Up to this many chunks a table is held; a chunk takes about 5 kB, half of it the vectors of its sentences.
 HELD_UP_TO = 20_000
 QUERIES_KEPT = 128
+# Rows compared at once: of a larger product BLAS makes several threads, which mostly wait for each other.
+ROWS_AT_ONCE = 128
 
 Words = tuple[str, ...]
 Match = Callable[[Words], tuple[Ids, Vectors]]
@@ -41,6 +43,40 @@ class HeldTable:
     def take(self, rows: Sequence[int]) -> pa.Table:
         """Return the columns of some rows."""
         return self.columns.take(np.searchsorted(self.rows, np.asarray(rows, dtype=np.int64)))
+
+
+class Cosines:
+    """The cosines of every row with the vectors last compared: several steps search for the same ones."""
+
+    def __init__(self, matrix: Vectors) -> None:
+        self._matrix = matrix
+        self._lock = threading.Lock()
+        self._known: OrderedDict[bytes, Vectors] = OrderedDict()
+
+    def of(self, vectors: Vectors) -> list[Vectors]:
+        """Return the cosines of all rows with each vector."""
+        keys = [vector.tobytes() for vector in vectors]
+        # One at a time: the branches of a question wait for the pass that compares all their vectors.
+        with self._lock:
+            new = {key: row for row, key in enumerate(keys) if key not in self._known}
+            if new:
+                self._known.update(zip(new, self._compare(vectors[list(new.values())]), strict=True))
+            cosines = [self._known[key] for key in keys]
+            for key in keys:
+                self._known.move_to_end(key)
+            while len(self._known) > QUERIES_KEPT:
+                self._known.popitem(last=False)
+        return cosines
+
+    def _compare(self, vectors: Vectors) -> Vectors:
+        if len(vectors) == 1:
+            return np.asarray(np.einsum("ij,kj->ki", self._matrix, vectors), dtype=np.float32)
+        found = np.empty((len(vectors), len(self._matrix)), dtype=np.float32)
+        columns = np.ascontiguousarray(vectors.T)
+        for start in range(0, len(self._matrix), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            found[:, rows] = (self._matrix[rows] @ columns).T
+        return found
 
 
 class WordScores:

@@ -150,13 +150,16 @@ class Index:
             )
         return reader.search(queries, vectors, limit)
 
-    def prepare(self, texts: Sequence[str]) -> None:
-        """Begin, in other threads, what a search for these texts will need, and return at once."""
+    def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
+        """Begin, in other threads, what a search for these texts will need, and return at once.
+
+        Texts that are compared with chunks later, but not searched, are embedded beside them.
+        """
         reader = self._current()
         reader.begin(partial(reader.look_up_words, texts))
         if isinstance(self.embeddings, OnnxEmbeddings):
             # A model that is called over a network would be paid for texts that may never be asked for.
-            reader.begin(partial(self.embeddings.encode, texts))
+            reader.begin(partial(_embed_and_compare, reader, self.embeddings, texts, also_compared))
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length.
@@ -259,6 +262,15 @@ class Index:
                     self._reader = _open_reader(self._location, manifest)
                 self._stamp = stamp
             return self._reader
+
+
+def _embed_and_compare(
+    reader: TableReader, embeddings: OnnxEmbeddings, texts: Sequence[str], others: Sequence[str]
+) -> None:
+    vectors = embeddings.encode([*texts, *others])[: len(texts)]
+    # A model of other dimensions is refused by the search itself.
+    if vectors.shape[1] == reader.manifest.settings.dimension:
+        reader.compare(vectors)
 
 
 def _open_reader(location: Location, manifest: Manifest) -> TableReader:

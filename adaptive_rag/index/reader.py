@@ -15,7 +15,7 @@ import numpy as np
 
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index import neighbours
-from adaptive_rag.index.held import HELD_UP_TO, HeldTable, WordScores
+from adaptive_rag.index.held import HELD_UP_TO, Cosines, HeldTable, WordScores
 from adaptive_rag.index.manifest import Manifest, rebuild_hint
 from adaptive_rag.index.neighbours import VECTOR, Ids
 from adaptive_rag.index.sentences import embed_sentences, unpack_sentences
@@ -111,6 +111,11 @@ class TableReader:
             for query in queries:
                 self._word_scores.of(tuple(_words(query)))
 
+    def compare(self, vectors: Vectors) -> None:
+        """Compare vectors that will be searched with all chunks, where what is found is kept."""
+        if 0 < self.manifest.chunks <= HELD_UP_TO:
+            self._cosines.of(vectors)
+
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks by id."""
         rows = self._by_id(ids)
@@ -178,6 +183,10 @@ class TableReader:
         return held.rows, flat.reshape(-1, self._dimension)
 
     @cached_property
+    def _cosines(self) -> Cosines:
+        return Cosines(self._resident[1])
+
+    @cached_property
     def _chunks(self) -> HeldTable:
         return self._hold([*CHUNK_COLUMNS, VECTOR, VIEWS])
 
@@ -203,7 +212,7 @@ class TableReader:
     def _search_held(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[list[Candidate]]:
         """Search a table that is held in memory: exactly, by vector and by words."""
         numbers, _ = self._resident
-        by_vector = self._nearest_exactly(vectors, limit)
+        by_vector = [numbers[_best(cosines, limit)] for cosines in self._cosines.of(vectors)]
         scores = [self._word_scores.of(tuple(_words(query))) for query in queries]
         by_words = [numbers[best[bm25[best] > 0]] for bm25 in scores if len(best := _best(bm25, limit))]
         unions = [

@@ -57,15 +57,15 @@ class ComparesTexts(Protocol):
 class Prepares(Protocol):
     """A source that can begin a search before it is asked for it."""
 
-    def prepare(self, texts: Sequence[str]) -> None:
-        """Begin what a search for these texts will need, and return at once."""
+    def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
+        """Begin what a search for these texts will need, and embed the others; return at once."""
         ...
 
 
-def prepare(source: ChunkSource, texts: Sequence[str]) -> None:
-    """Tell a source what will be searched next, so that it works while the graph goes on."""
+def prepare(source: ChunkSource, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
+    """Tell a source what will be searched and compared next, so that it works while the graph goes on."""
     if isinstance(source, Prepares):
-        source.prepare(texts)
+        source.prepare(texts, also_compared)
 
 
 def search_parts(

@@ -275,3 +275,21 @@ def test_what_was_prepared_is_not_looked_up_again(kb: Path, monkeypatch: pytest.
     assert index.search([question], limit=3) == expected
     index.search([f"{question} costs"], limit=3)
     assert looked_up == ["Who repairs the harbour lights in winter", "costs"]
+
+
+def test_what_will_be_compared_is_embedded_and_not_looked_up(
+    kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = Index.open(kb)
+    begun: list[Any] = []
+    monkeypatch.setattr(index._current(), "begin", begun.append)
+    looked_up: list[str] = []
+    monkeypatch.setattr(index._current(), "look_up_words", looked_up.extend)
+    embedded: list[str] = []
+    encode = index.embeddings.encode
+    monkeypatch.setattr(index.embeddings, "encode", lambda texts: embedded.extend(texts) or encode(texts))
+    index.prepare(["How high is the wall?"], ["I own a boat."])
+    for work in begun:
+        work()
+    assert looked_up == ["How high is the wall?"]
+    assert embedded == ["How high is the wall?", "I own a boat."]

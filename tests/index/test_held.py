@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from adaptive_rag.index import held
+from adaptive_rag.index.held import Cosines
+from adaptive_rag.models.onnx import Vectors
+
+
+@pytest.fixture
+def matrix() -> Vectors:
+    rows = np.random.default_rng(0).standard_normal((300, 8)).astype(np.float32)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), dtype=np.float32)
+
+
+def test_every_row_is_compared_with_every_vector_in_the_order_given(matrix: Vectors) -> None:
+    cosines = Cosines(matrix)
+    for asked in ([5], [5, 7, 299], [7, 7], [299, 5, 11]):
+        assert np.allclose(np.stack(cosines.of(matrix[asked])), matrix[asked] @ matrix.T, atol=1e-6)
+
+
+def test_a_vector_is_compared_once_while_it_is_remembered(
+    matrix: Vectors, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(held, "QUERIES_KEPT", 3)
+    cosines = Cosines(matrix)
+    compared, compare = list[int](), cosines._compare
+
+    def counted(vectors: Vectors) -> Vectors:
+        compared.append(len(vectors))
+        return compare(vectors)
+
+    monkeypatch.setattr(cosines, "_compare", counted)
+    cosines.of(matrix[:2])
+    cosines.of(matrix[[1, 0, 2]])
+    assert compared == [2, 1]
+    cosines.of(matrix[3:6])
+    cosines.of(matrix[:1])
+    assert compared == [2, 1, 3, 1], "three vectors are kept, the ones asked for last"
