@@ -19,6 +19,7 @@ from adaptive_rag.answering import (
     judge_evidence,
 )
 from adaptive_rag.answering.parts import read_sentences
+from adaptive_rag.answering.quotable import Quotable, collect
 from adaptive_rag.answering.review import Review, review_draft
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.models.onnx import load_minilm
@@ -67,12 +68,16 @@ class _LocalAnswer:
         self._abstain = abstain
 
     @cached_property
+    def _sentences(self) -> list[Quotable]:
+        return collect(self._request)
+
+    @cached_property
     def evidence(self) -> Evidence:
-        return judge_evidence(self._request)
+        return judge_evidence(self._request, self._sentences)
 
     @cached_property
     def extracted(self) -> ExtractedAnswer:
-        return extract_answer(self._request)
+        return extract_answer(self._request, self._sentences)
 
     @property
     def text(self) -> str:

@@ -59,9 +59,15 @@ class Evidence:
     measures: dict[str, float] = field(default_factory=dict)
 
 
-def judge_evidence(request: AnswerRequest) -> Evidence:
-    """Judge whether the documents hold an answer to the question."""
-    sentences = [sentence for sentence in collect(request) if sentence.quality > 0]
+def judge_evidence(request: AnswerRequest, collected: Sequence[Quotable] | None = None) -> Evidence:
+    """Judge whether the documents hold an answer to the question.
+
+    Args:
+        request: the question and its documents.
+        collected: the documents' sentences, where they were collected before.
+    """
+    found = collect(request) if collected is None else collected
+    sentences = [sentence for sentence in found if sentence.quality > 0]
     if not sentences:
         return Evidence(0.0, False, "no readable sentence was found")
     measures = measure(request, sentences, request.question, request.question_vector)

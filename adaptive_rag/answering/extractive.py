@@ -75,7 +75,7 @@ class _Block:
     label: str = ""
 
 
-def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
+def extract_answer(request: AnswerRequest, collected: Sequence[Quotable] | None = None) -> ExtractedAnswer:
     """Answer with exact sentences of the documents.
 
     One to three sentences for a factual question; a paragraph for each sub-question of an analytical
@@ -83,8 +83,12 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
     situation, then what holds in general. A sentence that refers back ("It ...") brings its
     predecessor. Headings are set in bold on a line of their own. The answer is empty where the
     documents hold no readable sentence.
+
+    Args:
+        request: the question and its documents.
+        collected: the documents' sentences, where they were collected before.
     """
-    sentences = collect(request)
+    sentences = collect(request) if collected is None else list(collected)
     if not sentences:
         return ExtractedAnswer("", [], [branch.label for branch in request.branches])
     arrange = {

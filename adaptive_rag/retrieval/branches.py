@@ -20,21 +20,20 @@ def gather(hits: Sequence[Hit]) -> list[Candidate]:
     ordered = sorted(hits, key=lambda hit: hit["order"])
     if not ordered:
         return []
-    joined: dict[str, Candidate] = {}
+    first: dict[str, Candidate] = {}
+    fused: dict[str, float] = {}
+    labels: dict[str, dict[str, None]] = {}
     for number, hit in enumerate(ordered):
         share = 1.0 if number == 0 else BRANCH_WEIGHT / (len(ordered) - 1)
         for candidate in hit["candidates"]:
-            gained = share * candidate["scores"]["fused"]
-            seen = joined.get(candidate["id"])
-            if seen is None:
-                joined[candidate["id"]] = with_scores(candidate, fused=gained)
-                continue
-            labels = list(dict.fromkeys([*seen["labels"], *candidate["labels"]]))
-            joined[candidate["id"]] = {
-                **with_scores(seen, fused=seen["scores"]["fused"] + gained),
-                "labels": labels,
-            }
-    return sorted(joined.values(), key=lambda candidate: -candidate["scores"]["fused"])
+            id_ = candidate["id"]
+            first.setdefault(id_, candidate)
+            fused[id_] = fused.get(id_, 0.0) + share * candidate["scores"]["fused"]
+            labels.setdefault(id_, {}).update(dict.fromkeys(candidate["labels"]))
+    return [
+        {**with_scores(first[id_], fused=fused[id_]), "labels": list(labels[id_])}
+        for id_ in sorted(first, key=lambda id_: -fused[id_])
+    ]
 
 
 def fuse_rankings(rankings: Sequence[Sequence[Candidate]], weights: Sequence[float]) -> list[Candidate]:

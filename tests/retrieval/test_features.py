@@ -37,6 +37,10 @@ def test_terms_are_counted_in_each_text():
     assert counts.tolist() == [[2, 0], [0, 1], [0, 0]]
 
 
+def test_a_word_that_begins_like_two_terms_is_counted_once():
+    assert count_terms("ai aims", ["AI aims high, unaimed; aims_aims"]).tolist() == [[1, 3]]
+
+
 def test_a_rare_word_covers_more_than_a_common_one():
     shares = covered("harbour lantern", ["harbour harbour", "harbour", "harbour tides", "harbour lantern"])
     assert shares[3] == pytest.approx(1.0)
