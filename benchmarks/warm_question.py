@@ -4,8 +4,10 @@
 
 The corpus is made of the sentences of the sample documents, drawn at random seven a chunk; their vectors are
 embedded once, a chunk's is the mean of its sentences'. The index is written as a build writes it. Each
-question is new to the process and embedded in the measured time; there is no chat model. The share of the
-graph is the whole time less that of its steps, of which parallel ones count as the longest of them.
+question is new to the process and embedded in the measured time; there is no chat model. It prints the
+median over the questions of all types against its goal, the medians of each type and of each step, and the
+processor's time. The share of the graph is the whole time less that of its steps, of which parallel ones
+count as the longest of them.
 """
 
 from __future__ import annotations
@@ -100,7 +102,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         make_index(Path(folder) / "kb", arguments.chunks)
         rag = AdaptiveRAG(Path(folder) / "kb")
-        total, processor, graph, steps = [], [], [], defaultdict(list)
+        total, processor, graph = [], [], []
+        steps, types = defaultdict(list), defaultdict(list)
         for number, question in enumerate(questions[: arguments.questions + 5]):
             asked = {"question": question["question"], "user_context": question.get("user_context") or ""}
             started, used = time.perf_counter(), time.process_time()
@@ -110,20 +113,23 @@ def main() -> None:
                 continue
             total.append(elapsed)
             processor.append(used)
+            unsure = bool(output["analysis"]["alternatives"])
+            types["two at once" if unsure else output["query_type"]].append(elapsed)
             for record in output["trace"]:
                 steps[record["step"]].append(record["ms"])
             # Where two strategies ran side by side, their steps overlap and say nothing of the graph.
-            if not output["analysis"]["alternatives"]:
+            if not unsure:
                 graph.append(elapsed - critical_path(output["trace"]))
     print(f"{len(total)} questions on {arguments.chunks:,} chunks, milliseconds")
-    print(f"a question     median {statistics.median(total):6.1f}   p95 {np.percentile(total, 95):6.1f}")
-    print(
-        f"  processor    median {statistics.median(processor):6.1f}   p95 {np.percentile(processor, 95):6.1f}"
-    )
-    print(f"  the graph    median {statistics.median(graph):6.1f}   p95 {np.percentile(graph, 95):6.1f}")
-    for step, times in steps.items():
-        print(f"  {step:12} median {statistics.median(times):6.1f}   p95 {np.percentile(times, 95):6.1f}")
-    print(f"goal: at most {GOAL_MS} ms at the median")
+    parts = {"a question": total, "processor": processor, **types, "the graph": graph, **steps}
+    for name, times in parts.items():
+        print(
+            f"{name:14} n {len(times):3}   median {statistics.median(times):6.1f}   "
+            f"p95 {np.percentile(times, 95):6.1f}"
+        )
+    median = statistics.median(total)
+    verdict = "meets" if median <= GOAL_MS else "misses"
+    print(f"median of all types {median:.1f} ms; {verdict} the goal of {GOAL_MS} ms")
 
 
 if __name__ == "__main__":

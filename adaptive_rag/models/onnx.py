@@ -122,8 +122,8 @@ class OnnxEmbeddings(Embeddings):
         batches: list[list[int]] = []
         for i in order:
             longest = lengths[batches[-1][0]] if batches else 0
-            # Half of the last text may lie beyond the room: of equal shares some end above it, some below.
-            fits = batches and longest * (len(batches[-1]) + 0.5) <= room
+            # More than half of the last text may lie beyond the room: three like texts are two runs for two.
+            fits = batches and longest * (len(batches[-1]) + 0.4) <= room
             if fits and longest - lengths[i] <= PADDING:
                 batches[-1].append(i)
             else:
