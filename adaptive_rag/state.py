@@ -249,8 +249,6 @@ class StrategyState(TypedDict, total=False):
     trace: list[TraceRecord]
     # private to the subgraph: what a model scored while the query was still being prepared
     judged: list[Candidate]
-    # written by viewpoints: whether a model named them for this question, or they are general stances
-    viewpoints_named: bool
     # private to the subgraph: the branches of a fan-out add to it, the next step folds it
     hits: Annotated[list[Hit], operator.add]
 

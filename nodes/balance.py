@@ -8,12 +8,14 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.nodes.diversify import choose
 from adaptive_rag.nodes.rerank import score
 from adaptive_rag.retrieval.alpha import OPINION_ALPHA
-from adaptive_rag.retrieval.balance import attribute, draw_in_turn, draw_named
+from adaptive_rag.retrieval.balance import attribute, draw_named
 from adaptive_rag.retrieval.branches import gather
 from adaptive_rag.retrieval.diversity import cover
+from adaptive_rag.retrieval.expansion import matter
 from adaptive_rag.retrieval.fusion import with_scores
 from adaptive_rag.retrieval.scoring import score_opinions, with_feedback
 from adaptive_rag.retrieval.search import summarise
+from adaptive_rag.retrieval.sides import label_sides
 from adaptive_rag.sources import source_of
 from adaptive_rag.state import Decision, Hit, StrategyState
 from adaptive_rag.steps import Steps, step
@@ -24,7 +26,7 @@ DRAWN_FROM = 4
 
 @step
 def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
-    """Join the branches, each chunk once, and draw from the viewpoints in turn."""
+    """Join the branches, each chunk once, and draw so that little is said twice and every side is named."""
     context = context_of(runtime)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.rerank:
@@ -33,7 +35,7 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     if not context.rerank:
         scored = candidates
     elif context.reranker in ("auto", "fused"):
-        relevance = score_opinions(source_of(context), state["question"], candidates)
+        relevance = score_opinions(source_of(context), matter(state["question"]), candidates)
         scored = [with_scores(c, relevance=r) for c, r in zip(candidates, relevance, strict=True)]
         scored = sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
     else:
@@ -42,13 +44,18 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     views = [hit["label"] for hit in hits if hit["label"] is not None]
     decisions = []
     if context.balance and scored:
-        vectors = source_of(context).vectors([candidate["id"] for candidate in scored])
+        source = source_of(context)
+        vectors = source.vectors([candidate["id"] for candidate in scored])
         order = cover(vectors, [c["scores"][key] for c in scored], DRAWN_FROM * context.k)
-        draw = draw_named if state.get("viewpoints_named") else draw_in_turn
-        local = draw([scored[i] for i in order], views, context.k)[: context.k]
-        scored, by = yield from choose(state["question"], [scored[i] for i in order], local, context)
-        why = by or "every viewpoint in turn, nothing said twice"
-        decisions = [Decision(what="draw", chosen=views, why=why)]
+        spread = [scored[i] for i in order]
+        local = draw_named(spread, views, context.k) if views else spread[: context.k]
+        scored, by = yield from choose(state["question"], spread, local, context)
+        if not views:
+            scored = scored[: context.k]
+            sentences = source.sentences([candidate["id"] for candidate in scored])
+            scored = label_sides(state["question"], scored, sentences)
+            views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
+        decisions = [Decision(what="draw", chosen=views, why=by or "every side, nothing said twice")]
     return {
         "documents": [{**document, "route": state["query_type"]} for document in scored[: context.k]],
         "record": {"candidates": summarise(candidates), "decisions": decisions},

@@ -41,29 +41,6 @@ def draw_named(candidates: Sequence[Candidate], labels: Sequence[str], k: int) -
     return [*chosen, *(c for c in candidates if c["id"] not in ids)][:k]
 
 
-def draw_in_turn(candidates: Sequence[Candidate], labels: Sequence[str], k: int) -> list[Candidate]:
-    """Return the first k candidates in order, the viewpoints taking them in turn until each has one.
-
-    For general stances, which find much the same chunks in much the same order: to prefer one of these
-    over a better chunk would cost relevance and gain no view. A viewpoint that is left without a chunk
-    gets the first one beyond the k that its search found, in the last place.
-    """
-    waiting = list(labels)
-    drawn: list[Candidate] = []
-    for candidate in candidates[:k]:
-        label = next((label for label in candidate["labels"] if label in waiting), None)
-        if label is None:
-            drawn.append(candidate)
-        else:
-            waiting.remove(label)
-            drawn.append(_drawn_for(label, candidate))
-    for place, label in enumerate(waiting, start=1):
-        further = next((c for c in candidates[k:] if label in c["labels"] and c not in drawn), None)
-        if further is not None and len(drawn) - place > 0:
-            drawn[-place] = _drawn_for(label, further)
-    return drawn
-
-
 def _drawn_for(label: str, candidate: Candidate) -> Candidate:
     others = [other for other in candidate["labels"] if other != label]
     return {**candidate, "labels": [label, *others]}

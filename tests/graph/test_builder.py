@@ -32,7 +32,7 @@ QUESTIONS = {
 STEPS = {
     "factual": ["classify", "enhance", "retrieve", "rerank", "generate"],
     "analytical": ["classify", "decompose", *["retrieve"] * 4, "diversify", "generate"],
-    "opinion": ["classify", "viewpoints", *["retrieve"] * 4, "balance", "generate"],
+    "opinion": ["classify", "viewpoints", "retrieve", "balance", "generate"],
     "contextual": ["classify", "contextualize", "retrieve", "rerank", "generate"],
 }
 

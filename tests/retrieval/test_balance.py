@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptive_rag.retrieval.balance import attribute, draw_in_turn, draw_named
+from adaptive_rag.retrieval.balance import attribute, draw_named
 from adaptive_rag.state import Candidate, Hit
 
 
@@ -48,28 +48,12 @@ def test_named_viewpoints_are_heard_first_then_the_rest_in_order() -> None:
     assert [c["labels"][0] for c in drawn[:3]] == ["x", "y", "z"]
 
 
-def test_general_stances_take_the_best_chunks_in_turn() -> None:
-    found = [candidate(name, "for", "against", "who") for name in "abcde"]
-    drawn = draw_in_turn(found, ["for", "against", "who"], 4)
-    assert names(drawn) == "abcd"
-    assert [c["labels"][0] for c in drawn[:3]] == ["for", "against", "who"]
-
-
-def test_a_stance_without_a_chunk_gets_the_last_place() -> None:
-    found = [candidate(name, "for") for name in "abcd"] + [candidate("e", "against")]
-    drawn = draw_in_turn(found, ["for", "against"], 3)
-    assert names(drawn) == "abe"
-    assert drawn[-1]["labels"] == ["against"]
-
-
-@pytest.mark.parametrize("draw", [draw_named, draw_in_turn])
 @pytest.mark.parametrize("k", [1, 2, 3, 10])
-def test_no_chunk_is_drawn_twice_and_none_is_made_up(draw, k: int) -> None:
+def test_no_chunk_is_drawn_twice_and_none_is_made_up(k: int) -> None:
     found = [candidate(name, "for", "against") for name in "abc"]
-    drawn = draw(found, ["for", "against", "nobody"], k)
+    drawn = draw_named(found, ["for", "against", "nobody"], k)
     assert len(names(drawn)) == len(set(names(drawn))) == min(k, 3)
 
 
-@pytest.mark.parametrize("draw", [draw_named, draw_in_turn])
-def test_nothing_found_is_nothing_drawn(draw) -> None:
-    assert draw([], ["for"], 4) == []
+def test_nothing_found_is_nothing_drawn() -> None:
+    assert draw_named([], ["for"], 4) == []
