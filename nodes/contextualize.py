@@ -34,12 +34,13 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         else:
             local = plan_contextual(question, user_context, request.history)
             queries = [Query(text=part.text, dense=part.dense, sparse=part.sparse) for part in local.parts]
-            plan = SearchPlan(
-                alpha=local.alpha,
-                by_meaning=local.by_meaning,
-                why=local.reason,
-                situation=local.situation,
-            )
+            if local.alpha is not None:
+                plan = SearchPlan(
+                    alpha=local.alpha,
+                    by_meaning=local.by_meaning,
+                    why=local.reason,
+                    situation=local.situation,
+                )
     prepare(source_of(context), [query["text"] for query in queries], [implied] if implied else [])
     return {
         "queries": queries,

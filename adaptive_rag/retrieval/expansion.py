@@ -12,7 +12,6 @@ import numpy as np
 from adaptive_rag.answering.terms import STOP_WORDS, terms
 from adaptive_rag.models.cosines import cosines
 from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.retrieval.alpha import BASE_ALPHA
 from adaptive_rag.retrieval.features import Scores
 from adaptive_rag.retrieval.talk import read_talk
 from adaptive_rag.state import Candidate, Turn
@@ -29,14 +28,6 @@ MOSTLY_TOLD = 0.5
 FEEDBACK_HITS, FEEDBACK_WEIGHT = 3, 0.5
 
 _WORD = re.compile(r"[^\W\d_][\w'-]{3,}")
-# How people ask for views; what follows is the matter itself.
-_FRAME = re.compile(
-    r"^\s*(?:is it (?:right|true|fair|correct) (?:to say )?that|do you (?:agree|think|believe) that|"
-    r"what do (?:people|you|others) think (?:of|about)(?: the (?:claim|idea) that)?|"
-    r"what are (?:the |some )?(?:\w+ )?(?:views|opinions|perspectives|arguments) "
-    r"(?:for and against|on|about))\s+",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True)
@@ -53,7 +44,8 @@ class ContextualPlan:
     """How a question is asked in its context: the parts, their dense weight, who may be a candidate, why."""
 
     parts: list[QueryPart]
-    alpha: float
+    # None where nothing but the question is known: what the search finds then decides
+    alpha: float | None
     by_meaning: bool
     reason: str
     situation: str = ""
@@ -74,7 +66,7 @@ def plan_contextual(question: str, user_context: str, history: Sequence[Turn]) -
     talk = read_talk(question, user_context, history)
     told = [text[:TURN_CHARACTERS] for text in reversed(talk.told[-LAST_TURNS:])]
     if not (talk.situation or talk.settled or told):
-        return ContextualPlan([QueryPart(question, 1.0, 1.0)], BASE_ALPHA, False, "no context is given")
+        return ContextualPlan([QueryPart(question, 1.0, 1.0)], None, False, "no context is given")
     weight = len(terms(" ".join(told)))
     share = weight / max(1, weight + len(terms(" ".join([talk.situation, *talk.settled]))))
     joined = _lines(question, talk.situation, *talk.settled)
@@ -122,11 +114,6 @@ def keywords(question: str) -> str:
     return " ".join(word for word in words if word.lower() not in STOP_WORDS) or question
 
 
-def matter(question: str) -> str:
-    """Return what views are asked for, without the frame: no opinion says "what do people think of"."""
-    return _FRAME.sub("", question) or question
-
-
 def salient_terms(question: str, hits: Sequence[Candidate], n: int) -> list[str]:
     """Return n words that several hits share, most shared first, which the question lacks.
 
@@ -137,12 +124,17 @@ def salient_terms(question: str, hits: Sequence[Candidate], n: int) -> list[str]
     counts = Counter(
         word for hit in hits for word in {w.lower() for w in _WORD.findall(hit["text"])} - STOP_WORDS
     )
-    fresh = [(word, count) for word, count in counts.items() if not known.intersection(terms(word))]
-    fresh.sort(key=lambda pair: (-pair[1] * (len(hits) - pair[1] + 1) if pair[1] > 1 else 0, pair[0]))
+    ranked = sorted(
+        counts.items(), key=lambda pair: (-pair[1] * (len(hits) - pair[1] + 1) if pair[1] > 1 else 0, pair[0])
+    )
     chosen: dict[str, str] = {}
-    for word, _ in fresh:
-        chosen.setdefault("".join(terms(word)) or word, word)
-    return list(chosen.values())[:n]
+    for word, _ in ranked:
+        if len(chosen) >= n:
+            break
+        stems = terms(word)
+        if not known.intersection(stems):
+            chosen.setdefault("".join(stems) or word, word)
+    return list(chosen.values())
 
 
 def aspect_queries(question: str, hits: Sequence[Candidate], n: int) -> list[str]:

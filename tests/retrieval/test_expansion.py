@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from adaptive_rag.retrieval.alpha import BASE_ALPHA
+from adaptive_rag.context import Context
+from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.retrieval.expansion import (
     FOLLOW_UP_ALPHA,
     JOINED_ALPHA,
@@ -9,11 +10,12 @@ from adaptive_rag.retrieval.expansion import (
     contextual_query,
     feedback_scores,
     keywords,
-    matter,
     plan_contextual,
     salient_terms,
     stance_viewpoints,
 )
+from adaptive_rag.retrieval.fusion import fuse
+from adaptive_rag.retrieval.search import search_parts
 
 TALK = [
     {"role": "user", "text": "When was the sea wall of Saltmere built?"},
@@ -30,7 +32,7 @@ def test_a_follow_up_averages_the_question_with_and_without_the_talk():
     plan = plan_contextual("How high is it?", "", TALK)
     assert [(part.dense, part.sparse) for part in plan.parts] == [(0.5, 1.0), (0.5, 0.0)]
     assert plan.parts[0].text == "How high is it?"
-    assert plan.parts[1].text.startswith("How high is it?\n") and "1968" in plan.parts[1].text
+    assert plan.parts[1].text == f"How high is it?\n{TALK[1]['text']}\n{TALK[0]['text']}"
     assert plan.alpha == FOLLOW_UP_ALPHA and plan.by_meaning
 
 
@@ -54,8 +56,84 @@ def test_a_transcript_passed_as_context_is_read_as_talk():
     assert plan_contextual("How high is it?", echo, []) == plan_contextual("How high is it?", "", TALK)
 
 
+MIXED = {
+    "greeting": [{"role": "agent", "text": "I answer questions on flood prevention."}, *ASKED],
+    "telling sentence": [
+        {"role": "agent", "text": f"The rule depends on the place of the house. {ASKED[0]['text']}"},
+        ASKED[1],
+    ],
+    "another matter first": [*TALK, *ASKED],
+    "another matter last": [*ASKED, *TALK],
+    "an offer in vain": [
+        {"role": "agent", "text": f"{TALK[1]['text']} Shall I explain the groynes?"},
+        {"role": "user", "text": "Is the harbour older?"},
+        *ASKED,
+    ],
+    "no scenario": [*TALK, *ASKED],
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_a_mixed_conversation_lies_between_the_two(kind):
+    plan = plan_contextual("Can I get a valve?", "" if kind == "no scenario" else SCENARIO, MIXED[kind])
+    assert len(plan.parts) <= 3 and all(part.text.startswith("Can I get a valve?") for part in plan.parts)
+    assert sum(part.dense for part in plan.parts) == pytest.approx(1)
+    assert sum(part.sparse for part in plan.parts) == pytest.approx(1)
+    assert JOINED_ALPHA < plan.alpha < FOLLOW_UP_ALPHA
+    # Words of what was told never reach BM25; what the user answered always does.
+    assert all("1968" not in part.text for part in plan.parts if part.sparse)
+    assert all("flood zone" in part.text for part in plan.parts)
+
+
+def test_the_more_was_told_the_less_the_situation_counts():
+    def weight_of_scenario(turns):
+        parts = plan_contextual("Can I get a valve?", SCENARIO, turns).parts
+        return sum(part.dense for part in parts if "goats" in part.text)
+
+    weights = [weight_of_scenario([*TALK * times, *ASKED]) for times in range(4)]
+    assert weights == sorted(weights, reverse=True) and weights[0] == 1.0 and 0 < weights[3] < weights[1]
+
+
 def test_a_scenario_stays_in_a_follow_up():
-    assert "goats" in plan_contextual("How high is it?", SCENARIO, TALK).parts[1].text
+    plan = plan_contextual("How high is it?", SCENARIO, TALK)
+    assert plan.situation == SCENARIO and any("goats" in part.text for part in plan.parts if part.dense)
+    assert "goats" in contextual_query("How high is it?", SCENARIO, TALK)
+
+
+PASSAGES = [
+    "A return valve in the drain is paid for owners of a house in the flood zone.",
+    "A return valve in the drain costs tenants two crowns a month.",
+    "The sea wall of Saltmere is nine metres high.",
+    "The church of Saltmere is forty metres high.",
+    "The sea wall was paid for by the province.",
+    "Goats are moved to the high pasture when the alarm sounds.",
+]
+OWNER, WALL = PASSAGES[0], PASSAGES[2]
+COURTESY = {"role": "agent", "text": f"{TALK[1]['text']} Does that help?"}
+
+
+@pytest.mark.parametrize(
+    ("question", "context", "history", "expected"),
+    [
+        ("How high is it?", "", TALK, WALL),
+        ("How high is it?", "", [TALK[0], COURTESY], WALL),
+        ("How high is it?", "", [*ASKED, TALK[0], COURTESY], WALL),
+        ("How high is it?", "", TALK[:1], WALL),
+        ("Who pays for my valve?", SCENARIO, ASKED, OWNER),
+        ("Who pays for my valve?", SCENARIO, MIXED["greeting"], OWNER),
+        ("Who pays for my valve?", SCENARIO, MIXED["telling sentence"], OWNER),
+        ("Who pays for my valve?", SCENARIO, MIXED["another matter first"], OWNER),
+        ("Who pays for my valve?", "", [*TALK, *ASKED], OWNER),
+        # The question stands alone; the talk before it was about something else.
+        ("How high is the sea wall of Saltmere?", "", ASKED, WALL),
+        ("Who pays for a valve for owners in the flood zone?", "", TALK, OWNER),
+    ],
+)
+def test_the_right_passage_leads_in_mixed_conversations(question, context, history, expected):
+    plan = plan_contextual(question, context, history)
+    index = MemoryIndex.from_texts(PASSAGES)
+    found = search_parts(index, plan.parts, Context(), by_meaning=plan.by_meaning)
+    assert fuse(found, method="weighted", alpha=plan.alpha)[0]["text"] == expected
 
 
 def test_without_any_context_the_question_stands_alone():
@@ -63,14 +141,15 @@ def test_without_any_context_the_question_stands_alone():
     assert [(part.text, part.dense, part.sparse) for part in plan.parts] == [
         ("How high is the wall?", 1.0, 1.0)
     ]
-    assert plan.alpha == BASE_ALPHA
+    assert plan.alpha is None
     assert contextual_query("How high is the wall?", "", []) == "How high is the wall?"
 
 
 def test_long_turns_are_cut_and_old_ones_left_out():
     turns = [{"role": "agent", "text": f"turn{i} " + "x" * 2000} for i in range(9)]
     text = contextual_query("And now?", "", turns)
-    assert "turn4" not in text and "turn5" in text and len(text) < 2200
+    assert "turn2" not in text and "turn3" in text and len(text) < 3200
+    assert text.index("turn8") < text.index("turn3")  # an encoder cuts at the end
 
 
 def test_feedback_ranks_as_the_moved_query_would():
@@ -110,21 +189,3 @@ def test_a_coordinated_question_falls_into_its_parts_first(make):
 def test_there_are_as_many_aspects_and_stances_as_asked_for(n):
     assert len(set(aspect_queries("Why do walls fail?", [], n))) == n
     assert len(set(stance_viewpoints("Should walls be raised?", n))) == n
-
-
-@pytest.mark.parametrize(
-    ("question", "asked"),
-    [
-        ("What do people think of the claim that walls last?", "walls last?"),
-        ("What are the different views on raising the wall?", "raising the wall?"),
-        ("What are the arguments for and against the wall?", "the wall?"),
-        ("Is it right to say that walls last?", "walls last?"),
-        ("Do you agree that walls last?", "walls last?"),
-        ("Should the wall be raised?", "Should the wall be raised?"),
-        ("What do people think about on Sundays?", "on Sundays?"),
-        ("Do people agree that walls last?", "Do people agree that walls last?"),
-        ("What are the views on ", "What are the views on "),
-    ],
-)
-def test_the_frame_of_a_question_after_views_is_no_part_of_the_matter(question, asked):
-    assert matter(question) == asked
