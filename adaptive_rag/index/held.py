@@ -94,6 +94,10 @@ class WordScores:
 
     def of(self, words: Words) -> Vectors:
         """Return the BM25 of each row, in the order of the rows, 0.0 where no word matches."""
+        # What is known is given at once: a question need not wait while its branches' words are looked up.
+        known = self._known.get(words)
+        if known is not None:
+            return known
         # One query at a time: the branches of a question wait for the words that they share.
         with self._lock:
             known = self._known.get(words)

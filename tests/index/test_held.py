@@ -1,8 +1,12 @@
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import numpy as np
 import pytest
 
 from adaptive_rag.index import held
-from adaptive_rag.index.held import Cosines
+from adaptive_rag.index.held import Cosines, WordScores
+from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.models.onnx import Vectors
 
 
@@ -36,3 +40,22 @@ def test_a_vector_is_compared_once_while_it_is_remembered(
     cosines.of(matrix[3:6])
     cosines.of(matrix[:1])
     assert compared == [2, 1, 3, 1], "three vectors are kept, the ones asked for last"
+
+
+def test_known_words_are_not_waited_for_while_others_are_looked_up() -> None:
+    begun, may_end = Event(), Event()
+
+    def match(words: tuple[str, ...]) -> tuple[Ids, Vectors]:
+        if words == ("tides",):
+            begun.set()
+            assert may_end.wait(20)
+        return np.array([1]), np.ones(1, dtype=np.float32)
+
+    scores = WordScores(np.arange(3), match)
+    known = scores.of(("harbour",))
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(scores.of, ("tides",))
+        assert begun.wait(20)
+        assert (scores.of(("harbour",)) == known).all()
+        assert not other.done()
+        may_end.set()
