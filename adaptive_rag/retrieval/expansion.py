@@ -28,6 +28,14 @@ MOSTLY_TOLD = 0.5
 FEEDBACK_HITS, FEEDBACK_WEIGHT = 3, 0.5
 
 _WORD = re.compile(r"[^\W\d_][\w'-]{3,}")
+# How people ask for views; what follows is the matter itself.
+_FRAME = re.compile(
+    r"^\s*(?:is it (?:right|true|fair|correct) (?:to say )?that|do you (?:agree|think|believe) that|"
+    r"what do (?:people|you|others) think (?:of|about)(?: the (?:claim|idea) that)?|"
+    r"what are (?:the |some )?(?:\w+ )?(?:views|opinions|perspectives|arguments) "
+    r"(?:for and against|on|about))\s+",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -112,6 +120,11 @@ def keywords(question: str) -> str:
     """Return the question's content words in order, as a query without the form of a question."""
     words = re.findall(r"[\w'-]+", question)
     return " ".join(word for word in words if word.lower() not in STOP_WORDS) or question
+
+
+def matter(question: str) -> str:
+    """Return what views are asked for, without the frame: no opinion says "what do people think of"."""
+    return _FRAME.sub("", question) or question
 
 
 def salient_terms(question: str, hits: Sequence[Candidate], n: int) -> list[str]:

@@ -10,6 +10,7 @@ from adaptive_rag.retrieval.expansion import (
     contextual_query,
     feedback_scores,
     keywords,
+    matter,
     plan_contextual,
     salient_terms,
     stance_viewpoints,
@@ -189,3 +190,21 @@ def test_a_coordinated_question_falls_into_its_parts_first(make):
 def test_there_are_as_many_aspects_and_stances_as_asked_for(n):
     assert len(set(aspect_queries("Why do walls fail?", [], n))) == n
     assert len(set(stance_viewpoints("Should walls be raised?", n))) == n
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("What do people think of the claim that walls last?", "walls last?"),
+        ("What are the different views on raising the wall?", "raising the wall?"),
+        ("What are the arguments for and against the wall?", "the wall?"),
+        ("Is it right to say that walls last?", "walls last?"),
+        ("Do you agree that walls last?", "walls last?"),
+        ("Should the wall be raised?", "Should the wall be raised?"),
+        ("What do people think about on Sundays?", "on Sundays?"),
+        ("Do people agree that walls last?", "Do people agree that walls last?"),
+        ("What are the views on ", "What are the views on "),
+    ],
+)
+def test_the_frame_of_a_question_after_views_is_no_part_of_the_matter(question, asked):
+    assert matter(question) == asked
