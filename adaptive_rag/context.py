@@ -72,7 +72,7 @@ class Context(BaseSettings):
     )
     k: int = Field(4, ge=1, le=1000, description="Chunks that reach the answer.")
     sub_questions: int = Field(3, ge=1, le=8, description="Sub-questions of an analytical question.")
-    viewpoints: int = Field(3, ge=2, le=8, description="Viewpoints of an opinion question.")
+    viewpoints: int = Field(3, ge=2, le=8, description="Viewpoints that a model names for an opinion.")
     profile: Profile | None = Field(
         None, description="Let the question's complexity set how many chunks are read, from this base."
     )
@@ -103,7 +103,7 @@ class Context(BaseSettings):
     rerank: bool = Field(True, description="Score candidates again after retrieval.")
     diversify: bool = Field(True, description="Prefer a diverse set for analytical questions.")
     diversity: Diversity = Field("mmr", description="How a diverse set is selected.")
-    balance: bool = Field(True, description="Draw opinion chunks from every viewpoint in turn.")
+    balance: bool = Field(True, description="Draw opinion chunks of all sides, none said twice.")
     contextualize: bool = Field(True, description="Add the user's context and history to contextual queries.")
     selection: Selection = Field(
         "local", description="What picks the diverse set of an analytical question, or the balanced one."
