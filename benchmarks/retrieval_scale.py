@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -35,7 +36,6 @@ from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import Manifest, Settings
 from adaptive_rag.index.table import Row, TableWriter
 from adaptive_rag.models.embeddings import embedding_name
-from adaptive_rag.retrieval.alpha import BASE_ALPHA
 from adaptive_rag.retrieval.search import POOL, search
 from adaptive_rag.state import Chunk, Query, QueryAnalysis
 from benchmarks.scale_corpora import DIMENSION, Array, Corpus, made_up, public
@@ -173,7 +173,11 @@ def recall_at_10(index: Index, texts: Sequence[str], nearest: Sequence[set[str]]
 
 
 def ask_langchain(corpus: Corpus, folder: Path, questions: int) -> dict[str, Any]:
-    """Ask LangChain's EnsembleRetriever over BM25Retriever and InMemoryVectorStore, as they come."""
+    """Ask LangChain's EnsembleRetriever over BM25Retriever and InMemoryVectorStore.
+
+    BM25Retriever splits at spaces unless it is told otherwise; lower-cased words without punctuation find
+    more of public questions (nDCG@10 .71 instead of .63 at 10,000 chunks), so that is what it is told.
+    """
     from langchain_classic.retrievers import EnsembleRetriever
     from langchain_community.retrievers import BM25Retriever
     from langchain_core.documents import Document
@@ -190,11 +194,11 @@ def ask_langchain(corpus: Corpus, folder: Path, questions: int) -> dict[str, Any
             for i, text in enumerate(passages)
         ]
     store = InMemoryVectorStore.from_documents(documents, ReadyMade(known))
-    by_words = BM25Retriever.from_documents(documents, k=POOL)
-    by_vector = store.as_retriever(search_kwargs={"k": POOL})
-    hybrid = EnsembleRetriever(
-        retrievers=[by_words, by_vector], weights=[1 - BASE_ALPHA, BASE_ALPHA], id_key="id"
+    by_words = BM25Retriever.from_documents(
+        documents, k=POOL, preprocess_func=lambda text: re.findall(r"\w+", text.lower())
     )
+    by_vector = store.as_retriever(search_kwargs={"k": POOL})
+    hybrid = EnsembleRetriever(retrievers=[by_words, by_vector], weights=[0.5, 0.5], id_key="id")
     result = measure(lambda text: [d.metadata["id"] for d in hybrid.invoke(text)], texts, gold, warm=1)
     return result | {"resident_gb": _resident_gb()}
 

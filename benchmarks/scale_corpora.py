@@ -73,7 +73,7 @@ def _ask(size: int, count: int) -> Questions:
             anywhere = texts[generator.integers(len(texts))]
             own, other = generator.choice(texts[at].split(), 2), generator.choice(anywhere.split(), 5)
             questions.append(" ".join([*own, *other]))
-            vectors.append(0.3 * rows[at] + 0.7 * centres[at] + generator.normal(scale=0.05, size=DIMENSION))
+            vectors.append(0.2 * rows[at] + 0.8 * centres[at] + generator.normal(scale=0.05, size=DIMENSION))
     order = generator.permutation(len(questions))
     return Questions(
         texts=[questions[i] for i in order],
