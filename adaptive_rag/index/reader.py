@@ -252,7 +252,7 @@ class TableReader:
         return [rows[_best(row, limit)] for row in cosines]
 
     def _nearest_roughly(self, vectors: Vectors, limit: int) -> list[Ids]:
-        return [neighbours.nearest(self.table, vector, limit) for vector in vectors]
+        return [neighbours.nearest(self.table, vector, limit, self.manifest.chunks) for vector in vectors]
 
     def _map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Apply a function to each item, side by side where there are several."""
