@@ -19,7 +19,7 @@ EXACT_UP_TO = 50_000
 # The index is trained anew once the table has grown by this factor.
 RETRAIN_AT = 2.0
 # Vectors compared by their code, in so many cells at least, and how many of the best are ordered anew by
-# their exact vectors. To compare takes three milliseconds, to read takes five; vectors of real text, which are
+# their exact vectors. To compare takes three milliseconds, to read five; vectors of real text, which are
 # less clustered than made-up ones, need the more cells.
 COMPARED = 200_000
 PROBES = 150
