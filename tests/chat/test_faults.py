@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
 import time
 
@@ -104,7 +105,8 @@ def test_a_server_that_hangs_is_left_when_the_deadline_has_passed(rag, server, b
     output = ask(rag, deadline_s=1) if path == "sync" else asyncio.run(aask(rag, deadline_s=1))
     assert time.monotonic() - started < 30
     assert "2,340 metres" in output["answer"]
-    assert "did not finish within" in reasons(output)["generate"]
+    # On a busy machine the earlier steps may have used up what was left for the answer.
+    assert re.search("did not finish within|deadline of 1 s has passed", reasons(output)["generate"])
 
 
 def test_retry_after_is_honoured(rag, server):
