@@ -17,6 +17,7 @@ from typing import Any
 
 from adaptive_rag.errors import import_extra
 from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.state import Candidate
 
 # A metric's value for one question; the keys are names such as "ndcg@10".
 Scores = dict[str, float]
@@ -36,6 +37,11 @@ def metric_names(k: int) -> tuple[str, ...]:
 def headline(k: int) -> str:
     """Return the metric that stands for quality where one number must."""
     return f"ndcg@{k}"
+
+
+def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
+    """Return the ids as the data set names its passages, each once."""
+    return list(dict.fromkeys(str(d["metadata"].get("_id", d["id"])) for d in documents))
 
 
 def require_measures(questions: Sequence[Question]) -> None:

@@ -143,8 +143,7 @@ def test_a_second_opening_of_a_corpus_indexes_nothing(write_set: Any, tmp_path: 
 def test_standard_agrees_with_independent_code(public_data: Path, tmp_path: Path) -> None:
     """nDCG@10 of dense retrieval over exact float vectors, measured with other code, is 0.750."""
     from adaptive_rag.evaluation.arms import ARMS
-    from adaptive_rag.evaluation.metrics import score_rankings
-    from adaptive_rag.evaluation.run import ranked_ids
+    from adaptive_rag.evaluation.metrics import ranked_ids, score_rankings
     from adaptive_rag.index.memory import MemoryIndex
 
     dataset = load_dataset(public_data / "contextual_sharc")

@@ -8,10 +8,8 @@ import pytest
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.run import FinishedRun, RunSettings, code_digest, run_arms, sweep_alpha
+from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
 from tests.evaluation.conftest import Graph, Words
-
-DIGEST = code_digest
 
 
 @pytest.fixture(autouse=True)
@@ -138,18 +136,6 @@ def test_several_workers_give_what_one_gives(tiny: Dataset, tmp_path: Path) -> N
         )  # type: ignore[misc]
         found.append([(r["id"], r["ranked"], r["arms"]["adaptive"]["metrics"]) for r in finished.records])
     assert found[0] == found[1]
-
-
-def test_the_sweep_ends_at_words_alone_and_meaning_alone(tiny: Dataset, graph: Graph) -> None:
-    sweep = sweep_alpha(tiny, Bench(source=Words(tiny), graph=graph, k=1))
-    assert list(sweep["all"]) == [f"{step / 10:.1f}" for step in range(11)]
-    assert set(sweep) == {"all", "factual", "opinion", "contextual"}
-    assert (sweep["factual"]["0.0"], sweep["factual"]["1.0"]) == (1.0, 0.0)
-
-
-def test_the_digest_of_the_code_is_stable() -> None:
-    assert DIGEST() == DIGEST()
-    assert len(DIGEST()) == 16
 
 
 def test_a_folder_with_a_run_of_other_code_is_refused(

@@ -1,0 +1,129 @@
+"""Says what a run was made with, and lets a run that a folder holds go on only under the same."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import importlib.util
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.records import RUN, RUN_FILES, read_json, write_json
+
+# The modules of the evaluation that decide an answer; the others only count and show.
+DECIDING = ("arms.py", "answers.py")
+
+
+def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
+    """Return what is known of the run in `out`, starting it where there is none.
+
+    `made_with` holds the "settings", the "code" and, by data set, the digests of the "data". `fresh`
+    removes the files of an earlier run first, and nothing else.
+
+    Raises:
+        ConfigurationError: `out` is a file, holds something else, or a run made with something else.
+    """
+    if out.exists() and not out.is_dir():
+        raise ConfigurationError(f"--out {str(out)!r} is a file; expected a folder.")
+    if fresh:
+        for name in RUN_FILES:
+            (out / name).unlink(missing_ok=True)
+    file = out / RUN
+    if file.is_file():
+        return _continued(read_json(file), made_with, out)
+    if out.is_dir() and any(out.iterdir()) and not fresh:
+        raise ConfigurationError(
+            f"{str(out)!r} is not empty and holds no run; choose another --out, or pass --fresh to "
+            "write there."
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    about = {**made_with, "started": now(), "machine": describe_machine(), **describe_code()}
+    write_json(file, about)
+    return about
+
+
+def _continued(earlier: dict[str, Any], made_with: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Return what is known of a run, with data sets that it gains."""
+    differs = [
+        name for name, value in made_with.items() if name != "data" and earlier.get(name) != _as_read(value)
+    ]
+    known = earlier.get("data", {})
+    differs += [
+        f"data of {name}" for name, value in made_with["data"].items() if known.get(name, value) != value
+    ]
+    if differs:
+        raise ConfigurationError(
+            f"{str(out)!r} holds a run made with other {' and '.join(differs)}. "
+            "Choose another --out, or pass --fresh to start over there."
+        )
+    return {**earlier, "data": {**known, **made_with["data"]}}
+
+
+def code_digest() -> str:
+    """Return a digest of the code and the data that decide an answer; reports are left out."""
+    digest = hashlib.sha256()
+    for root in _package_folders():
+        for file in sorted(root.rglob("*")):
+            parts = file.relative_to(root).parts
+            if parts[0] in ("cli", "evaluation", "samples") and file.name not in DECIDING:
+                continue
+            if file.suffix in (".py", ".md", ".npz", ".json", ".yaml") and file.is_file():
+                digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def _package_folders() -> Iterator[Path]:
+    for package in ("adaptive_rag", "adaptive_rag.graph", "adaptive_rag.nodes"):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec.submodule_search_locations or []) if spec else []:
+            yield Path(folder)
+
+
+def describe_code() -> dict[str, str]:
+    """Return the version, and the commit where the code lies in a checkout."""
+    found = {"version": importlib.metadata.version("adaptive-rag")}
+    folder = Path(__file__).parent
+    commit = _git(folder, "rev-parse", "--short=12", "HEAD")
+    if commit and _git(folder, "ls-files", "--error-unmatch", Path(__file__).name):
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+        found["commit"] = commit + (" with changes" if changed else "")
+    return found
+
+
+def describe_machine() -> str:
+    """Return the processor, its cores and the Python, in one line."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        names = [
+            line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line
+        ]
+        model = names[0] if names else model
+    return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
+
+
+def now() -> str:
+    """Return the time as a run records it, to the minute."""
+    return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _as_read(value: Any) -> Any:
+    """Return a value as it comes back from JSON."""
+    return json.loads(json.dumps(value))
