@@ -223,8 +223,8 @@ def draw(results: dict[int, dict[str, Any]], path: Path, subject: str) -> None:
         axes.plot(sizes, p50, marker=marker, color=colour, label=f"{label}, p50")
         for size, low, high in zip(sizes, p50, p95, strict=True):
             below = {"ha": "center", "fontsize": 8, "color": colour, "textcoords": "offset points"}
-            axes.annotate(f"{low:.3g}", (size, low), (0, -13), va="center", **below)
-            axes.annotate(f"{high:.3g}", (size, high), (0, 11), va="center", **below)
+            axes.annotate(_short(low), (size, low), (0, -13), va="center", **below)
+            axes.annotate(_short(high), (size, high), (0, 11), va="center", **below)
     for size, found in results.items():
         recall = found["index"]["recall"] if found["index"]["info"] else None
         note = "exact" if recall is None else f"recall@10\n{recall:.3f}"
@@ -247,6 +247,10 @@ def draw(results: dict[int, dict[str, Any]], path: Path, subject: str) -> None:
     axes.legend(loc="best", fontsize=8)
     figure.savefig(path, dpi=150)
     pyplot.close(figure)
+
+
+def _short(ms: float) -> str:
+    return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"
 
 
 def run(size: int, arguments: argparse.Namespace, folder: Path) -> tuple[str, dict[str, Any]]:
