@@ -29,9 +29,12 @@ SHORT = 5
 
 def metric_names(k: int) -> tuple[str, ...]:
     """Return the names of the ranking metrics in the order in which they are reported."""
-    names = (f"ndcg@{k}", f"recall@{k}", f"mrr@{k}", f"precision@{k}")
-    both = dict.fromkeys((f"both@{SHORT}", f"both@{k}"))
-    return (*names, f"alpha_ndcg@{k}", f"aspects@{k}", *both)
+    return (f"ndcg@{k}", f"recall@{k}", f"mrr@{k}", f"precision@{k}", *coverage_names(k))
+
+
+def coverage_names(k: int) -> tuple[str, ...]:
+    """Return those that say how many aspects and stances a ranking covers."""
+    return (f"alpha_ndcg@{k}", f"aspects@{k}", *dict.fromkeys((f"both@{SHORT}", f"both@{k}")))
 
 
 def headline(k: int) -> str:

@@ -11,6 +11,7 @@ from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.judge import JudgeReport, judge_run, judgeable
+from adaptive_rag.evaluation.page import Report, render_html
 from adaptive_rag.evaluation.records import (
     DETAILS,
     REPORT,
@@ -19,7 +20,6 @@ from adaptive_rag.evaluation.records import (
     write_json,
     write_text,
 )
-from adaptive_rag.evaluation.report_html import Report, render_html
 from adaptive_rag.evaluation.results_md import render_markdown
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import FinishedRun, no_bar

@@ -10,7 +10,7 @@ from adaptive_rag.evaluation.answers import ABSTENTION, ANSWER_METRICS
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import DifferenceRow, Row, label_of, short_name
+from adaptive_rag.evaluation.summary import DifferenceRow, Row, format_p, label_of, short_name, types_shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -45,7 +45,7 @@ def print_against(console: Console, rows: Sequence[Row], *, k: int, name: str) -
     shown: list[Row] = []
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
         of_dataset = [row for row in rows if row["dataset"] == dataset]
-        shown += [row for row in of_dataset if row["type"] in _kinds(of_dataset) and _metric(row, k)]
+        shown += [row for row in of_dataset if row["type"] in types_shown(of_dataset) and _metric(row, k)]
 
     def column(heading: str, rank: int, cell: Callable[[Row], str], *, left: bool = False) -> _Column:
         return _Column(heading, rank, {str(i): cell(row) for i, row in enumerate(shown)}, left)
@@ -67,7 +67,7 @@ def print_against(console: Console, rows: Sequence[Row], *, k: int, name: str) -
 def _table(dataset: str, rows: Sequence[Row], k: int, width: int) -> Table:
     columns = _fitting(_columns(rows, k), width)
     table = _new_table(dataset, columns)
-    kinds = _kinds(rows)
+    kinds = types_shown(rows)
     for kind in kinds:
         for row in (row for row in rows if row["type"] == kind):
             style = "bold" if row["arm"] == SUBJECT else None
@@ -94,8 +94,8 @@ class _Column:
 
 
 def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
-    rows = [row for row in rows if row["type"] in _kinds(rows)]
-    first = {kind: next(row["arm"] for row in rows if row["type"] == kind) for kind in _kinds(rows)}
+    rows = [row for row in rows if row["type"] in types_shown(rows)]
+    first = {kind: next(row["arm"] for row in rows if row["type"] == kind) for kind in types_shown(rows)}
 
     def column(heading: str, rank: int, cell: Callable[[Row], str], *, left: bool = False) -> _Column:
         cells = {f"{row['type']} {row['arm']}": cell(row) for row in rows}
@@ -128,12 +128,6 @@ def _fitting(columns: list[_Column], width: int) -> list[_Column]:
         last = max(i for i, column in enumerate(columns) if column.rank == highest)
         columns = columns[:last] + columns[last + 1 :]
     return columns
-
-
-def _kinds(rows: Sequence[Row]) -> list[str]:
-    """Return the types to show; a single one has the same figures as all."""
-    kinds = list(dict.fromkeys(row["type"] for row in rows))
-    return kinds[1:] if len(kinds) == 2 else kinds
 
 
 def _rank(name: str, k: int) -> int:
@@ -188,5 +182,4 @@ def _metric(row: Row, k: int) -> str | None:
 
 def _change(d: DifferenceRow) -> tuple[str, str, str]:
     style = "green" if d["low"] > 0 else "red" if d["high"] < 0 else "default"
-    p = "<.001" if d["p"] < 0.001 else f"{d['p']:.3f}".removeprefix("0")
-    return f"[{style}]{d['mean']:+.3f}[/]", f"{d['low']:+.3f} {d['high']:+.3f}", p
+    return f"[{style}]{d['mean']:+.3f}[/]", f"{d['low']:+.3f} {d['high']:+.3f}", format_p(d["p"])

@@ -7,9 +7,18 @@ from typing import Any
 
 from adaptive_rag.evaluation.answers import ANSWER_METRICS
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
-from adaptive_rag.evaluation.metrics import headline, metric_names
+from adaptive_rag.evaluation.metrics import coverage_names, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import ALL, DifferenceRow, Row, label_of, without_repeats
+from adaptive_rag.evaluation.summary import (
+    ALL,
+    DifferenceRow,
+    Row,
+    format_p,
+    headline_of,
+    label_of,
+    types_shown,
+    without_repeats,
+)
 
 
 def render_markdown(
@@ -22,7 +31,7 @@ def render_markdown(
     command: str,
 ) -> str:
     """Return the page: where the figures come from, the verdict by type, the losses, every arm."""
-    metric = headline(k) if any(headline(k) in row["metrics"] for row in rows) else "quality"
+    metric = headline_of(rows, k)
     model = about.get("settings", {}).get("knobs", {}).get("model")
     total = sum(row["n"] for row in rows if row["type"] == ALL and row["arm"] == rows[0]["arm"])
     parts = [
@@ -69,7 +78,7 @@ def _verdict(rows: Sequence[Row], pooled: Sequence[Row], metric: str) -> str:
             before = baseline[row["dataset"], row["type"]]["metrics"][metric]
             lines.append(
                 f"| {row['dataset']} | {label_of(row['type'])} | {d['n']} | {before:.3f} "
-                f"| {row['metrics'][metric]:.3f} | {_difference(d)} | {_p(d['p'])} "
+                f"| {row['metrics'][metric]:.3f} | {_difference(d)} | {format_p(d['p'])} "
                 f"| {d['wins']} | {d['losses']} | {d['ties']} |"
             )
     return "\n".join(lines)
@@ -81,13 +90,13 @@ def _coverage(rows: Sequence[Row], k: int) -> list[str]:
     for row in rows:
         if (row["arm"], row["type"]) != (SUBJECT, "opinion"):
             continue
-        for name in metric_names(k)[4:]:
+        for name in coverage_names(k):
             if name in row["against_standard"]:
                 d = row["against_standard"][name]
                 ours = row["metrics"][name]
                 lines.append(
                     f"| {row['dataset']} | {name} | {d['n']} | {ours - d['mean']:.3f} | {ours:.3f} "
-                    f"| {_difference(d)} | {_p(d['p'])} | {d['wins']} | {d['losses']} | {d['ties']} |"
+                    f"| {_difference(d)} | {format_p(d['p'])} | {d['wins']} | {d['losses']} | {d['ties']} |"
                 )
     if not lines:
         return []
@@ -146,15 +155,13 @@ def _arms(dataset: str, rows: Sequence[Row], k: int) -> str:
     names = [
         name for name in (*metric_names(k), *ANSWER_METRICS) if any(name in row["metrics"] for row in rows)
     ]
-    kinds = list(dict.fromkeys(row["type"] for row in rows))
-    kinds = kinds[1:] if len(kinds) == 2 else kinds
     lines = [
         f"### {dataset}",
         "",
         "| type | n | arm | " + " | ".join(names) + " | calls | ms |",
         "|---|--:|---|" + "--:|" * (len(names) + 2),
     ]
-    for kind in kinds:
+    for kind in types_shown(rows):
         for row in rows:
             if row["type"] == kind:
                 figures = " | ".join(
@@ -165,7 +172,3 @@ def _arms(dataset: str, rows: Sequence[Row], k: int) -> str:
                     f"| {row['cost']['model_calls']:.1f} | {row['cost']['ms']:.0f} |"
                 )
     return "\n".join(lines)
-
-
-def _p(p: float) -> str:
-    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
