@@ -11,9 +11,9 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     """Show what an index holds and how it was made."""
     from adaptive_rag.cli.output import print_json, stdout
     from adaptive_rag.context import make_context
-    from adaptive_rag.index import Index
+    from adaptive_rag.index import describe
 
-    facts = Index.open(str(make_context(**knobs(index=index)).index)).info()
+    facts = describe(str(make_context(**knobs(index=index)).index))
     if as_json:
         print_json(facts)
         return

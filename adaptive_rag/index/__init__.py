@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from adaptive_rag.index.build import IndexReport, Progress
-    from adaptive_rag.index.index import Index
+    from adaptive_rag.index.index import Index, describe
 
-__all__ = ["Index", "IndexReport", "Progress"]
+__all__ = ["Index", "IndexReport", "Progress", "describe"]
 
 
 def __getattr__(name: str) -> Any:
     # `adaptive_rag.index.source` is imported by the context of every run; the index itself when used.
-    if name == "Index":
-        from adaptive_rag.index.index import Index
+    if name in ("Index", "describe"):
+        from adaptive_rag.index import index
 
-        return Index
+        return getattr(index, name)
     if name in __all__:
         from adaptive_rag.index import build
 

@@ -228,21 +228,7 @@ class Index:
 
     def info(self) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
-        manifest = self._current().manifest
-        return {
-            "index": self.uri,
-            "embeddings": manifest.settings.embeddings,
-            "dimension": manifest.settings.dimension,
-            "chunk_size": manifest.settings.chunk_size,
-            "chunk_overlap": manifest.settings.chunk_overlap,
-            "sentence_vectors": manifest.settings.sentence_vectors,
-            "sources": len(manifest.sources),
-            "chunks": manifest.chunks,
-            "bytes": _folder_size(self._location.path),
-            "vector_search": "exact" if manifest.chunks <= EXACT_UP_TO else "approximate",
-            "recall": manifest.recall,
-            "updated": manifest.committed,
-        }
+        return _describe(self._location, self._current().manifest)
 
     def _current(self) -> TableReader:
         """Return the reader of the last complete state, opening it if another process moved on."""
@@ -262,6 +248,33 @@ class Index:
                     self._reader = _open_reader(self._location, manifest)
                 self._stamp = stamp
             return self._reader
+
+
+def describe(uri: str | Path) -> dict[str, Any]:
+    """Return what an index holds and how it was made, without its embedding model.
+
+    Raises:
+        IndexMismatchError: there is no index, or none of ours.
+    """
+    location = open_location(uri)
+    return _describe(location, _complete_manifest(location))
+
+
+def _describe(location: Location, manifest: Manifest) -> dict[str, Any]:
+    return {
+        "index": location.uri,
+        "embeddings": manifest.settings.embeddings,
+        "dimension": manifest.settings.dimension,
+        "chunk_size": manifest.settings.chunk_size,
+        "chunk_overlap": manifest.settings.chunk_overlap,
+        "sentence_vectors": manifest.settings.sentence_vectors,
+        "sources": len(manifest.sources),
+        "chunks": manifest.chunks,
+        "bytes": _folder_size(location.path),
+        "vector_search": "exact" if manifest.chunks <= EXACT_UP_TO else "approximate",
+        "recall": manifest.recall,
+        "updated": manifest.committed,
+    }
 
 
 def _embed_and_compare(

@@ -181,7 +181,7 @@ def test_a_surprise_of_ours_keeps_its_traceback(run: Run, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(Index, "open", fail)
     with pytest.raises(ZeroDivisionError, match="a bug"):
-        run("info")
+        run("search", "what?")
 
 
 @pytest.mark.slow

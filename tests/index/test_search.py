@@ -5,10 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index import Index, reader
+from adaptive_rag.index import Index, describe, reader
 from adaptive_rag.index.source import ChunkSource
 from adaptive_rag.index.table import read_chunk
 from tests.conftest import TOWN
@@ -158,6 +159,14 @@ def test_info_says_what_the_index_holds(index: Index) -> None:
     assert facts["embeddings"] == "local:all-MiniLM-L6-v2"
     assert facts["vector_search"] == "exact"
     assert facts["bytes"] > 10_000
+
+
+def test_an_index_is_described_without_its_model(tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", {"a.txt": "Ebb and flow."})
+    Index.build(docs, tmp_path / "kb", embeddings=DeterministicFakeEmbedding(size=16))
+    with pytest.raises(ConfigurationError, match="cannot be loaded by name"):
+        Index.open(tmp_path / "kb")
+    assert describe(tmp_path / "kb")["chunks"] == 1
 
 
 def test_an_open_index_follows_what_another_run_writes(tmp_path: Path) -> None:
