@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import import_extra
-from adaptive_rag.evaluation.summary import ALL, Row, label_of
+from adaptive_rag.evaluation.summary import ALL, Row
+from adaptive_rag.evaluation.wording import label_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,7 +10,8 @@ from adaptive_rag.evaluation.answers import ABSTENTION, ANSWER_METRICS
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import DifferenceRow, Row, format_p, label_of, short_name, types_shown
+from adaptive_rag.evaluation.summary import DifferenceRow, Row
+from adaptive_rag.evaluation.wording import format_p, label_of, short_name, types_shown
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,9 +35,8 @@ def print_report(
         )
     console.print(
         f"[dim]Differences: {headline(k)} (or quality) minus that of {BASELINE} on the same questions, "
-        "with the 95 % "
-        "bootstrap interval and p of the paired permutation test; [green]green[/] and [red]red[/] where the "
-        "interval leaves out zero. ms: one question, on this machine.[/]"
+        "with the 95 % bootstrap interval and p of the paired permutation test; [green]green[/] and "
+        "[red]red[/] where the interval leaves out zero. ms: one question, on this machine.[/]"
     )
 
 

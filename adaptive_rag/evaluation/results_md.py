@@ -9,16 +9,8 @@ from adaptive_rag.evaluation.answers import ANSWER_METRICS
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import coverage_names, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import (
-    ALL,
-    DifferenceRow,
-    Row,
-    format_p,
-    headline_of,
-    label_of,
-    types_shown,
-    without_repeats,
-)
+from adaptive_rag.evaluation.summary import ALL, DifferenceRow, Row
+from adaptive_rag.evaluation.wording import format_p, headline_of, label_of, types_shown, without_repeats
 
 
 def render_markdown(
@@ -48,10 +40,8 @@ def render_markdown(
         ),
         f"## {SUBJECT.capitalize()} against {BASELINE}",
         f"`{metric}` on the same questions over the same index; in brackets the 95 % bootstrap interval "
-        "of the "
-        "paired difference, p of the two-sided paired permutation test. A difference is set in bold "
-        "where its "
-        "interval leaves out zero.",
+        "of the paired difference, p of the two-sided paired permutation test. A difference is set in bold "
+        "where its interval leaves out zero.",
         _verdict(rows, pooled, metric),
         *_coverage(rows, k),
         "### Losses",
@@ -142,10 +132,10 @@ def _router(routing: RoutingReport) -> list[str]:
         lines.append(f"| {label} | {counts} | {routing.f1[label]:.3f} |")
     return [
         "## The router",
-        f"Over {routing.n} labelled questions: accuracy {routing.accuracy:.3f}, macro-F1 "
-        f"{routing.macro_f1:.3f}, "
-        f"expected calibration error {routing.calibration_error:.3f}, area under the risk-coverage curve "
-        f"{routing.risk_area:.3f}. Rows are labels, columns what was chosen.",
+        f"Over {routing.n} labelled questions: accuracy {routing.accuracy:.3f}, "
+        f"macro-F1 {routing.macro_f1:.3f}, expected calibration error {routing.calibration_error:.3f}, "
+        f"area under the risk-coverage curve {routing.risk_area:.3f}. Rows are labels, columns what was "
+        "chosen.",
         "\n".join(lines),
     ]
 

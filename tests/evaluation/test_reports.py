@@ -11,13 +11,13 @@ from rich.console import Console
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import Bench, find_arms
-from adaptive_rag.evaluation.charts import Point, pareto_frontier
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.records import read_questions
 from adaptive_rag.evaluation.report import Written, write_reports
 from adaptive_rag.evaluation.report_terminal import print_against, print_report
 from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
-from adaptive_rag.evaluation.summary import compare_runs, summarise, without_repeats
+from adaptive_rag.evaluation.summary import compare_runs, summarise
+from adaptive_rag.evaluation.wording import without_repeats
 from tests.evaluation.conftest import QUERIES, Graph, Words
 
 ARMS = find_arms(["standard", "bm25", "fusion", "adaptive"])
@@ -195,11 +195,6 @@ def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
 def test_a_folder_without_a_finished_run_cannot_be_compared_with(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="holds no finished run"):
         read_questions(tmp_path)
-
-
-def test_the_frontier_holds_what_no_cheaper_point_beats() -> None:
-    points = [Point("a", 1, 0.5), Point("b", 2, 0.4), Point("c", 3, 0.9), Point("d", 1, 0.6)]
-    assert [point.series for point in pareto_frontier(points)] == ["d", "c"]
 
 
 def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Written, out: Path) -> None:

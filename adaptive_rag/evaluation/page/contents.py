@@ -9,7 +9,8 @@ from typing import Any
 from adaptive_rag.evaluation.judge import JudgeReport
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import Row, headline_of
+from adaptive_rag.evaluation.summary import Row
+from adaptive_rag.evaluation.wording import headline_of
 
 # Below this many questions a type has no bars or line of its own: its intervals say nothing.
 FEW = 10

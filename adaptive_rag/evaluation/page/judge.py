@@ -7,7 +7,7 @@ from html import escape
 
 from adaptive_rag.evaluation.judge import CRITERIA, TIE
 from adaptive_rag.evaluation.page.contents import Report
-from adaptive_rag.evaluation.summary import label_of
+from adaptive_rag.evaluation.wording import label_of
 
 
 def judge_section(report: Report) -> str:

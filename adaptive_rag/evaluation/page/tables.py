@@ -11,7 +11,8 @@ from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import metric_names
 from adaptive_rag.evaluation.page.cells import difference_cells, differences, reach_of, won_lost_cell
 from adaptive_rag.evaluation.page.contents import Report
-from adaptive_rag.evaluation.summary import Row, label_of, short_name, types_shown, without_repeats
+from adaptive_rag.evaluation.summary import Row
+from adaptive_rag.evaluation.wording import label_of, short_name, types_shown, without_repeats
 
 # How far the intervals of a comparison of two runs reach, the same on every page.
 AGAINST_REACH = 0.1

@@ -10,7 +10,8 @@ from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import coverage_names
 from adaptive_rag.evaluation.page.cells import difference_cells, differences, p_value, reach_of
 from adaptive_rag.evaluation.page.contents import Report
-from adaptive_rag.evaluation.summary import Row, label_of
+from adaptive_rag.evaluation.summary import Row
+from adaptive_rag.evaluation.wording import label_of
 
 
 def verdict_section(report: Report) -> str:
