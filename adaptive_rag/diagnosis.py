@@ -84,7 +84,7 @@ def _index(context: Context, *, offline: bool) -> Iterator[Finding]:
     holds = f"{facts['chunks']:,} chunks of {facts['sources']:,} sources"
     yield Finding("index", "ok", f"{context.index}: {holds}")
     if not facts["sentence_vectors"]:
-        yield Finding("index", "note", "has no sentence vectors: questions embed those of their best passages")
+        yield Finding("index", "note", "has no sentence vectors: questions embed the best passages anew")
     name, dimension = facts["embeddings"], facts["dimension"]
     if offline and not str(name).startswith(("local:", "onnx:")):
         yield Finding("embeddings", "note", f"{name}; not called (--offline)")
