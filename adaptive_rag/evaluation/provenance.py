@@ -74,7 +74,7 @@ def code_digest() -> str:
             parts = file.relative_to(root).parts
             if parts[0] in ("cli", "evaluation", "samples") and file.name not in DECIDING:
                 continue
-            if file.suffix in (".py", ".md", ".npz", ".json", ".yaml") and file.is_file():
+            if file.suffix in (".py", ".md", ".npz", ".npy", ".json", ".yaml") and file.is_file():
                 digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -82,8 +82,9 @@ def code_digest() -> str:
 def _package_folders() -> Iterator[Path]:
     for package in ("adaptive_rag", "adaptive_rag.graph", "adaptive_rag.nodes"):
         spec = importlib.util.find_spec(package)
-        for folder in (spec.submodule_search_locations or []) if spec else []:
-            yield Path(folder)
+        # Not the search locations: those of an editable install name the whole checkout too.
+        if spec and spec.origin:
+            yield Path(spec.origin).parent
 
 
 def describe_code() -> dict[str, str]:
