@@ -8,10 +8,11 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.nodes.rerank import early_score, judgements
 from adaptive_rag.retrieval.expansion import plan_contextual
 from adaptive_rag.retrieval.search import prepare
+from adaptive_rag.retrieval.situation import is_off_topic
 from adaptive_rag.skills import CONTEXTUALIZE, Ask
 from adaptive_rag.skills.contextualize import ContextualizeRequest
 from adaptive_rag.sources import source_of
-from adaptive_rag.state import Candidate, Query, SearchPlan, StrategyState
+from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState
 from adaptive_rag.steps import Steps, step
 
 
@@ -22,6 +23,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     question, user_context = state["question"], state.get("user_context", "")
     queries, implied, judged = [Query(text=question)], user_context, list[Candidate]()
     plan: SearchPlan | None = None
+    decisions: list[Decision] = []
     if context.contextualize:
         request = ContextualizeRequest(question, user_context, state.get("history", []))
         early = early_score(state, CONTEXTUALIZE.stand_in(request).query, context)
@@ -33,6 +35,10 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
             queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
         else:
             local = plan_contextual(question, user_context, request.history)
+            bare = plan_contextual(question, user_context, request.history, situated=False)
+            if local.situation and is_off_topic(source_of(context), local.parts[0].text, bare.parts[0].text):
+                local, why = bare, "with it the question is further from every passage"
+                decisions = [Decision(what="situation", chosen="not searched for", why=why)]
             queries = [Query(text=part.text, dense=part.dense, sparse=part.sparse) for part in local.parts]
             if local.alpha is not None:
                 plan = SearchPlan(
@@ -47,5 +53,5 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         "plan": plan,
         "implied_context": implied,
         "judged": judged,
-        "record": {"queries": [query["text"] for query in queries]},
+        "record": {"queries": [query["text"] for query in queries], "decisions": decisions},
     }

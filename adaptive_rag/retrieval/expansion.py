@@ -59,7 +59,9 @@ class ContextualPlan:
     situation: str = ""
 
 
-def plan_contextual(question: str, user_context: str, history: Sequence[Turn]) -> ContextualPlan:
+def plan_contextual(
+    question: str, user_context: str, history: Sequence[Turn], *, situated: bool = True
+) -> ContextualPlan:
     """Decide what of the context and the history goes into the queries.
 
     What is known of the asker's need (the situation, questions of the agent with their answers) is joined
@@ -69,15 +71,17 @@ def plan_contextual(question: str, user_context: str, history: Sequence[Turn]) -
 
         dense = (1 - share) * joined + share * (without + with) / 2
 
-    The question always stands first and the last turn next, since an encoder cuts at the end.
+    The question always stands first and the last turn next, since an encoder cuts at the end. Unless
+    `situated`, the asker's situation stays out of the texts.
     """
     talk = read_talk(question, user_context, history)
     told = [text[:TURN_CHARACTERS] for text in reversed(talk.told[-LAST_TURNS:])]
     if not (talk.situation or talk.settled or told):
         return ContextualPlan([QueryPart(question, 1.0, 1.0)], None, False, "no context is given")
+    situation = talk.situation if situated else ""
     weight = len(terms(" ".join(told)))
-    share = weight / max(1, weight + len(terms(" ".join([talk.situation, *talk.settled]))))
-    joined = _lines(question, talk.situation, *talk.settled)
+    share = weight / max(1, weight + len(terms(" ".join([situation, *talk.settled]))))
+    joined = _lines(question, situation, *talk.settled)
     bare = _lines(question, *talk.settled)
     # BM25 is a sum over words, so two halves give the situation's own words half a weight.
     half = (1 - share) / 2

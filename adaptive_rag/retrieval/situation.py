@@ -14,6 +14,24 @@ from adaptive_rag.state import Candidate
 
 # One place in so many goes to the situation.
 PLACES_PER_SEAT = 4
+# A situation on the question's topic brings its text nearer to some passage, or takes it no further away
+# than a longer text always is.
+OFF_TOPIC = 0.1
+
+
+def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
+    """Tell whether a situation takes the question away from all that the source holds.
+
+    Args:
+        source: is searched for the best passage of each text.
+        situated: the question joined with the situation.
+        bare: the same without it.
+    """
+    with_it, without = (
+        max((candidate["scores"]["dense"] for candidate in found), default=0.0)
+        for found in source.search([situated, bare], limit=1)
+    )
+    return with_it < without - OFF_TOPIC
 
 
 def seat_situation(

@@ -17,6 +17,7 @@ from adaptive_rag.retrieval.expansion import (
 )
 from adaptive_rag.retrieval.fusion import fuse
 from adaptive_rag.retrieval.search import search_parts
+from adaptive_rag.state import Turn
 
 TALK = [
     {"role": "user", "text": "When was the sea wall of Saltmere built?"},
@@ -208,3 +209,12 @@ def test_there_are_as_many_aspects_and_stances_as_asked_for(n):
 )
 def test_the_frame_of_a_question_after_views_is_no_part_of_the_matter(question, asked):
     assert matter(question) == asked
+
+
+def test_a_situation_may_stay_out_of_the_texts_and_keep_its_place() -> None:
+    history = [Turn(role="agent", text="Are you the owner?"), Turn(role="user", text="Yes")]
+    plan = plan_contextual("Can I get barriers?", "I keep bees.", history, situated=False)
+    assert [part.text for part in plan.parts] == ["Can I get barriers?\nAre you the owner?\nYes"]
+    assert plan.situation == "I keep bees." and plan.alpha == JOINED_ALPHA
+    alone = plan_contextual("Can I get barriers?", "I keep bees.", [], situated=False)
+    assert [part.text for part in alone.parts] == ["Can I get barriers?"] and alone.situation

@@ -1,8 +1,10 @@
 """Places for the asker's situation."""
 
+import pytest
+
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.retrieval.fusion import with_scores
-from adaptive_rag.retrieval.situation import seat_situation
+from adaptive_rag.retrieval.situation import is_off_topic, seat_situation
 from adaptive_rag.state import Candidate
 
 TEXTS = [
@@ -50,3 +52,22 @@ def test_too_few_places_or_candidates_change_nothing() -> None:
     assert seat_situation(index, "I am a farmer.", candidates, 3) == candidates
     assert seat_situation(index, "I am a farmer.", candidates[:3], 4) == candidates[:3]
     assert seat_situation(index, "I am a farmer.", [], 4) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "situation", "off_topic"),
+    [
+        ("What should be done with animals in a flood?", "I am a farmer with forty sheep.", False),
+        ("Where should I look each day?", "I live by the gauge at the river.", False),
+        ("What are the alert levels?", "My sister plays the cello and collects old French novels.", True),
+    ],
+)
+def test_a_situation_that_leads_away_from_every_passage_is_off_the_topic(
+    question: str, situation: str, off_topic: bool
+) -> None:
+    index = MemoryIndex.from_texts(TEXTS)
+    assert is_off_topic(index, f"{question}\n{situation}", question) is off_topic
+
+
+def test_nothing_is_off_the_topic_of_an_empty_source() -> None:
+    assert not is_off_topic(MemoryIndex.from_texts([]), "a flood in the hills", "a flood")
