@@ -32,6 +32,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adaptive_rag.analysis import analyse
 from adaptive_rag.context import make_context
 from adaptive_rag.evaluation.statistics import compare
@@ -144,7 +146,7 @@ def measure(set_: Set, folder: Path, *, graph: bool) -> None:
     scores: dict[tuple[str, str], list[float]] = defaultdict(list)
     for asked, found in zip(set_.asked, _search(index, set_.asked), strict=True):
         analysis = analyse(asked.text)
-        alpha, _ = choose_alpha(analysis)
+        alpha, _ = choose_alpha(np.array([candidate["scores"]["sparse"] for candidate in found]), analysis)
         for view, weights in VIEWS.items():
             weighed = weigh_views(found, weights(analysis["intent"]))
             fused = fuse(weighed, method="weighted", alpha=alpha)
