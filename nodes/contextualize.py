@@ -35,10 +35,11 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
             queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
         else:
             local = plan_contextual(question, user_context, request.history)
-            bare = plan_contextual(question, user_context, request.history, situated=False)
-            if local.situation and is_off_topic(source_of(context), local.parts[0].text, bare.parts[0].text):
-                local, why = bare, "with it the question is further from every passage"
-                decisions = [Decision(what="situation", chosen="not searched for", why=why)]
+            if local.situation:
+                bare = plan_contextual(question, user_context, request.history, situated=False)
+                if is_off_topic(source_of(context), local.parts[0].text, bare.parts[0].text):
+                    local, why = bare, "with it the question is further from every passage"
+                    decisions = [Decision(what="situation", chosen="not searched for", why=why)]
             queries = [Query(text=part.text, dense=part.dense, sparse=part.sparse) for part in local.parts]
             if local.alpha is not None:
                 plan = SearchPlan(

@@ -11,8 +11,6 @@ from adaptive_rag.state import QueryAnalysis
 # chosen by cross-validation over data sets; words always count a little.
 START, SLOPE = 1.0, 0.6
 HIGHEST = 0.95
-# Where no search has said yet what the question's words are worth.
-BASE_ALPHA = 0.7
 IN_DOMAIN_ALPHA = 0.8
 OPINION_ALPHA = 0.8
 # The ranks with which the best one is compared: near enough to compete, not the runner-up alone.

@@ -163,7 +163,7 @@ def aspect_queries(question: str, hits: Sequence[Candidate], n: int) -> list[str
     return list(dict.fromkeys([*(parts if len(parts) > 1 else []), *grown]))[:n]
 
 
-def stance_viewpoints(question: str, n: int) -> list[str]:
+def stance_viewpoints(n: int) -> list[str]:
     """Return n general stances."""
     return [*STANCES, *MORE_STANCES][:n]
 

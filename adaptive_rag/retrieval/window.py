@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -86,14 +86,11 @@ def read_passages(ranked: Sequence[Candidate], context: Context) -> tuple[list[C
     return passages, decisions
 
 
-def within_budget(
-    candidates: Sequence[Candidate], tokens: int, count: Callable[[str], int] | None = None
-) -> list[Candidate]:
+def within_budget(candidates: Sequence[Candidate], tokens: int) -> list[Candidate]:
     """Return the first candidates whose texts fit into a number of tokens together, never fewer than one."""
-    count = count or _estimated_tokens
     spent = 0
     for kept, candidate in enumerate(candidates):
-        spent += count(candidate["text"])
+        spent += _estimated_tokens(candidate["text"])
         if spent > tokens and kept:
             return list(candidates[:kept])
     return list(candidates)

@@ -32,7 +32,7 @@ class Viewpoints(BaseModel):
 
 def probe_stances(request: ViewpointsRequest) -> Viewpoints:
     """Fit general stances (for, against, risk, benefit, who is affected) to the topic."""
-    return Viewpoints(viewpoints=stance_viewpoints(request.question, request.n))
+    return Viewpoints(viewpoints=stance_viewpoints(request.n))
 
 
 def check(request: ViewpointsRequest, result: Viewpoints) -> Viewpoints:
