@@ -21,16 +21,17 @@ def word_margin(sparse: Scores) -> float:
     """Return how far the best hit by words stands above its rivals, as a share of its score.
 
     Near 1 the question's words single out one chunk; near 0 many chunks hold them, and which one answers
-    is for the meaning to say. A measure of query clarity after retrieval, as in Shtok et al. (TOIS 2012).
+    is for the meaning to say. Where fewer than ten chunks hold any of the words there are no rivals to
+    stand above: a question in other words than its answer meets a stray word at best, and the margin is 0.
+    A measure of query clarity after retrieval, as in Shtok et al. (TOIS 2012).
 
     Args:
         sparse: BM25 of all candidates, in any order.
     """
-    ranked = np.sort(sparse)[::-1]
-    if len(ranked) < 2 or ranked[0] <= 0:
+    held = np.sort(sparse[sparse > 0])[::-1]
+    if len(held) < RIVALS.stop:
         return 0.0
-    rivals = ranked[RIVALS] if len(ranked) > RIVALS.start else ranked[1:]
-    return float((ranked[0] - rivals.mean()) / ranked[0])
+    return float((held[0] - held[RIVALS].mean()) / held[0])
 
 
 def choose_alpha(sparse: Scores, analysis: QueryAnalysis) -> tuple[float, str]:

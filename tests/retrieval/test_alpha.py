@@ -17,7 +17,8 @@ def test_words_that_single_out_a_chunk_count_more():
     [
         ([8.0, 7, 7, 7, 4, 4, 4, 4, 4, 4, 0], 0.5),  # against ranks 5 to 10, in any order
         ([4.0, 0, 4, 7, 4, 4, 8, 7, 4, 7, 4], 0.5),
-        ([8.0, 2.0], 0.75),  # too few for rank 5: against all others
+        ([8.0, *[2.0] * 8], 0.0),  # no tenth chunk holds a word: a stray match singles nothing out
+        ([8.0, *[2.0] * 8, *[0.0] * 30], 0.0),
         ([8.0], 0.0),
         ([0.0, 0.0, 0.0], 0.0),
         ([], 0.0),
@@ -28,7 +29,7 @@ def test_the_margin_is_the_share_by_which_the_best_leads(sparse, margin):
 
 
 def test_alpha_stays_between_its_bounds():
-    assert choose_alpha(np.array([1e6] + [0.0] * 20), PLAIN)[0] == pytest.approx(0.4)
+    assert choose_alpha(np.array([1e6] + [1e-3] * 20), PLAIN)[0] == pytest.approx(0.4)
     assert choose_alpha(UNCLEAR, PLAIN)[0] == HIGHEST
 
 
