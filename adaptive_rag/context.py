@@ -19,7 +19,7 @@ from pydantic_settings import (
 )
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.source import ChunkSource
+from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QueryType
 
 if TYPE_CHECKING:

@@ -18,13 +18,13 @@ from langgraph.store.base import BaseStore
 from langgraph.types import StreamMode
 from pydantic import BaseModel
 
-from adaptive_rag.caching import open_cache
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.builder import build_graph
+from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
-from adaptive_rag.index.source import ChunkSource
-from adaptive_rag.sources import narrow_to
+from adaptive_rag.index.open import narrow_to
+from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState
 
 Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue

@@ -20,7 +20,7 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import Field, PrivateAttr
 
 from adaptive_rag.context import Context
-from adaptive_rag.skills.base import asked_skill
+from adaptive_rag.llm.request import asked_skill
 from adaptive_rag.state import State
 
 # What a scripted model says: a text, an object that is written as JSON, or an error that it raises.

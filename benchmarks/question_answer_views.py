@@ -39,10 +39,10 @@ from adaptive_rag.context import make_context
 from adaptive_rag.evaluation.statistics import compare
 from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.index import Index
-from adaptive_rag.retrieval.alpha import choose_alpha
-from adaptive_rag.retrieval.fusion import fuse
-from adaptive_rag.retrieval.scoring import score_candidates
-from adaptive_rag.retrieval.views import (
+from adaptive_rag.rank.relevance import score_candidates
+from adaptive_rag.search.alpha import choose_alpha
+from adaptive_rag.search.fusion import fuse
+from adaptive_rag.search.views import (
     EVEN,
     LIKE_A_QUESTION,
     LIKE_AN_ANSWER,

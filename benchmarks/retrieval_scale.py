@@ -36,7 +36,7 @@ from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import Manifest, Settings
 from adaptive_rag.index.table import Row, TableWriter
 from adaptive_rag.models.embeddings import embedding_name
-from adaptive_rag.retrieval.search import POOL, search
+from adaptive_rag.search.search import POOL, search
 from adaptive_rag.state import Chunk, Query, QueryAnalysis
 from benchmarks.scale_corpora import DIMENSION, Array, Corpus, made_up, public
 

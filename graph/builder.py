@@ -6,8 +6,8 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from adaptive_rag.caching import cache_policy
 from adaptive_rag.context import Context
+from adaptive_rag.graph.caching import cache_policy
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.graph.strategies.hedge import build_hedge
 from adaptive_rag.nodes import classify, generate

@@ -5,20 +5,20 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.index.open import source_of
 from adaptive_rag.nodes.diversify import choose
 from adaptive_rag.nodes.rerank import score
-from adaptive_rag.retrieval.alpha import OPINION_ALPHA
-from adaptive_rag.retrieval.balance import attribute, draw_named
-from adaptive_rag.retrieval.branches import gather
-from adaptive_rag.retrieval.diversity import cover
-from adaptive_rag.retrieval.expansion import matter
-from adaptive_rag.retrieval.fusion import with_scores
-from adaptive_rag.retrieval.scoring import score_opinions, with_feedback
-from adaptive_rag.retrieval.search import summarise
-from adaptive_rag.retrieval.sides import label_sides
-from adaptive_rag.sources import source_of
+from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.expansion import matter
+from adaptive_rag.rank.balance import attribute, draw_named
+from adaptive_rag.rank.diversity import cover
+from adaptive_rag.rank.relevance import score_opinions, with_feedback
+from adaptive_rag.rank.stances import label_sides
+from adaptive_rag.search.alpha import OPINION_ALPHA
+from adaptive_rag.search.branches import gather
+from adaptive_rag.search.fusion import with_scores
+from adaptive_rag.search.search import summarise
 from adaptive_rag.state import Decision, Hit, StrategyState
-from adaptive_rag.steps import Steps, step
 
 # Chunks that are put in order for the draw, as a multiple of k.
 DRAWN_FROM = 4

@@ -9,18 +9,18 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse
+from adaptive_rag.analysis.classify import ClassifyRequest
 from adaptive_rag.analysis.ontology import Ontology
-from adaptive_rag.caching import fingerprint
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.conversation.profile import join_context, read_profile
-from adaptive_rag.models.rerankers import prepare_reranker
-from adaptive_rag.questions import read_question
-from adaptive_rag.retrieval.search import prepare
-from adaptive_rag.skills import CLASSIFY, Ask
-from adaptive_rag.skills.classify import ClassifyRequest
-from adaptive_rag.sources import source_of
+from adaptive_rag.conversation import join_context, read_profile
+from adaptive_rag.graph.caching import fingerprint
+from adaptive_rag.index.open import source_of
+from adaptive_rag.llm.steps import CLASSIFY, Ask
+from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.question import read_question
+from adaptive_rag.rank.rerankers import prepare_reranker
+from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Decision, QueryAnalysis, State
-from adaptive_rag.steps import Steps, step
 
 
 @step

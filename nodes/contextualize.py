@@ -5,15 +5,15 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.index.open import source_of
+from adaptive_rag.llm.steps import CONTEXTUALIZE, Ask
 from adaptive_rag.nodes.rerank import early_score, judgements
-from adaptive_rag.retrieval.expansion import plan_contextual
-from adaptive_rag.retrieval.search import prepare
-from adaptive_rag.retrieval.situation import is_off_topic
-from adaptive_rag.skills import CONTEXTUALIZE, Ask
-from adaptive_rag.skills.contextualize import ContextualizeRequest
-from adaptive_rag.sources import source_of
+from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.contextualize import ContextualizeRequest
+from adaptive_rag.query.expansion import plan_contextual
+from adaptive_rag.rank.situation import is_off_topic
+from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState
-from adaptive_rag.steps import Steps, step
 
 
 @step

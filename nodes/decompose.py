@@ -5,12 +5,12 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.retrieval.search import first_hits, prepare
-from adaptive_rag.skills import DECOMPOSE, Ask
-from adaptive_rag.skills.decompose import DecomposeRequest
-from adaptive_rag.sources import source_of
+from adaptive_rag.index.open import source_of
+from adaptive_rag.llm.steps import DECOMPOSE, Ask
+from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.decompose import DecomposeRequest
+from adaptive_rag.search.search import first_hits, prepare
 from adaptive_rag.state import Query, StrategyState
-from adaptive_rag.steps import Steps, step
 
 
 @step

@@ -8,16 +8,16 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.index.open import source_of
+from adaptive_rag.llm.steps import SELECT, Ask
 from adaptive_rag.nodes.rerank import score
-from adaptive_rag.retrieval.branches import gather
-from adaptive_rag.retrieval.diversity import SELECTORS
-from adaptive_rag.retrieval.search import summarise
-from adaptive_rag.retrieval.window import keep_window, threshold
-from adaptive_rag.skills import SELECT, Ask
-from adaptive_rag.skills.select import SelectRequest
-from adaptive_rag.sources import source_of
+from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.rank.diversity import SELECTORS
+from adaptive_rag.rank.select import SelectRequest
+from adaptive_rag.rank.window import keep_window, threshold
+from adaptive_rag.search.branches import gather
+from adaptive_rag.search.search import summarise
 from adaptive_rag.state import Candidate, Decision, StrategyState
-from adaptive_rag.steps import Steps, step
 
 # Candidates that a model chooses from, as a multiple of k.
 READ_BY_MODEL = 2

@@ -5,11 +5,11 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.llm.steps import ENHANCE, Ask
 from adaptive_rag.nodes.rerank import early_score, judgements
-from adaptive_rag.skills import ENHANCE, Ask
-from adaptive_rag.skills.enhance import EnhanceRequest
+from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.enhance import EnhanceRequest
 from adaptive_rag.state import Candidate, Query, StrategyState
-from adaptive_rag.steps import Steps, step
 
 
 @step

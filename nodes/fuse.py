@@ -6,10 +6,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Overwrite
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.retrieval.branches import fuse_rankings
-from adaptive_rag.retrieval.search import summarise
+from adaptive_rag.nodes.step import Update, step
+from adaptive_rag.search.branches import fuse_rankings
+from adaptive_rag.search.search import summarise
 from adaptive_rag.state import Decision, HedgeState
-from adaptive_rag.steps import Update, step
 
 
 @step

@@ -9,7 +9,7 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from adaptive_rag.answering import (
+from adaptive_rag.answer import (
     AnswerRequest,
     Branch,
     Evidence,
@@ -18,17 +18,17 @@ from adaptive_rag.answering import (
     format_abstention,
     judge_evidence,
 )
-from adaptive_rag.answering.parts import read_sentences
-from adaptive_rag.answering.quotable import Quotable, collect
-from adaptive_rag.answering.review import Review, review_draft
+from adaptive_rag.answer.draft import GenerateRequest
+from adaptive_rag.answer.passages import read_sentences
+from adaptive_rag.answer.review import Review, review_draft
+from adaptive_rag.answer.sentences import Quotable, collect
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.index.open import source_of
+from adaptive_rag.llm.steps import GENERATE, Ask
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.retrieval.window import BYTES_PER_TOKEN, read_passages
-from adaptive_rag.skills import GENERATE, Ask
-from adaptive_rag.skills.generate import GenerateRequest
-from adaptive_rag.sources import source_of
+from adaptive_rag.nodes.step import Steps, Update, step
+from adaptive_rag.rank.window import BYTES_PER_TOKEN, read_passages
 from adaptive_rag.state import Candidate, Citation, Decision, State
-from adaptive_rag.steps import Steps, Update, step
 
 
 @step

@@ -8,19 +8,19 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.models.rerankers import MODEL_READS, RERANKERS, RerankRequest, by_relevance
-from adaptive_rag.retrieval.expansion import QueryPart
-from adaptive_rag.retrieval.fusion import with_scores
-from adaptive_rag.retrieval.judged import add_missed, join_scores
-from adaptive_rag.retrieval.scoring import score_candidates
-from adaptive_rag.retrieval.search import search, summarise
-from adaptive_rag.retrieval.situation import seat_situation
-from adaptive_rag.retrieval.window import keep_window, threshold
-from adaptive_rag.skills import SCORE, Ask, Outcome
-from adaptive_rag.skills.score import ScoreRequest
-from adaptive_rag.sources import source_of
+from adaptive_rag.index.open import source_of
+from adaptive_rag.llm.steps import SCORE, Ask, Outcome
+from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.expansion import QueryPart
+from adaptive_rag.rank.judged import add_missed, join_scores
+from adaptive_rag.rank.relevance import score_candidates
+from adaptive_rag.rank.rerankers import MODEL_READS, RERANKERS, RerankRequest, by_relevance
+from adaptive_rag.rank.score import ScoreRequest
+from adaptive_rag.rank.situation import seat_situation
+from adaptive_rag.rank.window import keep_window, threshold
+from adaptive_rag.search.fusion import with_scores
+from adaptive_rag.search.search import search, summarise
 from adaptive_rag.state import Candidate, Decision, Query, StrategyState
-from adaptive_rag.steps import Steps, step
 
 
 @step

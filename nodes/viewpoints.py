@@ -5,14 +5,14 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.retrieval.alpha import OPINION_ALPHA
-from adaptive_rag.retrieval.expansion import keywords, matter
-from adaptive_rag.retrieval.search import prepare
-from adaptive_rag.skills import VIEWPOINTS, Ask
-from adaptive_rag.skills.viewpoints import ViewpointsRequest
-from adaptive_rag.sources import source_of
+from adaptive_rag.index.open import source_of
+from adaptive_rag.llm.steps import VIEWPOINTS, Ask
+from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.expansion import keywords, matter
+from adaptive_rag.query.viewpoints import ViewpointsRequest
+from adaptive_rag.search.alpha import OPINION_ALPHA
+from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Query, SearchPlan, StrategyState
-from adaptive_rag.steps import Steps, step
 
 
 @step

@@ -2,11 +2,13 @@
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.state import Candidate
 
 # The benchmarks share their scripted chat server with the tests. Last in the path, so that an installed
 # copy of the package is what is tested.
@@ -57,3 +59,26 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
     ]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("ADAPTIVE_RAG_HOME", str(tmp_path_factory.getbasetemp() / "home"))
+
+
+@pytest.fixture
+def make() -> Callable[..., Candidate]:
+    """Return a function that makes a candidate; keyword arguments beyond the span are its scores."""
+
+    def candidate(
+        id_: str, text: str = "", *, start: int = 0, source: str = "a.txt", **scores: float
+    ) -> Candidate:
+        return Candidate(
+            id=id_,
+            source=source,
+            page=None,
+            section=None,
+            start=start,
+            end=start + len(text),
+            text=text,
+            metadata={},
+            scores=scores,
+            labels=[],
+        )
+
+    return candidate

@@ -10,7 +10,7 @@ from types import ModuleType
 import pytest
 
 import adaptive_rag
-from adaptive_rag.skills import SKILLS
+from adaptive_rag.llm.steps import SKILLS
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"adaptive_rag": ROOT / "adaptive_rag"} | {

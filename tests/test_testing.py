@@ -6,9 +6,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from adaptive_rag.context import make_context
+from adaptive_rag.llm.request import asked_skill
 from adaptive_rag.nodes import decompose, enhance, viewpoints
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.skills.base import asked_skill
 from adaptive_rag.testing import ScriptedChatModel, arun_node, run_node
 
 STATE = {"question": "Should the sea wall of Saltmere be raised?", "query_type": "opinion"}

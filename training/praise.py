@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from adaptive_rag.models.onnx import Vectors, load_minilm
-from adaptive_rag.retrieval.sides import PRAISE
+from adaptive_rag.rank.stances import PRAISE
 
 SUBJECTS = ("it", "this", "this practice", "such a policy", "the proposal")
 PREDICATES = """

@@ -37,8 +37,7 @@ def chat(
 ) -> None:
     """Talk with your documents; follow-up questions are understood, and conversations are kept."""
     from adaptive_rag.cli.output import stdout
-    from adaptive_rag.conversation import Threads
-    from adaptive_rag.conversation.threads import check_name
+    from adaptive_rag.conversation import Threads, check_name
     from adaptive_rag.runnable import AdaptiveRAG
 
     given = knobs(settings, index=index, model=model, user_id=user)
@@ -92,8 +91,7 @@ class _Conversation:
     def command(self, line: str) -> bool:
         """Obey a command; False where it ends the conversation."""
         from adaptive_rag.cli.answers import print_trace
-        from adaptive_rag.conversation import forget_profile, read_profile, write_profile
-        from adaptive_rag.conversation.threads import check_name
+        from adaptive_rag.conversation import check_name, forget_profile, read_profile, write_profile
 
         word, _, rest = line[1:].partition(" ")
         rest = rest.strip()

@@ -19,8 +19,8 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
+    from adaptive_rag.cli.diagnosis import diagnose
     from adaptive_rag.cli.output import print_json, stdout
-    from adaptive_rag.diagnosis import diagnose
 
     findings = diagnose(knobs(settings, index=index, model=model), offline=offline)
     faults = [finding for finding in findings if finding.state == "fault"]

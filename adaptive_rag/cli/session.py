@@ -11,7 +11,7 @@ from adaptive_rag.cli.output import short_source, stderr
 
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport, Progress
-    from adaptive_rag.index.source import ChunkSource
+    from adaptive_rag.source import ChunkSource
     from adaptive_rag.state import OutputState
 
 
@@ -103,7 +103,7 @@ def index_named(paths: Sequence[Path], knobs: dict[str, Any]) -> str | ChunkSour
         IndexingError: none of them could be read.
     """
     from adaptive_rag.context import make_context
-    from adaptive_rag.sources import narrow_to
+    from adaptive_rag.index.open import narrow_to
 
     context = make_context(**knobs)
     return narrow_to(index_documents(paths, knobs), str(context.index), context.embeddings)

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
 
-from adaptive_rag.answering.parts import as_ranked
+from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
-from adaptive_rag.index.source import ChunkSource
-from adaptive_rag.retrieval.branches import fuse_rankings
-from adaptive_rag.retrieval.fusion import fuse
+from adaptive_rag.search.branches import fuse_rankings
+from adaptive_rag.search.fusion import fuse
+from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, QueryType, TraceRecord
 
 ArmName = Literal[

@@ -12,7 +12,7 @@ __all__ = ["Index", "IndexReport", "Progress", "describe"]
 
 
 def __getattr__(name: str) -> Any:
-    # `adaptive_rag.index.source` is imported by the context of every run; the index itself when used.
+    # `adaptive_rag.source` is imported by the context of every run; the index itself when used.
     if name in ("Index", "describe"):
         from adaptive_rag.index import index
 

@@ -23,12 +23,12 @@ from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.manifest import MANIFEST, Manifest, Settings, read_manifest, rebuild_hint
 from adaptive_rag.index.neighbours import EXACT_UP_TO
-from adaptive_rag.index.source import Sentences
 from adaptive_rag.index.table import storing
-from adaptive_rag.models.cosines import cosines
 from adaptive_rag.models.embeddings import embed_queries, embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, Vectors
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.vectors import cosines
 
 if TYPE_CHECKING:
     from adaptive_rag.index.narrowed import NarrowedIndex

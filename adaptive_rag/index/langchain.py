@@ -18,9 +18,9 @@ from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.sentences import embed_sentences
-from adaptive_rag.index.source import Sentences
 from adaptive_rag.models.embeddings import embed_queries, encode, load_embeddings
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 
 CHUNKS_KEPT = 4096

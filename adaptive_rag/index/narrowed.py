@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adaptive_rag.index.neighbours import VECTOR
-from adaptive_rag.index.source import Sentences
 from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 
 if TYPE_CHECKING:

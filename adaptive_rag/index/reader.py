@@ -19,7 +19,6 @@ from adaptive_rag.index.held import HELD_UP_TO, Cosines, HeldTable, WordScores
 from adaptive_rag.index.manifest import Manifest, rebuild_hint
 from adaptive_rag.index.neighbours import VECTOR, Ids
 from adaptive_rag.index.sentences import embed_sentences, unpack_sentences
-from adaptive_rag.index.source import Sentences
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
     ID,
@@ -30,6 +29,7 @@ from adaptive_rag.index.table import (
     read_chunk,
 )
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 
 ROWS_KEPT = 4096

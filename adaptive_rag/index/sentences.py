@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.index.source import Sentences
 from adaptive_rag.models.onnx import Vectors, load_minilm
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk
 
 
@@ -48,7 +48,7 @@ def unpack_sentences(
 
 def embed_sentences(chunks: Sequence[Chunk]) -> list[Sentences]:
     """Return the sentences of chunks whose index keeps none."""
-    from adaptive_rag.ingest import sentence_spans
+    from adaptive_rag.text.sentences import sentence_spans
 
     spans = [sentence_spans(chunk["text"]) for chunk in chunks]
     texts = [chunk["text"][a:b] for chunk, pairs in zip(chunks, spans, strict=True) for a, b in pairs]

@@ -4,8 +4,8 @@ from adaptive_rag.ingest.chunking import page_in_chunk, split
 from adaptive_rag.ingest.discovery import SourceFile, discover
 from adaptive_rag.ingest.documents import from_langchain, to_document
 from adaptive_rag.ingest.read import Failure, extract_text, hash_file, read_source, read_sources
-from adaptive_rag.ingest.sentences import sentence_spans
 from adaptive_rag.ingest.source_text import SourceText
+from adaptive_rag.text.sentences import sentence_spans
 
 __all__ = [
     "Failure",

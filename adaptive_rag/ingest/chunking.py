@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.sentences import iter_sentences
 from adaptive_rag.ingest.source_text import Record, SourceText
+from adaptive_rag.text.sentences import iter_sentences
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Chunk

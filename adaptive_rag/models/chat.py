@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.errors import ConfigurationError, MissingExtraError, import_extra
-from adaptive_rag.skills.base import Role
+from adaptive_rag.llm.request import Role
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from adaptive_rag.models import structured
+from adaptive_rag.llm import exchange, structured
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.skills import exchange
 from benchmarks.chat_server import ChatServer
 
 

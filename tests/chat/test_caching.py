@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from adaptive_rag.caching import open_cache
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.llm import exchange
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.skills import exchange
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import TOWN
 

@@ -12,7 +12,7 @@ from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
 
-FILE = Path(__file__).parents[1] / "answering" / "injections.jsonl"
+FILE = Path(__file__).parents[1] / "llm" / "injections.jsonl"
 HOSTILE = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines() if line.strip()]
 FACT = "The sea wall of Saltmere is 2,340 metres long."
 QUESTION = "How long is the sea wall of Saltmere?"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from langchain_core.messages import AIMessageChunk
 
+from adaptive_rag.llm.exchange import wire_schema
+from adaptive_rag.llm.steps import SKILLS
+from adaptive_rag.llm.structured import bind_schema
 from adaptive_rag.models.chat import load_chat_model
-from adaptive_rag.models.structured import bind_schema
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.skills import SKILLS
-from adaptive_rag.skills.exchange import wire_schema
 from adaptive_rag.state import QUERY_TYPES
 from tests.chat.local_model import local_url  # noqa: F401  (a fixture)
 
@@ -24,7 +24,7 @@ QUESTIONS = {
     "opinion": "Should the sea wall be raised?",
     "contextual": "What should I do before a flood?",
 }
-INJECTIONS = Path(__file__).parents[1] / "answering" / "injections.jsonl"
+INJECTIONS = Path(__file__).parents[1] / "llm" / "injections.jsonl"
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_the_same_question_runs_on_the_asynchronous_path(rag):
 
 @pytest.mark.parametrize("skill", ["classify", "score"])
 def test_a_form_is_kept_by_constrained_output(local_url, skill):  # noqa: F811
-    from tests.skills.made import request_for
+    from tests.llm.made import request_for
 
     model = load_chat_model("openai:smollm2", base_url=local_url, timeout=600)
     model = model.model_copy(update={"max_tokens": 80})

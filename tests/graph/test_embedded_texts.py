@@ -8,7 +8,7 @@ import pytest
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index import Index
 from adaptive_rag.models.onnx import OnnxEmbeddings, Vectors, load_minilm
-from adaptive_rag.retrieval.expansion import STANCES
+from adaptive_rag.query.expansion import STANCES
 from adaptive_rag.state import QueryType
 from tests.conftest import TOWN
 

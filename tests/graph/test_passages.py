@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from adaptive_rag.answering.parts import as_ranked
+from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.context import Context
 from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.testing import ScriptedChatModel

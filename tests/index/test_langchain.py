@@ -6,8 +6,8 @@ from langchain_core.vectorstores import InMemoryVectorStore
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.langchain import RetrieverSource, score_words
-from adaptive_rag.index.source import ChunkSource
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.source import ChunkSource
 from tests.conftest import TOWN
 
 

@@ -10,8 +10,8 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index import Index, describe, reader
-from adaptive_rag.index.source import ChunkSource
 from adaptive_rag.index.table import read_chunk
+from adaptive_rag.source import ChunkSource
 from tests.conftest import TOWN
 from tests.index.made import HashEmbeddings, build, found, open_index, write_files
 

@@ -18,10 +18,10 @@ from langchain_openai import ChatOpenAI
 
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
-from adaptive_rag.models import structured
+from adaptive_rag.llm import structured
+from adaptive_rag.llm.faults import fault_of
+from adaptive_rag.llm.prices import load_prices, price_of
 from adaptive_rag.models.chat import PROVIDERS, chat_model_of, limit_length, load_chat_model
-from adaptive_rag.models.faults import fault_of
-from adaptive_rag.models.prices import load_prices, price_of
 from adaptive_rag.testing import ScriptedChatModel
 
 URL = "http://127.0.0.1:9/v1"

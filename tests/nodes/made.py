@@ -3,8 +3,9 @@
 import re
 
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.ingest import sentence_spans, split
+from adaptive_rag.ingest import split
 from adaptive_rag.ingest.source_text import Page, SourceText
+from adaptive_rag.text.sentences import sentence_spans
 
 PAGES = [
     "The sea wall of Saltmere was built in 1968. It is 2,340 metres long and 4.1 metres high. "

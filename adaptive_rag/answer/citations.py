@@ -1,0 +1,173 @@
+"""The markers of a chat model's answer: read, checked, and tied to the sentences that they rest on."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adaptive_rag.answer.request import cosines
+from adaptive_rag.ingest.chunking import page_in_chunk
+from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.words import terms
+
+# "[1]", "[1, 2]", "[1-3]", "[^1]", "[Passage 2]", "【1†source】": what models write when asked for "[n]".
+_MARKER = re.compile(
+    r"\s*(?:\[|【)\s*\^?(?:(?:passage|passages|source|sources|document|doc|ref|citation)s?\.?\s*#?\s*)?"
+    r"(?P<numbers>\d{1,6}(?:\s*(?:[,;&–—-]|and)\s*\^?\d{1,6})*)(?:†[^\]】]{0,40})?\s*(?:\]|】)(?!\()",
+    re.IGNORECASE,
+)
+_RANGE = re.compile(r"(\d+)\s*[–—-]\s*\^?(\d+)|(\d+)")
+_NOT_A_CLAIM = re.compile(
+    r"^(?:\W*$|#+ .*|\*\*[^*]+\*\*:?$|.*:$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$)",
+    re.IGNORECASE,
+)
+# How a claim is matched to the sentence that it rests on: by meaning, and by the claim's words found there.
+MEANING, WORDS = 0.6, 0.4
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One sentence of an answer, without its markers, and the documents it cites (counted from 1)."""
+
+    text: str
+    markers: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class MarkedAnswer:
+    """An answer with its markers in one form."""
+
+    text: str  # every marker as [n], the unknown ones gone
+    claims: list[Claim]  # the sentences that state something; headings and questions are left out
+    unknown: list[int]  # numbers that no document has, in the order in which they were written
+
+
+def read_markers(answer: str, documents: int) -> MarkedAnswer:
+    """Read the markers of an answer, drop the unknown ones and bring the others into one form.
+
+    A marker belongs to the sentence that it follows, whether it stands before or after the full stop.
+    """
+    clean, at, unknown = _without_markers(answer, documents)
+    spans = _sentences(clean)
+    # A marker in front of the first sentence counts for it.
+    ends = [end for _, end in spans]
+    owned: list[list[int]] = [[] for _ in spans]
+    for position, numbers in at:
+        if spans:
+            index = min(bisect_left(ends, position), len(spans) - 1)
+            owned[index] += [number for number in numbers if number not in owned[index]]
+    text, last = [], 0
+    claims = []
+    for (start, end), markers in zip(spans, owned, strict=True):
+        text.append(clean[last:end] + (" " if markers else "") + "".join(f"[{n}]" for n in markers))
+        last = end
+        sentence = " ".join(clean[start:end].split())
+        if not _NOT_A_CLAIM.match(sentence):
+            claims.append(Claim(sentence, tuple(markers)))
+    return MarkedAnswer("".join([*text, clean[last:]]).strip(), claims, unknown)
+
+
+def cite(
+    claims: Sequence[Claim],
+    vectors: Vectors,
+    documents: Sequence[Candidate],
+    sentences: Sequence[Sentences],
+) -> list[Citation]:
+    """Quote, for every marker of every claim, the sentence of the cited document that supports it best.
+
+    Args:
+        claims: of `read_markers`.
+        vectors: their vectors, unit length, shape (len(claims), dimension).
+        documents: in the order in which the prompt numbered them.
+        sentences: one for each document.
+    """
+    found: dict[tuple[int, int, int], Citation] = {}
+    for claim, vector in zip(claims, vectors, strict=True):
+        for marker in claim.markers:
+            document = documents[marker - 1]
+            start, end = best_sentence(claim, vector, document, sentences[marker - 1])
+            citation = Citation(
+                marker=marker,
+                source=document["source"],
+                page=page_in_chunk(document, start),
+                start=start,
+                end=end,
+                quote=document["text"][start - document["start"] : end - document["start"]],
+            )
+            found.setdefault((marker, start, end), citation)
+    return list(found.values())
+
+
+def best_sentence(
+    claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences
+) -> tuple[int, int]:
+    """Return the span of the sentence that supports a claim best; the whole document's where it has none."""
+    if not len(sentences.spans):
+        return document["start"], document["end"]
+    scores = support(claim, vector, document, sentences)
+    start, end = sentences.spans[int(np.argmax(scores))]
+    return max(int(start), document["start"]), min(int(end), document["end"])
+
+
+def support(claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences) -> Vectors:
+    """Score how well each sentence of a document supports a claim; shape (sentences,)."""
+    wanted = set(terms(claim.text))
+    words = [
+        len(wanted & set(terms(text_of(document, span)))) / len(wanted) if wanted else 0.0
+        for span in sentences.spans.tolist()
+    ]
+    scores = MEANING * cosines(sentences.vectors, vector) + WORDS * np.array(words)
+    return np.asarray(scores, dtype=np.float32)
+
+
+def text_of(document: Candidate, span: Sequence[int]) -> str:
+    """Return the text of a span that counts as the document's own does."""
+    return document["text"][max(0, span[0] - document["start"]) : max(0, span[1] - document["start"])]
+
+
+def _without_markers(answer: str, documents: int) -> tuple[str, list[tuple[int, list[int]]], list[int]]:
+    """Return the answer without markers, where each stood, and the unknown numbers."""
+    pieces: list[str] = []
+    at: list[tuple[int, list[int]]] = []
+    unknown: list[int] = []
+    length = last = 0
+    for match in _MARKER.finditer(answer):
+        piece = answer[last : match.start()]
+        pieces.append(piece)
+        length += len(piece)
+        last = match.end()
+        numbers = _expand(match["numbers"], documents)
+        unknown += [number for number in numbers if not 1 <= number <= documents]
+        known = [number for number in numbers if 1 <= number <= documents]
+        if known:
+            at.append((length, known))
+    pieces.append(answer[last:])
+    return "".join(pieces), at, list(dict.fromkeys(unknown))
+
+
+def _expand(numbers: str, documents: int) -> list[int]:
+    """List the numbers of one marker; a range is cut where the documents end, plus one to report."""
+    listed: list[int] = []
+    for first, last, single in _RANGE.findall(numbers):
+        if single:
+            listed.append(int(single))
+        elif int(first) <= int(last):
+            listed += range(int(first), min(int(last), max(documents, int(first)) + 1) + 1)
+        else:
+            listed += [int(first), int(last)]
+    return listed
+
+
+def _sentences(text: str) -> list[tuple[int, int]]:
+    """Split an answer line by line, so that a heading or list item never joins its neighbour."""
+    spans: list[tuple[int, int]] = []
+    for line in re.finditer(r"[^\n]+", text):
+        spans += sentence_spans(line.group(), line.start())
+    return spans

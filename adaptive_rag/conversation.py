@@ -1,0 +1,140 @@
+"""What is remembered between questions: conversations by name, and what users told about themselves."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from adaptive_rag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+    from langgraph.store.base import BaseStore
+    from langgraph.store.sqlite import SqliteStore
+
+FILE = "conversations.sqlite"
+MAX_NAME = 200
+NAMESPACE = ("adaptive_rag", "profiles")
+# A profile goes into every contextual question's prompt and query.
+MAX_PROFILE = 2_000
+
+
+@dataclass(frozen=True)
+class Thread:
+    """A conversation by its name, and when it was last continued (ISO 8601)."""
+
+    name: str
+    updated: str
+
+
+class Threads:
+    """The conversations and profiles of one SQLite file, open while the `with` block lasts."""
+
+    def __init__(self, saver: SqliteSaver, store: SqliteStore) -> None:
+        self.saver = saver
+        self.store = store
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: str | Path | None = None) -> Iterator[Self]:
+        """Open the file, made where it is missing; by default in the user's own folder.
+
+        Raises:
+            ConfigurationError: the file cannot be opened, or is no database.
+        """
+        from langgraph.checkpoint.sqlite import SqliteSaver
+        from langgraph.store.sqlite import SqliteStore
+
+        file = Path(path) if path is not None else home() / FILE
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with (
+                SqliteSaver.from_conn_string(str(file)) as saver,
+                SqliteStore.from_conn_string(str(file)) as store,
+            ):
+                saver.setup()
+                store.setup()
+                yield cls(saver, store)
+        except (OSError, sqlite3.DatabaseError) as error:
+            raise ConfigurationError(
+                f"The conversations in {str(file)!r} cannot be opened: {error}. Name another file with "
+                "--file, or move this one away."
+            ) from error
+
+    def names(self) -> list[Thread]:
+        """List the conversations, the one that was continued last first."""
+        last: dict[str, str] = {}
+        for checkpoint in self.saver.list(None):
+            name = checkpoint.config["configurable"]["thread_id"]
+            last[name] = max(last.get(name, ""), checkpoint.checkpoint["ts"])
+        return [Thread(name, last[name]) for name in sorted(last, key=lambda name: last[name], reverse=True)]
+
+    def forget(self, name: str) -> None:
+        """Delete a conversation."""
+        self.saver.delete_thread(check_name(name))
+
+
+def check_name(name: str) -> str:
+    """Return a conversation's name without blanks around it.
+
+    Raises:
+        ConfigurationError: the name is empty or too long.
+    """
+    name = name.strip()
+    if not 0 < len(name) <= MAX_NAME:
+        raise ConfigurationError(
+            f"A conversation's name has 1 to {MAX_NAME} characters; got {name[:40]!r} with {len(name)}."
+        )
+    return name
+
+
+def home() -> Path:
+    """Return the folder of what belongs to the user rather than to an index."""
+    own = os.environ.get("ADAPTIVE_RAG_HOME")
+    if own:
+        return Path(own).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("adaptive-rag", appauthor=False)
+
+
+def read_profile(store: BaseStore | None, user_id: str | None) -> str:
+    """Return what is known of a user; empty without a store, a user or a profile."""
+    if store is None or not user_id:
+        return ""
+    item = store.get(NAMESPACE, user_id)
+    return str(item.value.get("text", "")) if item is not None else ""
+
+
+def write_profile(store: BaseStore, user_id: str, text: str) -> None:
+    """Replace what is known of a user.
+
+    Raises:
+        ConfigurationError: the user has no name, or the text is too long to be added to every question.
+    """
+    text = text.strip()
+    if not user_id:
+        raise ConfigurationError("A profile needs a user_id to be kept under.")
+    if len(text) > MAX_PROFILE:
+        raise ConfigurationError(
+            f"The profile of {user_id!r} has {len(text):,} characters; at most {MAX_PROFILE:,} are kept. "
+            "Shorten it to what answers should take into account."
+        )
+    store.put(NAMESPACE, user_id, {"text": text}, index=False)
+
+
+def forget_profile(store: BaseStore, user_id: str) -> bool:
+    """Delete what is known of a user; False where nothing was."""
+    known = store.get(NAMESPACE, user_id) is not None
+    store.delete(NAMESPACE, user_id)
+    return known
+
+
+def join_context(user_context: str, profile: str) -> str:
+    """Return what the asker says now with what is known of them; what they say now comes first."""
+    return "\n".join(part for part in (user_context.strip(), profile.strip()) if part)

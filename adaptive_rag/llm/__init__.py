@@ -1,0 +1,1 @@
+"""Asking a chat model: prompts, replies, the fence around passages, budget and retries."""

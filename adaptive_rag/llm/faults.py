@@ -1,0 +1,165 @@
+"""Tells the errors of chat models apart: what passes, what the user must mend, what cannot be helped."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from time import time
+from typing import Literal
+
+from langchain_core.exceptions import (
+    ContextOverflowError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelInvalidRequestError,
+    ModelNotFoundError,
+    ModelPermissionDeniedError,
+    ModelRateLimitError,
+    ModelTimeoutError,
+)
+from langchain_core.language_models import BaseChatModel
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.llm.structured import model_name
+
+Kind = Literal["key", "unknown model", "unsupported", "too long", "busy", "server", "connection", "other"]
+
+_KINDS: tuple[tuple[type[Exception], Kind], ...] = (
+    (ContextOverflowError, "too long"),
+    (ModelAuthenticationError, "key"),
+    (ModelPermissionDeniedError, "key"),
+    (ModelNotFoundError, "unknown model"),
+    (ModelRateLimitError, "busy"),
+    (ModelAPIError, "server"),
+    (ModelTimeoutError, "connection"),
+    (ModelConnectionError, "connection"),
+    (ModelInvalidRequestError, "unsupported"),
+    (ConnectionError, "connection"),
+    (TimeoutError, "connection"),
+)
+_TOO_LONG = re.compile(
+    r"context.{0,20}(?:length|window|size|exceed)|maximum context|too many tokens|prompt is too long|"
+    r"exceed_context",
+    re.I,
+)
+_FEATURE = re.compile(r"tool|function|response_format|json_schema|structured|grammar|schema", re.I)
+# Transport errors of HTTP clients that reach us unwrapped, by the names of their classes.
+_TRANSPORT = re.compile(
+    r"Connect|Timeout|RemoteProtocol|ReadError|WriteError|NetworkError|ProtocolError|IncompleteRead|ClientPayload|"
+    r"ServerDisconnected|StreamError"
+)
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One failure of a chat model."""
+
+    kind: Kind
+    text: str
+    model: str
+    # seconds that the server asks to wait
+    retry_after: float | None = None
+
+    @property
+    def passing(self) -> bool:
+        """Say whether the same call may succeed a little later."""
+        return self.kind in ("busy", "server", "connection")
+
+    @property
+    def names_feature(self) -> bool:
+        """Say whether the server complains of the form that it was to fill, not of the model."""
+        return _FEATURE.search(self.text) is not None
+
+    def raise_if_misconfigured(self) -> None:
+        """Raise where only the user can mend it.
+
+        Raises:
+            ConfigurationError: the key is refused, or the model is not known to the server.
+        """
+        if self.kind == "key":
+            raise ConfigurationError(
+                f"The server refused the key for the chat model {self.model!r}: {self.text}. Check the "
+                "provider's key variable (OPENAI_API_KEY for openai:...); `adaptive-rag doctor` tries it."
+            )
+        if self.kind == "unknown model":
+            raise ConfigurationError(
+                f"The server does not know the chat model {self.model!r}: {self.text}. Check the name after "
+                "the colon and the base_url, which usually ends in /v1; `adaptive-rag doctor` lists what is "
+                "served."
+            )
+
+
+def fault_of(error: Exception, model: BaseChatModel) -> Fault:
+    """Classify an error that a call raised; whatever it is, it is given a kind and a readable text."""
+    status = _status(error)
+    text = _text(error, status)
+    kind = next((kind for type_, kind in _KINDS if isinstance(error, type_)), None) or _by_status(status)
+    if kind in (None, "unsupported", "other", "server") and _TOO_LONG.search(text):
+        kind = "too long"
+    # An account without credit answers 429 as well, and waiting will not help it.
+    if kind == "busy" and "insufficient_quota" in text:
+        kind = "other"
+    # A client whose connections belong to an event loop that has ended; the next try opens new ones.
+    if kind is None and "loop is closed" in text:
+        kind = "connection"
+    # LangChain's word for a stream that ended before it began.
+    if kind is None and "No generation chunks" in text:
+        kind = "server"
+    if kind is None:
+        kind = "connection" if _TRANSPORT.search(type(error).__name__) else "other"
+    return Fault(kind, text, model_name(model), _retry_after(error))
+
+
+def _status(error: Exception) -> int | None:
+    for holder in (error, getattr(error, "response", None)):
+        for name in ("status_code", "code", "status"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int) and 100 <= value < 600:
+                return value
+    return None
+
+
+def _by_status(status: int | None) -> Kind | None:
+    if status is None:
+        return None
+    if status in (401, 403):
+        return "key"
+    if status == 404:
+        return "unknown model"
+    if status in (408, 409, 429):
+        return "busy"
+    if status in (400, 413, 415, 422):
+        return "unsupported"
+    return "server" if status >= 500 else "other"
+
+
+def _retry_after(error: Exception) -> float | None:
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        if (milliseconds := headers.get("retry-after-ms")) is not None:
+            return max(0.0, float(milliseconds) / 1000)
+        value = headers.get("retry-after")
+        if value is None:
+            return None
+        try:
+            return max(0.0, float(value))
+        except ValueError:
+            return max(0.0, parsedate_to_datetime(value).timestamp() - time())
+    except (TypeError, ValueError):
+        return None
+
+
+def _text(error: Exception, status: int | None) -> str:
+    said = " ".join(str(error).split())[:240] or type(error).__name__
+    cause = error.__cause__
+    while cause is not None and cause.__cause__ is not None:
+        cause = cause.__cause__
+    # "Connection error." alone does not say whether the server is down or the name is wrong.
+    if cause is not None and "onnection error" in said:
+        said = f"{said.rstrip('.')} ({type(cause).__name__}: {' '.join(str(cause).split())[:120]})"
+    if status is None:
+        return said
+    # "Error code: 500 - ..." says the same in other words.
+    return f"HTTP {status}: {re.sub(rf'^Error code: {status} - ', '', said)}"

@@ -1,0 +1,1 @@
+"""Question -> queries: what is searched for."""

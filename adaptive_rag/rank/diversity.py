@@ -1,0 +1,105 @@
+"""Selects a set that is relevant and says different things, once candidates are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive_rag.context import Diversity
+from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.search.fusion import min_max
+from adaptive_rag.text.vectors import cosines
+
+# Two relevant texts say the same with probability one half near a cosine of SAME, and surely above it.
+# Read off one collection of one-sentence opinions in the embedded model; another model needs its own.
+SAME, SOFTNESS = 0.82, 0.04
+DISCOUNT = 0.6  # what a text that says the same again loses of its worth
+# Below it diversity costs relevance where passages do not overlap; at it, only near-repeats step back.
+MMR_WEIGHT = 0.95
+SHARPNESS = 3.0  # relevance is raised to it: how strictly relevance goes before novelty
+
+Selector: TypeAlias = Callable[[Vectors, Sequence[float], int], list[int]]
+
+
+def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
+    """Return the indices of k items, each the best by relevance times what is still unsaid of it.
+
+    Greedy maximisation of expected alpha-nDCG (Clarke et al., SIGIR 2008): an item is worth
+    relevance^SHARPNESS times, for each item chosen before it, 1 - DISCOUNT * P(both say the same);
+    the probability is a logistic function of their cosine. Only near-paraphrases are held back, so that
+    items on the same topic do not crowd each other out as they do in maximal marginal relevance.
+
+    Args:
+        vectors: unit vectors, shape (n, dimension).
+        relevance: one number an item, on any scale.
+        k: how many to choose; fewer come back where there are fewer.
+    """
+    worth = min_max(np.array(relevance, dtype=np.float64)) ** SHARPNESS
+    same = 1 / (1 + np.exp(-(cosines(vectors, vectors) - SAME) / SOFTNESS))
+    unsaid = np.ones(len(worth))
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(worth)):
+        gain = worth * unsaid
+        gain[chosen] = -np.inf
+        best = int(gain.argmax())
+        chosen.append(best)
+        unsaid *= 1 - DISCOUNT * same[best]
+    return chosen
+
+
+def maximal_marginal_relevance(
+    vectors: Vectors, relevance: Sequence[float], k: int, *, weight: float = MMR_WEIGHT
+) -> list[int]:
+    """Return the indices of k items, each the best by weight * relevance - (1 - weight) * redundancy.
+
+    Redundancy is the greatest cosine with an item chosen before. Carbonell and Goldstein, SIGIR 1998.
+    """
+    scaled = min_max(np.array(relevance, dtype=np.float64))
+    redundancy = np.zeros(len(scaled))
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(scaled)):
+        value = weight * scaled - (1 - weight) * redundancy
+        value[chosen] = -np.inf
+        best = int(value.argmax())
+        chosen.append(best)
+        redundancy = np.maximum(redundancy, cosines(vectors, vectors[best][None])[:, 0])
+    return chosen
+
+
+def facility_location(
+    vectors: Vectors, relevance: Sequence[float], k: int, *, weight: float = 0.7
+) -> list[int]:
+    """Return the indices of k items that are relevant and stand for the relevant mass of all of them.
+
+    Greedy for weight * relevance + (1 - weight) * gain in sum_i relevance_i * max_j cos(i, j), scaled to
+    the best gain; a monotone submodular function (Lin and Bilmes, ACL 2011).
+    """
+    scaled = min_max(np.array(relevance, dtype=np.float64))
+    similarity = np.maximum(cosines(vectors, vectors), 0)
+    covered = np.zeros(len(scaled))
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(scaled)):
+        gain = (np.maximum(similarity - covered, 0) * scaled).sum(axis=1)
+        value = weight * scaled + (1 - weight) * min_max(gain)
+        value[chosen] = -np.inf
+        best = int(value.argmax())
+        chosen.append(best)
+        covered = np.maximum(covered, similarity[best])
+    return chosen
+
+
+def by_relevance(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
+    """Return the indices of the k most relevant items."""
+    order: NDArray[np.int64] = np.argsort(-np.array(relevance, dtype=np.float64), kind="stable")
+    return [int(i) for i in order[:k]]
+
+
+SELECTORS: dict[Diversity, Selector] = {
+    "coverage": cover,
+    "mmr": maximal_marginal_relevance,
+    "facility-location": facility_location,
+    "none": by_relevance,
+}

@@ -1,0 +1,1 @@
+"""Queries -> candidates: search and fusion."""

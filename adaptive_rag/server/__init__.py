@@ -1,0 +1,1 @@
+"""The web app; an empty place until it is built."""

@@ -1,0 +1,1 @@
+"""Words, sentences and vectors: what several rooms need."""

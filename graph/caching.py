@@ -1,0 +1,116 @@
+"""Remembers what the steps of a repeated question gave: explicit keys, in memory or in one SQLite file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from langgraph.cache.base import BaseCache, FullKey
+from langgraph.cache.memory import InMemoryCache
+from langgraph.types import CachePolicy
+
+from adaptive_rag.context import Context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.open import source_of
+
+# Settings that do not change what a good answer is.
+_NOT_PART = {"deadline_s", "max_llm_calls", "user_id", "prices", "index", "retriever"}
+# A live object is known by its place in memory, which means something in this process only.
+_PROCESS = f"{os.getpid()}-{time.time_ns()}"
+
+
+def fingerprint(context: Context) -> str:
+    """Return what stands for the settings and the contents of the index in a key."""
+    settings = {
+        name: value if isinstance(value, str | int | float | bool | None) else _live(value)
+        for name in Context.model_fields
+        if name not in _NOT_PART
+        for value in [getattr(context, name)]
+    }
+    source = source_of(context)
+    version = getattr(source, "version", None)
+    settings["index"] = f"{context.index}@{version}" if version is not None else _live(source)
+    return _hash(settings)
+
+
+def cache_policy(step: str) -> CachePolicy[Any]:
+    """Return the policy of one node: its key holds all that its result depends on, and nothing else."""
+
+    def key(state: Mapping[str, Any]) -> str:
+        return _hash(
+            {
+                "step": step,
+                "settings": state.get("fingerprint", ""),
+                "question": state.get("question", ""),
+                "user_context": state.get("user_context", ""),
+                "history": state.get("history", []),
+                "type": state.get("query_type", ""),
+                "alternatives": state.get("analysis", {}).get("alternatives", []),
+                "context": state.get("implied_context", ""),
+                "documents": [document["id"] for document in state.get("documents", [])],
+            }
+        )
+
+    return CachePolicy(key_func=key)
+
+
+def open_cache(where: str | Path) -> BaseCache[Any]:
+    """Open a cache: "memory", or the path of a SQLite file. What a failing model left behind is not kept.
+
+    Raises:
+        ConfigurationError: the file cannot be opened.
+    """
+    if str(where) == "memory":
+        return _MemoryCache()
+    import sqlite3
+
+    from langgraph.cache.sqlite import SqliteCache
+
+    class _SqliteCache(_KeepsSuccess, SqliteCache[Any]):
+        pass
+
+    try:
+        Path(where).parent.mkdir(parents=True, exist_ok=True)
+        return _SqliteCache(path=str(where))
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigurationError(
+            f"cache = {str(where)!r} cannot be opened: {error}. Expected 'memory' or a SQLite file's path."
+        ) from error
+
+
+class _KeepsSuccess(BaseCache[Any]):
+    """Leaves out results for which a model did not respond: the next question should ask it again."""
+
+    def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
+        if kept := {key: pair for key, pair in pairs.items() if not _failed(pair[0])}:
+            super().set(kept)  # type: ignore[safe-super]
+
+    async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
+        if kept := {key: pair for key, pair in pairs.items() if not _failed(pair[0])}:
+            await super().aset(kept)  # type: ignore[safe-super]
+
+
+class _MemoryCache(_KeepsSuccess, InMemoryCache[Any]):
+    pass
+
+
+def _failed(writes: Any) -> bool:
+    return any(
+        record.get("unreachable") or any(d["what"] == "repeated" for d in record.get("decisions", ()))
+        for channel, value in writes
+        if channel == "trace"
+        for record in value
+    )
+
+
+def _live(value: object) -> str:
+    return f"{type(value).__name__}-{id(value)}-{_PROCESS}"
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

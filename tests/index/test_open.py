@@ -1,0 +1,110 @@
+"""Which place a run searches, and that it is opened once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.vectorstores import InMemoryVectorStore
+
+from adaptive_rag import Index
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import IndexingError, IndexMismatchError
+from adaptive_rag.index import IndexReport
+from adaptive_rag.index import open as module
+from adaptive_rag.index.langchain import RetrieverSource
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.index.open import narrow_to, source_of
+
+
+@pytest.fixture(autouse=True)
+def _nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
+    module._open.clear()
+    yield
+    module._open.clear()
+
+
+def build(uri: str, *names: str) -> IndexReport:
+    return Index.build([Document(f"This is {name}.", metadata={"source": name}) for name in names], uri)
+
+
+def test_a_live_index_is_searched_as_it_is(town: MemoryIndex) -> None:
+    assert source_of(make_context(index=town)) is town
+
+
+def test_an_index_is_opened_once_and_kept() -> None:
+    build("kb", "a")
+    assert source_of(make_context(index="kb")) is source_of(make_context(index="kb", k=7))
+
+
+def test_an_index_is_the_same_by_whatever_path_it_is_named(tmp_path: Path) -> None:
+    build("kb", "a")
+    assert source_of(make_context(index="kb")) is source_of(make_context(index=str(tmp_path / "kb")))
+
+
+def test_a_relative_path_means_the_folder_of_the_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        build("kb", name)
+        source = source_of(make_context(index="kb"))
+        assert isinstance(source, Index) and list(source.sources()) == [name]
+
+
+def test_two_indexes_do_not_mix() -> None:
+    build("one", "a")
+    build("two", "b")
+    assert source_of(make_context(index="one")) is not source_of(make_context(index="two"))
+
+
+def test_an_open_index_sees_what_was_indexed_since() -> None:
+    build("kb", "a")
+    source = source_of(make_context(index="kb"))
+    build("kb", "b")
+    assert isinstance(source, Index) and set(source.sources()) == {"a", "b"}
+    assert source_of(make_context(index="kb")) is source
+
+
+def test_only_so_many_are_kept_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_OPEN", 2)
+    for name in ("one", "two", "three"):
+        build(name, "a")
+    first = source_of(make_context(index="one"))
+    source_of(make_context(index="two"))
+    assert source_of(make_context(index="one")) is first
+    source_of(make_context(index="three"))
+    assert len(module._open) == 2
+    assert source_of(make_context(index="one")) is first
+
+
+def test_what_cannot_be_opened_is_tried_again() -> None:
+    with pytest.raises(IndexMismatchError, match="There is no index"):
+        source_of(make_context(index="kb"))
+    build("kb", "a")
+    assert isinstance(source_of(make_context(index="kb")), Index)
+
+
+def test_an_apps_own_store_is_wrapped_once() -> None:
+    store = InMemoryVectorStore.from_texts(["This is a text."], DeterministicFakeEmbedding(size=4))
+    source = source_of(make_context(retriever=store))
+    assert isinstance(source, RetrieverSource)
+    assert source_of(make_context(retriever=store, k=2)) is source
+
+
+def test_the_documents_of_a_run_are_searched_alone_where_the_index_holds_others() -> None:
+    assert narrow_to(build("kb", "a"), "kb", None) == "kb"
+    narrowed = narrow_to(build("kb", "b", "c"), "kb", None)
+    assert not isinstance(narrowed, str)
+    [found] = narrowed.search(["this"], limit=10)
+    assert {candidate["source"] for candidate in found} == {"b", "c"}
+    everything = narrow_to(build("kb", "a", "b", "c"), "kb", None)
+    assert everything == "kb"
+
+
+def test_a_run_that_read_nothing_leaves_nothing_to_ask() -> None:
+    with pytest.raises(IndexingError, match="No document could be read"):
+        narrow_to(IndexReport(), "kb", None)

@@ -1,0 +1,184 @@
+"""What models write instead of the form they were asked for: it is read, or refused, never guessed."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptive_rag.llm.ask import perform
+from adaptive_rag.llm.steps import SKILLS, Ask
+from adaptive_rag.testing import ScriptedChatModel
+from tests.llm.made import budget, context, request_for
+
+THREE = {"sub_questions": ["a one", "b two", "c three"]}
+NO_CONTEXT = {"context": "", "query": "When was it opened?"}
+IN_ORDER = {"scores": [7, 3, 0]}
+
+READ = [
+    # classify
+    ("classify", '{"type": "analytical", "reason": "asks why"}', {"type": "analytical"}),
+    ("classify", '{"type": "ANALYTICAL"}', {"type": "analytical"}),
+    ("classify", '{"Type": "Opinion", "confidence": 0.9, "notes": null}', {"type": "opinion"}),
+    ("classify", "Contextual", {"type": "contextual"}),
+    ("classify", "**Factual**", {"type": "factual"}),
+    ("classify", "This is an opinion-based question.", {"type": "opinion"}),
+    ("classify", "```json\n{'type': 'factual', 'reason': None}\n```", {"type": "factual"}),
+    ("classify", "<think>factual? or opinion?</think>\n{\"type\": \"opinion\"}", {"type": "opinion"}),
+    # enhance
+    ("enhance", '{"query": "Harbour Bridge opening date"}', {"query": "Harbour Bridge opening date"}),
+    ("enhance", 'Sure! Here it is:\n```json\n{"query": "Harbour Bridge opened year"}\n```\nHope it helps.',
+     {"query": "Harbour Bridge opened year"}),
+    ("enhance", '"Harbour Bridge opening ceremony date"', {"query": "Harbour Bridge opening ceremony date"}),
+    ("enhance", "Rewritten query: Harbour Bridge opening", {"query": "Harbour Bridge opening"}),
+    ("enhance", '{"rewritten_query": "Harbour Bridge opening"}', {"query": "Harbour Bridge opening"}),
+    ("enhance", '{"query": ["Harbour Bridge opening"]}', {"query": "Harbour Bridge opening"}),
+    ("enhance", '{"query": "Harbour Bridge opening",}', {"query": "Harbour Bridge opening"}),
+    # decompose and viewpoints
+    ("decompose", '{"sub_questions": ["a one", "b two", "c three"]}', THREE),
+    ("decompose", '["a one", "b two", "c three", "d four"]', THREE),
+    ("decompose", "1. a one\n2. b two\n3) c three", THREE),
+    ("decompose", "Here they are:\n\n- a one\n- b two\n- c three\n\nLet me know!",
+     THREE),
+    ("decompose", "1. a one 2. b two 3. c three", THREE),
+    ("decompose", '{"sub_questions": "1. a one\\n2. b two\\n3. c three"}', THREE),
+    ("decompose", '{"1": "a one", "2": "b two", "3": "c three"}', THREE),
+    ("decompose", '[{"question": "a one"}, {"question": "b two"}, {"question": "c three"}]',
+     THREE),
+    ("decompose", '{"sub_questions": ["1. a one", null, "2. b two", "A ONE", "3. c three"]}',
+     THREE),
+    ("decompose", '{"sub_questions": ["3 causes of it", "5 ways out", "10 steps"]}',
+     {"sub_questions": ["3 causes of it", "5 ways out", "10 steps"]}),
+    ("viewpoints", "Viewpoint 1: it helps\nViewpoint 2: it harms\nViewpoint 3: it costs",
+     {"viewpoints": ["it helps", "it harms", "it costs"]}),
+    # contextualize
+    ("contextualize", '{"context": "a tourist", "query": "When was it opened?"}',
+     {"context": "a tourist", "query": "When was it opened?"}),
+    ("contextualize", '{"query": "When was it opened?"}', NO_CONTEXT),
+    ("contextualize", "**Context:** a tourist\n**Query:** When was it opened?",
+     {"context": "a tourist", "query": "When was it opened?"}),
+    ("contextualize", "When was the bridge in the harbour opened?",
+     {"context": "", "query": "When was the bridge in the harbour opened?"}),
+    ("contextualize", '{"context": None, "query": "When was it opened?"}', NO_CONTEXT),
+    # score
+    ("score", '{"scores": [7, 3.5, 0]}', {"scores": [7, 3.5, 0]}),
+    ("score", '{"scores": ["7/10", "3 out of 10", "0"]}', IN_ORDER),
+    ("score", "7/10\n3/10\n0/10", IN_ORDER),
+    ("score", "Passage 1: 7/10\nPassage 2: 3/10\nPassage 3: 0/10", IN_ORDER),
+    ("score", "[1] 7\n[2] 3\n[3] 0", IN_ORDER),
+    ("score", "1. 7\n2. 3\n3. 0", IN_ORDER),
+    ("score", "**Passage 3**: 0/10 - about ships\n**Passage 1**: 7/10 - has the year\n**Passage 2**: 3/10",
+     IN_ORDER),
+    ("score", '{"1": 7, "2": 3, "3": 0}', IN_ORDER),
+    ("score", '{"passage 3": "0/10", "passage 1": "7/10", "passage 2": "3/10"}', IN_ORDER),
+    ("score", '[{"passage": 2, "score": 3}, {"passage": 1, "score": 7}, {"passage": 3, "score": 0}]',
+     IN_ORDER),
+    ("score", '[{"index": 0, "score": 7}, {"index": 1, "score": 3}, {"index": 2, "score": 0}]', IN_ORDER),
+    ("score", '{"scores": {"1": 7, "2": 3, "3": 0}}', IN_ORDER),
+    ("score", '{"scores": [0.7, 0.3, 0.0]}', IN_ORDER),
+    ("score", '{"scores": ["70%", "30%", "0%"]}', IN_ORDER),
+    ("score", "The scores are 7, 3 and 0.", IN_ORDER),
+    # select, two of three; a short choice is filled up from the local one
+    ("select", '{"passages": [3, 1]}', {"passages": [3, 1]}),
+    ("select", '{"passages": ["3", "Passage 1"]}', {"passages": [3, 1]}),
+    ("select", '{"passages": [3, 3, 3]}', {"passages": [3, 1]}),
+    ("select", '{"passages": [0, 2]}', {"passages": [1, 3]}),
+    ("select", "[3], [1]", {"passages": [3, 1]}),
+    ("select", "I would take passage 3 and passage 1.", {"passages": [3, 1]}),
+    ("select", "[3, 1]", {"passages": [3, 1]}),
+    ("select", '{"selected": [{"passage": 3}, {"passage": 1}]}', {"passages": [3, 1]}),
+]  # fmt: skip
+
+REFUSED = [
+    ("enhance", '{"query": "painter artist ceiling fresco old town hall painted by"}'),
+    ("enhance", '{"query": "..."}'),
+    ("decompose", '{"sub_questions": ["...", "....", "....."]}'),
+    ("decompose", '{"sub_questions": ["What caused the mill to close?", "Why?", "When?"]}'),
+    ("contextualize", '{"context": "", "query": "..."}'),
+    ("classify", "None"),
+    ("classify", "null"),
+    ("classify", "{}"),
+    ("classify", '{"type": null}'),
+    ("classify", '{"type": "philosophical"}'),
+    ("classify", "It could be factual or analytical."),
+    ("classify", "This question is not factual."),
+    ("classify", "yes"),
+    ("enhance", "None"),
+    ("enhance", '{"query": null}'),
+    ("enhance", '{"query": ""}'),
+    ("enhance", '{"query": "None"}'),
+    ("enhance", "I'm sorry, but I cannot help with that."),
+    ("enhance", "Error: the model is overloaded"),
+    ("enhance", '{"query": "recipes for apple cake"}'),
+    ("enhance", "A first paragraph.\n\nA second one, about the Harbour."),
+    ("decompose", '{"sub_questions": ["only one"]}'),
+    ("decompose", '{"sub_questions": ["same", "Same", "1. same"]}'),
+    ("decompose", '{"sub_questions": null}'),
+    ("decompose", "What is the opening date of the Harbour Bridge?"),
+    ("decompose", "I'm sorry, I can't do that."),
+    ("viewpoints", "[]"),
+    ("viewpoints", "7"),
+    ("contextualize", '{"context": "a tourist"}'),
+    ("contextualize", "As an AI, I do not know the context."),
+    ("contextualize", '{"context": "a tourist", "query": "None"}'),
+    ("score", '{"scores": [7, 3]}'),
+    ("score", '{"scores": [7, 3, 0, 1]}'),
+    ("score", '{"scores": [7, null, 0]}'),
+    ("score", '{"scores": [7, 30, 0]}'),
+    ("score", '{"scores": [7, -3, 0]}'),
+    ("score", '{"scores": [7, NaN, 0]}'),
+    ("score", '{"scores": "high"}'),
+    ("score", '{"1": 7, "2": 3, "4": 0}'),
+    ("score", '[{"passage": 1, "score": 7}, {"passage": 1, "score": 3}, {"passage": 3, "score": 0}]'),
+    ("score", "Passage 1 is the best one."),
+    ("select", '{"passages": []}'),
+    ("select", '{"passages": [3, 4]}'),
+    ("select", '{"passages": [-1, 2]}'),
+    ("select", '{"passages": [0, 3]}'),
+    ("select", '{"passages": [1.5, 2]}'),
+    ("select", '{"passages": [99]}'),
+    ("select", "none of them"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("skill", "reply", "expected"), READ)
+def test_a_reply_is_read_whatever_its_form(skill, reply, expected):
+    model = ScriptedChatModel(script={skill: reply})
+    knobs = {"selection": "model"} if skill == "select" else {}
+    [outcome] = perform([Ask(SKILLS[skill], request_for(skill))], context(model, **knobs), budget())
+    assert (outcome.by, outcome.calls) == ("model", 1), outcome.notes
+    result = outcome.result.model_dump()
+    assert {key: result[key] for key in expected} == expected
+
+
+@pytest.mark.parametrize(("skill", "reply"), REFUSED)
+def test_a_reply_that_would_have_to_be_guessed_is_asked_for_once_more_then_the_stand_in_does_it(skill, reply):
+    model = ScriptedChatModel(script={skill: reply})
+    knobs = {"selection": "model"} if skill == "select" else {}
+    ask = Ask(SKILLS[skill], request_for(skill))
+    [outcome] = perform([ask], context(model, **knobs), budget())
+    assert outcome.by == "stand-in"
+    assert outcome.calls == 2
+    assert "not usable" in outcome.reason
+    assert outcome.result == SKILLS[skill].stand_in(ask.request)
+
+
+@pytest.mark.parametrize(
+    ("skill", "reply"), [(skill, reply) for skill, reply in REFUSED if skill != "generate"]
+)
+def test_the_second_request_shows_the_model_its_reply_and_the_error(skill, reply):
+    model = ScriptedChatModel(script={skill: [reply, None]})
+    model.script = lambda name, messages: reply if len(model.asked) == 1 else None
+    knobs = {"selection": "model"} if skill == "select" else {}
+    [outcome] = perform([Ask(SKILLS[skill], request_for(skill))], context(model, **knobs), budget())
+    first, second = (messages for _, messages in model.asked)
+    assert [m.text for m in second[: len(first)]] == [m.text for m in first]
+    said, correction = second[len(first) :]
+    assert said.text == reply
+    assert "could not be used" in correction.text
+    assert outcome.by == "model" or skill == "classify"
+
+
+def test_an_empty_answer_is_asked_for_again():
+    model = ScriptedChatModel(script={"generate": ["   ", "Opened in 1932 [1]."]})
+    [outcome] = perform([Ask(SKILLS["generate"], request_for("generate"))], context(model), budget())
+    assert (outcome.by, outcome.calls, outcome.result.text) == ("model", 2, "Opened in 1932 [1].")
+    assert "empty" in outcome.notes[0]

@@ -1,0 +1,403 @@
+"""Rerankers: reading a cross-encoder's outputs, loading one, and what it does to a question's candidates."""
+
+import importlib.util
+import json
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+
+from adaptive_rag.context import Context, Reranker
+from adaptive_rag.errors import ConfigurationError, MissingExtraError
+from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.models import cross_encoder
+from adaptive_rag.models.cross_encoder import OnnxCrossEncoder, ScoringError, load_reranker, read_outputs
+from adaptive_rag.rank.rerankers import RERANKERS, RerankRequest, cross_encode
+from adaptive_rag.state import Candidate
+from tests.conftest import TOWN
+from tests.models.made_cross_encoder import POISON, Head, write_cross_encoder
+
+QUESTION = "How long is the sea wall?"
+PASSAGES = ["the sea wall is long", "the wall", "herring", "is the sea warm"]
+SHARED = [5, 2, 0, 3]
+RETRIEVAL = build_retrieval_graph().compile()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    cross_encoder._open.clear()
+    monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "1")
+    yield
+    cross_encoder._open.clear()
+
+
+def sigmoid(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def made(folder: Path, head: Head = "logit", output: str = "logits") -> OnnxCrossEncoder:
+    return OnnxCrossEncoder(
+        write_cross_encoder(folder, QUESTION, *PASSAGES, head=head, output=output), name="made"
+    )
+
+
+def candidate(id_: str, text: str, fused: float) -> Candidate:
+    return Candidate(
+        id=id_,
+        source="a.txt",
+        page=None,
+        section=None,
+        start=0,
+        end=len(text),
+        text=text,
+        metadata={},
+        scores={"dense": fused, "sparse": 0.0, "fused": fused},
+        labels=[],
+    )
+
+
+def finish(ranking: Any) -> tuple[list[Candidate], list[str]]:
+    """Drive a reranker whose asks are done locally; return its candidates and the reasons given."""
+    reasons: list[str] = []
+    try:
+        asks = next(ranking)
+        while True:
+            reasons += [ask.locally_because or "" for ask in asks]
+            asks = ranking.send([None] * len(asks))
+    except StopIteration as stop:
+        return stop.value, reasons
+
+
+def request(folder: Path, candidates: list[Candidate], k: int = 4, context: str = "") -> RerankRequest:
+    return RerankRequest(QUESTION, context, candidates, k, lambda: [], model=str(folder))
+
+
+def test_every_reranker_that_the_settings_name_is_in_the_table():
+    assert set(RERANKERS) == set(get_args(Reranker))
+
+
+def test_a_logit_passes_a_sigmoid(tmp_path):
+    scores = made(tmp_path).score(QUESTION, PASSAGES)
+    assert scores.dtype == np.float64
+    assert scores == pytest.approx([sigmoid(2 * shared - 3) for shared in SHARED])
+
+
+@pytest.mark.parametrize(
+    ("head", "output", "expected"),
+    [
+        ("half", "logits", [sigmoid(2 * n - 3) for n in SHARED]),
+        ("probability", "score", [sigmoid(2 * n - 3) for n in SHARED]),
+        ("two logits", "logits", [sigmoid(2 * (2 * n - 3)) for n in SHARED]),
+        ("two probabilities", "probabilities", [sigmoid(2 * (2 * n - 3)) for n in SHARED]),
+    ],
+)
+def test_other_outputs_are_read_for_what_they_are(tmp_path, head, output, expected):
+    assert made(tmp_path, head, output).score(QUESTION, PASSAGES) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_network_that_calls_its_output_logits_gets_its_sigmoid_even_within_0_and_1():
+    outputs = np.array([[0.2], [0.4], [0.6]])
+    assert cross_encoder.find_form(outputs, "logits") == "logit"
+    assert cross_encoder.find_form(outputs, "score") == "probability"
+
+
+def test_large_half_precision_logits_keep_their_order():
+    scores = read_outputs(np.array([[9.0], [9.5], [10.0]], dtype=np.float16), "logit")
+    assert scores[0] < scores[1] < scores[2] < 1
+
+
+def test_extreme_logits_do_not_overflow():
+    with np.errstate(all="raise"):
+        scores = read_outputs(np.array([[-5000.0], [5000.0]]), "logit")
+    assert scores.tolist() == [0.0, 1.0]
+
+
+def test_a_classifier_of_three_labels_is_refused(tmp_path):
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES, head="three labels")
+    with pytest.raises(ConfigurationError, match=r"shape \(3, 3\)"):
+        load_reranker(str(tmp_path))
+
+
+def test_scores_do_not_depend_on_the_batch_a_pair_is_run_in(tmp_path):
+    encoder = made(tmp_path)
+    passages = [" ".join([*["herring"] * (n % 40), *["wall"] * (n % 2)]) for n in range(75)]
+    together = encoder.score(QUESTION, passages)
+    assert together == pytest.approx([encoder.score(QUESTION, [passage])[0] for passage in passages])
+    assert together[1] > together[2]
+
+
+def test_pairs_are_cut_at_the_length_the_model_takes(tmp_path):
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
+    late = " ".join(["herring"] * 30) + " sea wall"
+    whole = OnnxCrossEncoder(tmp_path, name="whole").score(QUESTION, [late])
+    (tmp_path / "config.json").write_text(json.dumps({"max_position_embeddings": 32}))
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps({"model_max_length": 1e30}))
+    cut = OnnxCrossEncoder(tmp_path, name="cut").score(QUESTION, [late])
+    assert whole == pytest.approx([sigmoid(2 * 2 - 3)])
+    assert cut == pytest.approx([sigmoid(-3)])
+
+
+def test_a_passage_far_beyond_the_limit_is_scored(tmp_path):
+    assert made(tmp_path).score(QUESTION, ["wall " * 200_000]) == pytest.approx([sigmoid(2 * 1 - 3)])
+
+
+def test_no_passages_have_no_scores(tmp_path):
+    assert made(tmp_path).score(QUESTION, []).shape == (0,)
+
+
+def test_what_the_network_raises_becomes_one_kind_of_error(tmp_path):
+    with pytest.raises(ScoringError, match="InvalidArgument"):
+        made(tmp_path).score(QUESTION, ["the wall", POISON])
+
+
+def test_a_score_that_is_no_number_is_an_error(tmp_path):
+    folder = write_cross_encoder(tmp_path, QUESTION, *PASSAGES, "library open", head="nan")
+    with pytest.raises(ScoringError, match="not a number"):
+        OnnxCrossEncoder(folder, name="nan").score(QUESTION, ["herring"])
+
+
+def test_a_probability_outside_its_bounds_is_an_error():
+    with pytest.raises(ScoringError, match="outside 0-1"):
+        read_outputs(np.array([[1.7]]), "probability")
+
+
+def test_a_folder_is_loaded_once(tmp_path, monkeypatch):
+    write_cross_encoder(tmp_path / "model", QUESTION, subfolder="onnx")
+    encoder = load_reranker(str(tmp_path / "model"))
+    monkeypatch.chdir(tmp_path)
+    assert load_reranker("model") is encoder
+
+
+def test_a_folder_that_is_missing_or_holds_no_model_is_named(tmp_path):
+    with pytest.raises(ConfigurationError, match="is not a folder"):
+        load_reranker(str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigurationError, match="without a cross-encoder"):
+        load_reranker(str(tmp_path))
+    with pytest.raises(ConfigurationError, match="is empty"):
+        load_reranker(" ")
+
+
+def test_a_broken_model_file_is_a_wrong_setting(tmp_path):
+    write_cross_encoder(tmp_path, QUESTION)
+    (tmp_path / "model.onnx").write_bytes(b"not a network")
+    with pytest.raises(ConfigurationError, match="cannot be used"):
+        load_reranker(str(tmp_path))
+
+
+def test_a_torch_folder_without_sentence_transformers_names_the_install_line(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[cross-encoder\]'"):
+        load_reranker(str(tmp_path))
+
+
+class Hub:
+    """Stands for huggingface_hub: what is cached, and what a download brings."""
+
+    def __init__(self, cached: Path | None, fetched: Path | Exception) -> None:
+        self.cached, self.fetched, self.calls = cached, fetched, []
+
+    def snapshot_download(
+        self, spec: str, *, allow_patterns: list[str], local_files_only: bool = False
+    ) -> str:
+        self.calls.append("cache" if local_files_only else "network")
+        if local_files_only:
+            if self.cached is None:
+                raise FileNotFoundError("not in the cache")
+            return str(self.cached)
+        if isinstance(self.fetched, Exception):
+            raise self.fetched
+        return str(self.fetched)
+
+
+def test_an_id_with_an_onnx_file_is_fetched_and_run_without_torch(tmp_path, monkeypatch):
+    hub = Hub(None, write_cross_encoder(tmp_path, QUESTION, *PASSAGES, subfolder="onnx"))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    encoder = load_reranker("someone/a-model")
+    assert encoder.name == "someone/a-model"
+    assert encoder.score(QUESTION, PASSAGES).argmax() == 0
+    assert hub.calls == ["cache", "network"]
+
+
+def test_an_id_in_the_cache_needs_no_network(tmp_path, monkeypatch):
+    hub = Hub(write_cross_encoder(tmp_path, QUESTION), ConnectionError("no network"))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    load_reranker("someone/a-model")
+    assert hub.calls == ["cache"]
+
+
+def test_an_id_without_an_onnx_file_goes_to_sentence_transformers(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", Hub(None, tmp_path))
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(MissingExtraError, match="cross-encoder"):
+        load_reranker("someone/a-model")
+
+
+def test_an_id_that_cannot_be_fetched_says_why(monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", Hub(None, ConnectionError("no route to host")))
+    with pytest.raises(ConfigurationError, match=r"no route to host.*without a network, a folder"):
+        load_reranker("someone/a-model")
+
+
+def test_the_patterns_fetch_what_a_folder_needs():
+    assert {"onnx/model.onnx", "onnx/model.onnx_data", "tokenizer.json"} <= set(cross_encoder.WANTED)
+
+
+def test_the_cross_encoder_weighs_six_tenths(tmp_path):
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
+    given = [
+        candidate("a", "herring", 1.0),
+        candidate("b", "the sea wall is long", 0.5),
+        candidate("c", "", 0.0),
+    ]
+    ranked, reasons = finish(cross_encode(request(tmp_path, given)))
+    assert [c["id"] for c in ranked] == ["b", "a", "c"]
+    assert ranked[0]["scores"]["cross_encoder"] == pytest.approx(sigmoid(7))
+    assert ranked[0]["scores"]["relevance"] == pytest.approx(10 * (0.6 * sigmoid(7) + 0.4 * 0.5), abs=1e-3)
+    assert ranked[1]["scores"]["relevance"] == pytest.approx(10 * (0.6 * sigmoid(-3) + 0.4), abs=1e-3)
+    assert reasons == [f"scored by the cross-encoder {tmp_path}"]
+
+
+def test_three_candidates_are_read_for_each_chunk_of_the_answer(tmp_path):
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
+    given = [candidate(str(n), "herring", 1 - n / 10) for n in range(8)]
+    ranked, _ = finish(cross_encode(request(tmp_path, given, k=2)))
+    assert [c["id"] for c in ranked] == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_the_users_context_is_read_beside_the_question(tmp_path):
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES, "renters")
+    given = [candidate("a", "the sea", 0.5), candidate("b", "the sea renters", 0.5)]
+    ranked, _ = finish(cross_encode(request(tmp_path, given, context="renters")))
+    assert ranked[0]["id"] == "b"
+
+
+def test_a_cross_encoder_that_fails_leaves_the_fused_order(tmp_path):
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
+    given = [candidate("a", "herring", 1.0), candidate("b", "the sea wall is long", 0.5)]
+    given.append(candidate("c", POISON, 0.2))
+    ranked, [reason] = finish(cross_encode(request(tmp_path, given)))
+    assert ranked == given
+    assert "failed" in reason and "the fused order stands" in reason
+
+
+def scored_by(output: dict[str, Any]) -> list[str]:
+    stand_ins = [entry for record in output["trace"] for entry in record.get("stand_ins", ())]
+    return [entry["reason"] for entry in stand_ins if entry["skill"] == "score"]
+
+
+@pytest.mark.parametrize("route", ["factual", "analytical", "opinion", "contextual"])
+def test_the_whole_graph_scores_with_a_cross_encoder(town: MemoryIndex, tmp_path, route):
+    write_cross_encoder(tmp_path, *TOWN, QUESTION)
+    context = Context(
+        index=town, route=route, reranker="cross-encoder", reranker_model=str(tmp_path), window=False
+    )
+    output = RETRIEVAL.invoke({"question": QUESTION}, context=context)
+    assert output["documents"]
+    assert all("cross_encoder" in document["scores"] for document in output["documents"])
+    assert scored_by(output) == [f"scored by the cross-encoder {tmp_path}"]
+
+
+def test_the_cross_encoder_changes_the_order(town: MemoryIndex, tmp_path):
+    question = "Who harms the gardens?"
+    write_cross_encoder(tmp_path, "library tide tables gardens")
+    knobs = {"index": town, "route": "factual", "window": False, "k": 6, "enhance": False}
+    plain = RETRIEVAL.invoke({"question": question}, context=Context(**knobs, rerank=False))
+    crossed = RETRIEVAL.invoke(
+        {"question": question},
+        context=Context(**knobs, reranker="cross-encoder", reranker_model=str(tmp_path)),
+    )
+    scores = [document["scores"] for document in crossed["documents"]]
+    assert scores == sorted(scores, key=lambda s: -s["relevance"])
+    assert scores[0]["cross_encoder"] == max(s["cross_encoder"] for s in scores)
+    assert all("relevance" not in document["scores"] for document in plain["documents"])
+
+
+async def test_the_asynchronous_path_scores_alike(town: MemoryIndex, tmp_path):
+    write_cross_encoder(tmp_path, *TOWN, QUESTION)
+    context = Context(index=town, route="factual", reranker="cross-encoder", reranker_model=str(tmp_path))
+    waited = await RETRIEVAL.ainvoke({"question": QUESTION}, context=context)
+    at_once = RETRIEVAL.invoke({"question": QUESTION}, context=context)
+    assert waited["documents"] == at_once["documents"]
+
+
+def test_a_failure_costs_no_answer_and_is_told(town: MemoryIndex, tmp_path):
+    write_cross_encoder(tmp_path, *TOWN, QUESTION)
+    poisoned = MemoryIndex.from_texts([*TOWN, f"The sea wall is long, and holds {POISON}."])
+    context = Context(index=poisoned, route="factual", reranker="cross-encoder", reranker_model=str(tmp_path))
+    output = build_graph().compile().invoke({"question": QUESTION}, context=context)
+    assert "2,340 metres" in output["answer"]
+    assert ["the fused order stands" in reason for reason in scored_by(output)] == [True]
+
+
+def test_a_wrong_model_fails_before_anything_is_run(town: MemoryIndex, tmp_path):
+    searched: list[str] = []
+
+    class Watched(MemoryIndex):
+        def search(self, queries, *, limit):
+            searched.extend(queries)
+            return super().search(queries, limit=limit)
+
+    context = Context(
+        index=Watched.from_texts(TOWN), reranker="cross-encoder", reranker_model=str(tmp_path / "nowhere")
+    )
+    with pytest.raises(ConfigurationError, match="nowhere"):
+        RETRIEVAL.invoke({"question": QUESTION}, context=context)
+    assert not searched
+
+
+def test_without_reranking_no_cross_encoder_is_loaded(town: MemoryIndex, tmp_path):
+    context = Context(
+        index=town, rerank=False, reranker="cross-encoder", reranker_model=str(tmp_path / "nowhere")
+    )
+    assert RETRIEVAL.invoke({"question": QUESTION}, context=context)["documents"]
+
+
+def test_no_reranker_keeps_the_fused_order(town: MemoryIndex):
+    knobs = {"index": town, "route": "factual", "enhance": False, "window": False}
+    output = RETRIEVAL.invoke({"question": QUESTION}, context=Context(**knobs, reranker="none"))
+    fused = [document["scores"]["fused"] for document in output["documents"]]
+    assert fused == sorted(fused, reverse=True)
+    assert all("relevance" not in document["scores"] for document in output["documents"])
+
+
+def has_torch() -> bool:
+    return all(importlib.util.find_spec(name) for name in ("torch", "sentence_transformers"))
+
+
+@pytest.mark.skipif(not has_torch(), reason="sentence-transformers is not installed (extra cross-encoder)")
+@pytest.mark.parametrize("labels", [1, 2])
+def test_a_torch_folder_runs_through_sentence_transformers(tmp_path, labels):
+    import torch
+    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
+    (tmp_path / "model.onnx").unlink()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(tmp_path / "tokenizer.json"), pad_token="[PAD]", model_max_length=32
+    )
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        max_position_embeddings=32,
+        num_labels=labels,
+    )
+    network = BertForSequenceClassification(config).eval()
+    network.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    scores = load_reranker(str(tmp_path)).score(QUESTION, [*PASSAGES, "wall " * 500])
+    feed = tokenizer([QUESTION] * 4, PASSAGES, return_tensors="pt", padding=True)
+    with torch.no_grad():
+        logits = network(**feed).logits.numpy()
+    expected = logits[:, 1] - logits[:, 0] if labels == 2 else logits[:, 0]
+    assert scores[:4] == pytest.approx([sigmoid(float(x)) for x in expected], abs=1e-5)
+    assert 0 < scores[4] < 1

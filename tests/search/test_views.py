@@ -1,0 +1,99 @@
+"""The three views of a question-answer pair: how they are weighed, and that the switch is obeyed."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from adaptive_rag.context import Context
+from adaptive_rag.graph.builder import build_retrieval_graph
+from adaptive_rag.index import Index
+from adaptive_rag.search.views import LIKE_A_QUESTION, LIKE_AN_ANSWER, WEIGHTS_BY_INTENT, weigh_views
+from adaptive_rag.state import Candidate, Intent
+
+PAIRS = """question,answer
+When are the sirens tested?,On the first Monday of each month at eleven.
+Where are the sandbag stations?,At the fish quay and in Mill Street.
+The pump does not start. What can I do?,Switch it off and clean the filter before you try again.
+"""
+
+
+def candidate(**scores: float) -> Candidate:
+    return Candidate(
+        id="a",
+        source="faq.csv",
+        page=None,
+        section=None,
+        start=0,
+        end=1,
+        text="x",
+        metadata={},
+        scores=scores,
+        labels=[],
+    )
+
+
+def test_every_intent_has_weights():
+    assert set(WEIGHTS_BY_INTENT) == set(get_args(Intent))
+
+
+def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views():
+    pair = candidate(dense=0.5, dense_question=0.9, dense_answer=0.1, sparse=2.0)
+    [weighed] = weigh_views([pair], LIKE_A_QUESTION)
+    assert weighed["scores"]["dense"] == pytest.approx((0.6 * 0.5 + 0.4 * 0.9 + 0.3 * 0.1) / 1.3)
+    assert weighed["scores"]["dense_pair"] == 0.5
+    assert weighed["scores"]["sparse"] == 2.0
+    assert pair["scores"]["dense"] == 0.5
+
+
+def test_equal_views_leave_the_score_as_it_was():
+    for weights in WEIGHTS_BY_INTENT.values():
+        [weighed] = weigh_views([candidate(dense=0.4, dense_question=0.4, dense_answer=0.4)], weights)
+        assert weighed["scores"]["dense"] == pytest.approx(0.4)
+
+
+def test_look_ups_lean_on_the_question_and_faults_on_the_answer():
+    like_question = candidate(dense=0.5, dense_question=0.9, dense_answer=0.1)
+    like_answer = candidate(dense=0.5, dense_question=0.1, dense_answer=0.9)
+
+    def prefers_question(intent: Intent) -> bool:
+        first, second = weigh_views([like_question, like_answer], WEIGHTS_BY_INTENT[intent])
+        return first["scores"]["dense"] > second["scores"]["dense"]
+
+    assert prefers_question("factual") and prefers_question("conceptual")
+    assert not prefers_question("troubleshooting")
+    even = weigh_views([like_question, like_answer], WEIGHTS_BY_INTENT["procedural"])
+    assert even[0]["scores"]["dense"] == pytest.approx(even[1]["scores"]["dense"])
+
+
+def test_a_chunk_that_is_no_pair_stays_as_it_is():
+    plain = candidate(dense=0.3, sparse=1.0)
+    assert weigh_views([plain], LIKE_AN_ANSWER) == [plain]
+
+
+@pytest.fixture(scope="module")
+def faq(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    folder: Path = tmp_path_factory.mktemp("faq")
+    (folder / "faq.csv").write_text(PAIRS)
+    Index.build([folder / "faq.csv"], folder / "index")
+    return Index.open(folder / "index")
+
+
+def ask(faq: Index, question: str, **knobs: Any) -> list[Candidate]:
+    context = Context(index=faq, window=False, hedge=False, **knobs)
+    return build_retrieval_graph().compile().invoke({"question": question}, context=context)["documents"]
+
+
+@pytest.mark.parametrize("route", ["factual", "analytical", "opinion", "contextual"])
+def test_the_switch_reaches_the_search_of_every_strategy(faq: Index, route):
+    question = "When do they try out the alarm?"
+    without = {d["id"]: d["scores"] for d in ask(faq, question, route=route)}
+    with_views = {d["id"]: d["scores"] for d in ask(faq, question, route=route, qa_views=True)}
+    assert without.keys() == with_views.keys()
+    assert all("dense_pair" not in scores for scores in without.values())
+    assert all("dense_pair" in scores for scores in with_views.values())
+    assert any(abs(with_views[id_]["dense"] - without[id_]["dense"]) > 0.01 for id_ in without)
+
+
+def test_the_views_are_off_unless_asked_for(faq: Index):
+    assert Context(index=faq).qa_views is False

@@ -1,0 +1,82 @@
+from itertools import pairwise
+
+import pytest
+
+from adaptive_rag.text.sentences import sentence_spans
+
+CASES = {
+    "titles": ["Dr. Smith met Mrs. Jones.", "They left."],
+    "initials": ["J. R. R. Tolkien wrote it.", "J. A. Smith read it."],
+    "a letter that names something": ["They chose plan B.", "The others were dropped."],
+    "decimals and times": ["It rose 3.5 cm at 9.30 today.", "Nobody saw it."],
+    "a year at the end": ["The wall was built in 1957.", "It was raised in 1981."],
+    "abbreviations inside": ["Some metals, e.g. iron, i.e. ferrous ones, cf. p. 12, rust.", "Gold does not."],
+    "figures and numbers": ["See Fig. 3 and No. 7 in Vol. II.", "It is clear."],
+    "no as a word": ["He said no.", "Nothing else happened."],
+    "abbreviations that may end": ["It opens at 9 a.m. and shuts at 5 p.m.", "The staff go home."],
+    "an abbreviation before a name": ["The U.S. Army came to the U.K. Parliament.", "It rained."],
+    "etc.": ["Bring ropes, lamps, etc.", "The boat is small."],
+    "quotes": ["“Is it late?” he asked.", "“It is late.”", "Then he left."],
+    "brackets": ["(This stands alone.)", "This does not (see there)."],
+    "marks together": ["What?!", "Really...", "Well."],
+    "reference marks": ["The rule is old. [1]", "It was broken twice.” [3, 6]", "Nobody minds."],
+    "lower case goes on": ["He cried out! and fell ... then rose.", "All was well."],
+    "Chinese": ["今天下雨。", "明天晴天！"],
+    "unended": ["A heading without a full stop"],
+}
+
+
+@pytest.mark.parametrize("sentences", CASES.values(), ids=CASES.keys())
+def test_sentences_end_where_a_reader_would_end_them(sentences):
+    glue = "" if sentences[0].endswith("。") else " "
+    text = glue.join(sentences)
+    assert [text[start:end] for start, end in sentence_spans(text)] == sentences
+
+
+def test_headings_items_and_labelled_lines_are_sentences_of_their_own():
+    text = (
+        "# Warning levels\nThere are two. Both count.\n\n- First level\n- Second level, which is\n"
+        "  the higher one\n\n1. Shut the gate.\n2. Ring the bell\n\nheight: 3\ncolour: red"
+    )
+    assert [text[start:end] for start, end in sentence_spans(text)] == [
+        "# Warning levels",
+        "There are two.",
+        "Both count.",
+        "- First level",
+        "- Second level, which is\n  the higher one",
+        "1. Shut the gate.",
+        "2. Ring the bell",
+        "height: 3",
+        "colour: red",
+    ]
+
+
+def test_a_wrapped_line_does_not_end_a_sentence():
+    text = (
+        "The sea wall at the southern end of the town, which\n"
+        "Mr. Ford built in one hot summer, when there were\n"
+        "13. Visitors came to see it, and some of them stayed."
+    )
+    assert [text[start:end] for start, end in sentence_spans(text)] == [
+        "The sea wall at the southern end of the town, which\n"
+        "Mr. Ford built in one hot summer, when there were\n13.",
+        "Visitors came to see it, and some of them stayed.",
+    ]
+
+
+def test_spans_count_from_the_offset_given():
+    assert sentence_spans("  One. Two.", 100) == [(102, 106), (107, 111)]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\n\n", "---", "* * *\n\n***"])
+def test_text_without_words_has_no_sentences(text):
+    assert sentence_spans(text) == []
+
+
+def test_spans_are_in_order_and_keep_every_word():
+    text = "A. b. C! d?\n\n\n1.2.3 e.g. \n x… Y.” (Z.) " * 40
+    spans = sentence_spans(text)
+    assert all(start < end for start, end in spans)
+    assert all(left[1] <= right[0] for left, right in pairwise(spans))
+    kept = "".join(text[start:end] for start, end in spans)
+    assert [char for char in kept if char.isalnum()] == [char for char in text if char.isalnum()]

@@ -1,0 +1,67 @@
+import pytest
+
+from adaptive_rag.text.words import coverage, negated, numbers, stem, terms, weighted_terms
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("predicting", "prediction"),
+        ("regulation", "regulatory"),
+        ("ethics", "ethical"),
+        ("organisation", "organizations"),
+        ("studies", "study"),
+        ("cobots", "cobot"),
+        ("stopped", "stop"),
+    ],
+)
+def test_forms_of_a_word_share_their_stem(one, other):
+    assert stem(one) == stem(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("art", "arm"), ("gas", "gash"), ("university", "universe"[:4])])
+def test_different_words_keep_different_stems(one, other):
+    assert stem(one) != stem(other)
+
+
+def test_terms_leave_out_the_words_that_any_text_has():
+    assert terms("What is the height of the wall?") == [stem("height"), stem("wall")]
+
+
+def test_names_and_quoted_words_weigh_more_than_words_of_asking():
+    weights = weighted_terms("What kinds of 'cobot' does the city of Norhaven use?")
+
+    assert weights[stem("norhaven")] == weights[stem("cobot")] == 2.0
+    assert weights[stem("city")] == 1.0
+    assert weights[stem("kinds")] < 1.0
+
+
+def test_coverage_of_nothing_is_nothing():
+    assert coverage({}, {"wall"}) == 0.0
+    assert coverage({"wall": 1.0, "sea": 3.0}, {"sea"}) == 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1,162 homes and 4.5 metres", {"1162", "4.5"}),
+        ("three kinds in 1956.", {"3", "1956"}),
+        ("One of them stands.", set()),
+    ],
+)
+def test_numbers_are_read_in_one_spelling(text, expected):
+    assert numbers(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It does not hold.", True),
+        ("They don’t agree.", True),
+        ("Nothing was found.", True),
+        ("The knot is tight.", False),
+        ("A notable result.", False),
+    ],
+)
+def test_denial_is_recognised(text, expected):
+    assert negated(text) is expected
