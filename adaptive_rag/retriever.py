@@ -11,7 +11,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
 from adaptive_rag.context import Context, make_context
-from adaptive_rag.graph.builder import build_retrieval_graph
+from adaptive_rag.graph.builder import build_retrieval_graph, check_names
 from adaptive_rag.ingest import to_document
 
 
@@ -30,30 +30,31 @@ class AdaptiveRetriever(BaseRetriever):
 
     def __init__(self, **settings: Any) -> None:
         # Checked here and not by a validator, which would wrap the error in pydantic's own.
-        make_context(
-            **{name: value for name, value in settings.items() if name not in type(self).model_fields}
-        )
+        own = {name: value for name, value in settings.items() if name not in type(self).model_fields}
+        check_names(make_context(own))
         super().__init__(**settings)
 
     @cached_property
     def _graph(self) -> Any:
         return build_retrieval_graph().compile(name="adaptive_retriever")
 
-    def _context_for(self, knobs: dict[str, Any]) -> Context:
-        return make_context(**{**(self.model_extra or {}), **knobs})
+    def _context_for(self, settings: dict[str, Any]) -> Context:
+        context = make_context(self.model_extra or {}, settings)
+        check_names(context)
+        return context
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **knobs: Any
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        state = {"question": query, "user_context": knobs.pop("user_context", self.user_context)}
+        state = {"question": query, "user_context": settings.pop("user_context", self.user_context)}
         config = {"callbacks": run_manager.get_child()}
-        found = self._graph.invoke(state, config, context=self._context_for(knobs))
+        found = self._graph.invoke(state, config, context=self._context_for(settings))
         return [to_document(candidate) for candidate in found["documents"]]
 
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **knobs: Any
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        state = {"question": query, "user_context": knobs.pop("user_context", self.user_context)}
+        state = {"question": query, "user_context": settings.pop("user_context", self.user_context)}
         config = {"callbacks": run_manager.get_child()}
-        found = await self._graph.ainvoke(state, config, context=self._context_for(knobs))
+        found = await self._graph.ainvoke(state, config, context=self._context_for(settings))
         return [to_document(candidate) for candidate in found["documents"]]

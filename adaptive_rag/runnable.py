@@ -18,9 +18,9 @@ from langgraph.store.base import BaseStore
 from langgraph.types import StreamMode
 from pydantic import BaseModel
 
-from adaptive_rag.context import Context, make_context
+from adaptive_rag.context import Context, by_group, is_setting, make_context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.graph.builder import build_graph
+from adaptive_rag.graph.builder import build_graph, check_names
 from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
 from adaptive_rag.index.open import narrow_to
@@ -53,16 +53,17 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
         cache: BaseCache[Any] | str | Path | None = None,
-        **knobs: Any,
+        **settings: Any,
     ) -> None:
         if index is not None:
-            knobs["index"] = str(index) if isinstance(index, Path) else index
+            settings["index"] = str(index) if isinstance(index, Path) else index
         if model is not None:
-            knobs["model"] = model
-        self._knobs = knobs
+            settings["model"] = model
+        self._settings = by_group(settings)
         self._parts = {"checkpointer": checkpointer, "store": store, "cache": cache}
         self.name = "AdaptiveRAG"
-        self.context = make_context(**knobs)
+        self.context = make_context(self._settings)
+        check_names(self.context)
         self.graph = build_graph().compile(
             checkpointer=checkpointer,
             store=store,
@@ -72,12 +73,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the settings; the graph is built again from them."""
-        settings: dict[str, Any] = {**self._knobs, **self._parts}
+        settings: dict[str, Any] = {**self._settings, **self._parts}
         return partial(type(self), **settings), ()
 
     def __repr__(self) -> str:
         """Show the settings that differ from the defaults."""
-        return f"AdaptiveRAG({', '.join(f'{name}={value!r}' for name, value in self._knobs.items())})"
+        return f"AdaptiveRAG({', '.join(f'{name}={value!r}' for name, value in self._settings.items())})"
 
     @property
     def InputType(self) -> Any:
@@ -90,7 +91,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     @classmethod
     def from_documents(
-        cls, documents: str | Path | Sequence[Any], *, index: str | Path | None = None, **knobs: Any
+        cls, documents: str | Path | Sequence[Any], *, index: str | Path | None = None, **settings: Any
     ) -> Self:
         """Index files, folders or LangChain Documents where they are new, then answer from them alone.
 
@@ -100,17 +101,17 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         Raises:
             IndexingError: no document could be read; the message names each one.
         """
-        settings = {name: knobs.pop(name) for name in INDEX_SETTINGS if name in knobs}
+        of_index = {name: settings.pop(name) for name in INDEX_SETTINGS if name in settings}
         if index is not None:
-            knobs["index"] = str(index)
-        context = make_context(**knobs)
+            settings["index"] = str(index)
+        context = make_context(settings)
         if not isinstance(context.index, str):
             raise ConfigurationError(
                 f"index = {context.index!r} is not usable here: expected a folder or URI."
             )
-        report = Index.build(documents, context.index, embeddings=context.embeddings, **settings)
-        knobs["index"] = narrow_to(report, context.index, context.embeddings)
-        return cls(**knobs)
+        report = Index.build(documents, context.index, embeddings=context.embeddings, **of_index)
+        settings["index"] = narrow_to(report, context.index, context.embeddings)
+        return cls(**settings)
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> OutputState:
         """Answer one question."""
@@ -167,9 +168,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             )
         configurable = (config or {}).get("configurable", {})
         # Other parts of a chain keep their own keys there, so unknown ones are not ours to refuse.
-        knobs = {name: value for name, value in configurable.items() if name in Context.model_fields}
-        knobs |= given or {}
-        return make_context(**{**self._knobs, **knobs}) if knobs else self.context
+        own = {name: value for name, value in configurable.items() if is_setting(name)}
+        if not (own or given):
+            return self.context
+        context = make_context(self._settings, own, given or {})
+        check_names(context)
+        return context
 
 
 _MODES: list[StreamMode] = ["messages", "values"]

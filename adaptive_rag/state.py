@@ -12,6 +12,7 @@ from pydantic import Field
 # Studio draws its forms with pydantic, which cannot read typing's own TypedDict before Python 3.12.
 from typing_extensions import TypedDict
 
+# What the router can choose. A strategy beyond these is reached with `route=`.
 QueryType = Literal["factual", "analytical", "opinion", "contextual"]
 Intent = Literal["factual", "technical", "procedural", "conceptual", "comparison", "troubleshooting"]
 Complexity = Literal["basic", "intermediate", "advanced"]
@@ -30,7 +31,7 @@ class Turn(TypedDict):
 class QueryAnalysis(TypedDict):
     """What the question is, how sure we are, and who decided it."""
 
-    type: QueryType
+    type: str
     probabilities: dict[QueryType, float]
     intent: Intent
     complexity: Complexity
@@ -50,19 +51,19 @@ class Query(TypedDict):
     text: str
     # the sub-question or viewpoint that is searched in a branch of its own
     label: NotRequired[str]
-    # how much its dense and its sparse scores count in the search; 1 where they are not given
+    # weights of its scores by vector and by words in the sum; 1 where they are not given
     dense: NotRequired[float]
     sparse: NotRequired[float]
 
 
 class SearchPlan(TypedDict):
-    """How a strategy wants its search done, where the analysis alone does not decide it."""
+    """How a strategy wants its search done, where the question's words alone do not decide it."""
 
     alpha: float
     # whether only the best by vector may become candidates
-    by_meaning: bool
+    dense_only: bool
     why: str
-    # what the asker says of themselves, where it is not the conversation over again
+    # what the user says of themselves, without what repeats the conversation
     situation: NotRequired[str]
 
 
@@ -99,8 +100,8 @@ class Candidate(Chunk):
     labels: list[str]
     # written by generate where it joined chunks to this passage: each of them, as they stand in the source
     parts: NotRequired[list[Part]]
-    # the strategy that kept it; tells two rankings apart where two strategies ran
-    route: NotRequired[QueryType]
+    # the strategy that selected it; tells two rankings apart where two strategies ran
+    route: NotRequired[str]
 
 
 class Citation(TypedDict):
@@ -123,7 +124,7 @@ class Decision(TypedDict):
 
 
 class StandIn(TypedDict):
-    """A skill that ran without a chat model, and why."""
+    """A step that went its local way, and why."""
 
     skill: str
     reason: str
@@ -139,7 +140,7 @@ class TraceRecord(TypedDict, total=False):
     tokens: dict[str, int]
     # US dollars, where the model's price is known
     cost: float
-    # skills that a chat model was asked for, and those for which it did not respond
+    # requests that a chat model was asked, and those for which it did not respond
     asked: list[str]
     unreachable: list[str]
     queries: list[str]
@@ -171,7 +172,7 @@ class State(InputState, total=False):
     # written by classify: what the store knows of the user; a part of user_context
     profile: str
     # written by classify, read by the router and by every strategy
-    query_type: QueryType
+    query_type: str
     analysis: QueryAnalysis
     started_at: float
     # written by a strategy's first step, read by retrieve
@@ -181,7 +182,7 @@ class State(InputState, total=False):
     implied_context: str
     # written by retrieve, read by the strategy's last step
     candidates: list[Candidate]
-    # written by the strategy's last step, read by generate, which joins those that overlap
+    # written by the strategy's last step, read by generate, which joins chunks that overlap
     documents: list[Candidate]
     # written by generate
     answer: str
@@ -196,7 +197,7 @@ class RetrievalState(TypedDict):
     """What a caller gets who wants no answer."""
 
     question: str
-    query_type: QueryType
+    query_type: str
     analysis: QueryAnalysis
     documents: list[Candidate]
     trace: list[TraceRecord]
@@ -238,7 +239,7 @@ class StrategyState(TypedDict, total=False):
     question: str
     user_context: str
     history: list[Turn]
-    query_type: QueryType
+    query_type: str
     analysis: QueryAnalysis
     started_at: float
     queries: list[Query]
@@ -247,9 +248,9 @@ class StrategyState(TypedDict, total=False):
     candidates: list[Candidate]
     documents: list[Candidate]
     trace: list[TraceRecord]
-    # private to the subgraph: what a model scored while the query was still being prepared
-    judged: list[Candidate]
-    # private to the subgraph: the branches of a fan-out add to it, the next step folds it
+    # private to the subgraph: candidates that a model scored while the query was still being prepared
+    early_scored: list[Candidate]
+    # private to the subgraph: the branches of a fan-out add to it, the next step joins them
     hits: Annotated[list[Hit], operator.add]
 
 
@@ -279,3 +280,22 @@ class HedgeState(StrategyState, total=False):
 
     documents: Annotated[list[Candidate], operator.add]
     trace: Annotated[list[TraceRecord], join_traces]
+
+
+class IndexingInput(TypedDict):
+    """What a caller of the indexing graph passes."""
+
+    paths: Annotated[list[str], Field(description="Files, folders or patterns such as 'docs/*.pdf'.")]
+
+
+class IndexingState(IndexingInput, total=False):
+    """The whole state of one indexing run."""
+
+    # written by store; what was added, updated, removed, left as it was, or could not be read
+    report: dict[str, Any]
+
+
+class IndexingOutput(TypedDict):
+    """What a caller of the indexing graph gets."""
+
+    report: dict[str, Any]

@@ -20,14 +20,14 @@ from langgraph.graph import END, START, StateGraph
 from pydantic import Field, PrivateAttr
 
 from adaptive_rag.context import Context
-from adaptive_rag.llm.request import asked_skill
+from adaptive_rag.llm.request import asking_step
 from adaptive_rag.state import State
 
 # What a scripted model says: a text, an object that is written as JSON, or an error that it raises.
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
 Script: TypeAlias = Mapping[str, Any] | Callable[[str, list[BaseMessage]], Reply]
 
-# One usable reply of every skill. Lists have as many items as the default settings ask for.
+# One usable reply of every step. Lists have as many items as the default settings ask for.
 SENSIBLE: dict[str, Reply] = {
     "classify": {"type": "factual", "reason": "asks for one piece of information"},
     "decompose": {"sub_questions": ["What is it?", "How does it work?", "What does it lead to?"]},
@@ -39,10 +39,10 @@ SENSIBLE: dict[str, Reply] = {
 
 
 class ScriptedChatModel(BaseChatModel):
-    """A chat model that answers each skill from a script, and remembers what it was asked.
+    """A chat model that answers each step from a script, and remembers what it was asked.
 
-    The script maps a skill's name to its reply, or to a list of replies of which each is used once and
-    the last one ever after; or it is a function of the skill's name and the messages. What is not in the
+    The script maps a step's name to its reply, or to a list of replies of which each is used once and
+    the last one ever after; or it is a function of the step's name and the messages. What is not in the
     script is answered sensibly. An exception as a reply is raised.
     """
 
@@ -55,12 +55,12 @@ class ScriptedChatModel(BaseChatModel):
 
     @property
     def asked(self) -> list[tuple[str, list[BaseMessage]]]:
-        """The skill and the messages of every call so far, in order."""
+        """The step and the messages of every call so far, in order."""
         return self._asked
 
     @property
     def skills(self) -> list[str]:
-        """The skills that were asked for so far, in order."""
+        """The steps that asked so far, in order."""
         return [skill for skill, _ in self._asked]
 
     @property
@@ -68,7 +68,7 @@ class ScriptedChatModel(BaseChatModel):
         return "scripted"
 
     def _reply(self, messages: list[BaseMessage]) -> AIMessage:
-        skill = asked_skill.get()
+        skill = asking_step.get()
         with self._lock:
             self._asked.append((skill, messages))
             before = self.skills.count(skill) - 1

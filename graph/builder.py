@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
+from pydantic import Field, create_model
 
-from adaptive_rag.context import Context
+from adaptive_rag.context import Context, RetrievalSettings
 from adaptive_rag.graph.caching import cache_policy
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.graph.strategies.hedge import build_hedge
 from adaptive_rag.nodes import classify, generate
+from adaptive_rag.nodes.classify import check_name
+from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.state import InputState, OutputState, RetrievalState, State
 
 
@@ -22,9 +25,10 @@ def route(state: State) -> str:
 def build_graph() -> StateGraph[State, Context, InputState, OutputState]:
     """Build the graph; compile it as it is, or with a checkpointer, store or cache of yours."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
-        State, context_schema=Context, input_schema=InputState, output_schema=OutputState
+        State, context_schema=context_schema(), input_schema=InputState, output_schema=OutputState
     )
-    graph.add_node("generate", generate, cache_policy=cache_policy("generate"))
+    styles = {name: strategy.style for name, strategy in STRATEGIES.items()}
+    graph.add_node("generate", generate.given(styles=styles), cache_policy=cache_policy("generate"))
     graph.add_edge("generate", END)
     _branch(graph, then="generate")
     return graph
@@ -33,16 +37,48 @@ def build_graph() -> StateGraph[State, Context, InputState, OutputState]:
 def build_retrieval_graph() -> StateGraph[State, Context, InputState, RetrievalState]:
     """Build the graph without its answer, for callers that want the documents only."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
-        State, context_schema=Context, input_schema=InputState, output_schema=RetrievalState
+        State, context_schema=context_schema(), input_schema=InputState, output_schema=RetrievalState
     )
     _branch(graph, then=END)
     return graph
 
 
+def context_schema() -> type[Context]:
+    """Return the settings with the names that the tables hold, so that a form offers them."""
+    rerankers = RetrievalSettings.model_fields["reranker"]
+    retrieval = create_model(
+        "RetrievalSettings",
+        __base__=RetrievalSettings,
+        __doc__=RetrievalSettings.__doc__,
+        reranker=(Literal[tuple(RERANKERS)], Field(rerankers.default, description=rerankers.description)),
+    )
+    return create_model(
+        "Context",
+        __base__=Context,
+        __doc__=Context.__doc__,
+        route=(
+            Literal[tuple(STRATEGIES)] | None,
+            Field(None, description=Context.model_fields["route"].description),
+        ),
+        retrieval=(retrieval, Field(retrieval(), description=RetrievalSettings.__doc__)),
+    )
+
+
+def check_names(context: Context) -> None:
+    """Refuse a route or a reranker that is in no table.
+
+    Raises:
+        ConfigurationError: there is no such strategy or reranker.
+    """
+    check_name("route", context.route, STRATEGIES)
+    check_name("retrieval.reranker", context.retrieval.reranker, RERANKERS)
+
+
 def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
-    strategies = {name: build().compile() for name, build in STRATEGIES.items()}
-    branches: dict[Any, Any] = {**strategies, "hedge": build_hedge(strategies).compile()}
-    graph.add_node("classify", classify)
+    strategies = {name: strategy.build().compile() for name, strategy in STRATEGIES.items()}
+    routable = {name: compiled for name, compiled in strategies.items() if STRATEGIES[name].routable}
+    branches: dict[str, Any] = {**strategies, "hedge": build_hedge(routable).compile()}
+    graph.add_node("classify", classify.given(routes=tuple(STRATEGIES)))
     graph.add_edge(START, "classify")
     graph.add_conditional_edges("classify", route, list(branches))
     for name, branch in branches.items():

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,28 +12,7 @@ from langgraph.cache.base import BaseCache, FullKey
 from langgraph.cache.memory import InMemoryCache
 from langgraph.types import CachePolicy
 
-from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.open import source_of
-
-# Settings that do not change what a good answer is.
-_NOT_PART = {"deadline_s", "max_llm_calls", "user_id", "prices", "index", "retriever"}
-# A live object is known by its place in memory, which means something in this process only.
-_PROCESS = f"{os.getpid()}-{time.time_ns()}"
-
-
-def fingerprint(context: Context) -> str:
-    """Return what stands for the settings and the contents of the index in a key."""
-    settings = {
-        name: value if isinstance(value, str | int | float | bool | None) else _live(value)
-        for name in Context.model_fields
-        if name not in _NOT_PART
-        for value in [getattr(context, name)]
-    }
-    source = source_of(context)
-    version = getattr(source, "version", None)
-    settings["index"] = f"{context.index}@{version}" if version is not None else _live(source)
-    return _hash(settings)
 
 
 def cache_policy(step: str) -> CachePolicy[Any]:
@@ -106,10 +83,6 @@ def _failed(writes: Any) -> bool:
         if channel == "trace"
         for record in value
     )
-
-
-def _live(value: object) -> str:
-    return f"{type(value).__name__}-{id(value)}-{_PROCESS}"
 
 
 def _hash(value: Any) -> str:

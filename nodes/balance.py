@@ -1,4 +1,4 @@
-"""Opinion questions: let every viewpoint be heard."""
+"""Opinion questions: select passages from every side, without near-duplicates."""
 
 from __future__ import annotations
 
@@ -6,58 +6,54 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.open import source_of
-from adaptive_rag.nodes.diversify import choose
 from adaptive_rag.nodes.rerank import score
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.expansion import matter
+from adaptive_rag.query.viewpoints import matter
 from adaptive_rag.rank.balance import attribute, draw_named
-from adaptive_rag.rank.diversity import cover
+from adaptive_rag.rank.diversify import cover, select
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
+from adaptive_rag.rank.rerank import by_relevance
 from adaptive_rag.rank.stances import label_sides
-from adaptive_rag.search.alpha import OPINION_ALPHA
-from adaptive_rag.search.branches import gather
-from adaptive_rag.search.fusion import with_scores
+from adaptive_rag.search.fusion import OPINION_ALPHA, join_branches
 from adaptive_rag.search.search import summarise
 from adaptive_rag.state import Decision, Hit, StrategyState
 
-# Chunks that are put in order for the draw, as a multiple of k.
+# Chunks that are put in order before the selection, as a multiple of k.
 DRAWN_FROM = 4
 
 
 @step
 def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
-    """Join the branches, each chunk once, and draw so that little is said twice and every side is named."""
+    """Join the branches, each chunk once, and select so that every side is heard."""
     context = context_of(runtime)
+    source, k = source_of(context), context.k
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
-    if context.rerank:
+    if context.uses("rerank"):
         hits[0] = _towards_first_hits(hits[0], context)
-    candidates = attribute(gather(hits), hits)
-    if not context.rerank:
+    candidates = attribute(join_branches(hits), hits)
+    if not context.uses("rerank"):
         scored = candidates
-    elif context.reranker in ("auto", "fused"):
-        relevance = score_opinions(source_of(context), matter(state["question"]), candidates)
-        scored = [with_scores(c, relevance=r) for c, r in zip(candidates, relevance, strict=True)]
-        scored = sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
+    elif context.retrieval.reranker in ("auto", "fused"):
+        scored = by_relevance(candidates, score_opinions(source, matter(state["question"]), candidates))
     else:
         scored = yield from score(state, candidates, context)
     key = "relevance" if scored and "relevance" in scored[0]["scores"] else "fused"
     views = [hit["label"] for hit in hits if hit["label"] is not None]
-    decisions = []
-    if context.balance and scored:
-        source = source_of(context)
+    decisions: list[Decision] = []
+    if context.uses("balance") and scored:
         vectors = source.vectors([candidate["id"] for candidate in scored])
-        order = cover(vectors, [c["scores"][key] for c in scored], DRAWN_FROM * context.k)
-        spread = [scored[i] for i in order]
-        local = draw_named(spread, views, context.k) if views else spread[: context.k]
-        scored, by = yield from choose(state["question"], spread, local, context)
+        spread = [scored[i] for i in cover(vectors, [c["scores"][key] for c in scored], DRAWN_FROM * k)]
+        local = draw_named(spread, views, k) if views else spread[:k]
+        scored, by_model = yield from select(state["question"], spread, local, context.retrieval.selection)
         if not views:
-            scored = scored[: context.k]
+            scored = scored[:k]
             sentences = source.sentences([candidate["id"] for candidate in scored])
             scored = label_sides(state["question"], scored, sentences)
             views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
-        decisions = [Decision(what="draw", chosen=views, why=by or "every side, nothing said twice")]
+        why = "the model's choice" if by_model else "passages of every side, without near-duplicates"
+        decisions = [Decision(what="draw", chosen=views, why=why)]
     return {
-        "documents": [{**document, "route": state["query_type"]} for document in scored[: context.k]],
+        "documents": [{**document, "route": state["query_type"]} for document in scored[:k]],
         "record": {"candidates": summarise(candidates), "decisions": decisions},
     }
 
@@ -66,5 +62,5 @@ def _towards_first_hits(hit: Hit, context: Context) -> Hit:
     """Let the first hits say what the question means: opinions put one matter in many words."""
     if not hit["candidates"]:
         return hit
-    alpha = OPINION_ALPHA if context.alpha is None else context.alpha
+    alpha = OPINION_ALPHA if context.retrieval.alpha is None else context.retrieval.alpha
     return {**hit, "candidates": with_feedback(source_of(context), hit["candidates"], alpha=alpha)}

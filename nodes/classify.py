@@ -1,36 +1,43 @@
-"""The first step: what kind of question is this, and which way shall it go?"""
+"""The first step: what kind of question is this, and which strategy shall answer it?"""
 
 from __future__ import annotations
 
+import difflib
+import hashlib
 import time
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse
-from adaptive_rag.analysis.classify import ClassifyRequest
-from adaptive_rag.analysis.ontology import Ontology
-from adaptive_rag.context import Context, context_of
+from adaptive_rag.analysis.classify import Classification, ask_to_classify
+from adaptive_rag.analysis.ontology import Ontology, load_ontology
+from adaptive_rag.context import Context, context_of, live_key
 from adaptive_rag.conversation import join_context, read_profile
-from adaptive_rag.graph.caching import fingerprint
+from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.open import source_of
-from adaptive_rag.llm.steps import CLASSIFY, Ask
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.question import read_question
-from adaptive_rag.rank.rerankers import prepare_reranker
+from adaptive_rag.query.history import read_question
+from adaptive_rag.rank.rerank import prepare_reranker
+from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
-from adaptive_rag.state import Decision, QueryAnalysis, State
+from adaptive_rag.source import ChunkSource
+from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State
 
 
 @step
-def classify(state: State, runtime: Runtime[Context]) -> Steps:
-    """Decide the question's type: by the caller's word, locally, or by the model where unsure."""
+def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = QUERY_TYPES) -> Steps:
+    """Choose the strategy: by the caller's word, by the router, or by the model where the router is unsure."""
     context = context_of(runtime)
     started_at = time.time()
+    check_name("route", context.route, routes)
+    check_name("retrieval.reranker", context.retrieval.reranker, RERANKERS)
     prepare_reranker(context)
     question, history = read_question(state)
-    prepare(source_of(context), [question])
+    source = source_of(context)
+    prepare(source, [question])
     profile = read_profile(runtime.store, context.user_id)
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
@@ -38,19 +45,21 @@ def classify(state: State, runtime: Runtime[Context]) -> Steps:
     ontology = _ontology(context.ontology) if context.ontology else None
     analysis = analyse(question, user_context=user_context, history=history, ontology=ontology)
     if context.route is not None:
-        analysis = _fixed(analysis, context)
+        analysis = _fixed(analysis, context.route, f"the caller fixed the route to {context.route}")
+    elif not context.uses("analysis"):
+        analysis = _fixed(analysis, "factual", "without analysis every question goes to factual")
     elif context.model is not None and analysis["probabilities"][analysis["type"]] < UNSURE_THRESHOLD:
-        [outcome] = yield [Ask(CLASSIFY, ClassifyRequest(question, user_context, history, analysis))]
-        if outcome.by == "model":
-            analysis = _by_model(analysis, outcome.result)
-    if not context.hedge:
+        [reply] = yield [ask_to_classify(question, user_context, history)]
+        if reply.result is not None:
+            analysis = _by_model(analysis, reply.result)
+    if not context.uses("hedge"):
         analysis = {**analysis, "alternatives": []}
     return {
         **_FRESH,
         "question": question,
         "user_context": user_context,
         "profile": profile,
-        "fingerprint": fingerprint(context),
+        "fingerprint": _fingerprint(context, source),
         "history": history,
         "query_type": analysis["type"],
         "analysis": analysis,
@@ -59,6 +68,19 @@ def classify(state: State, runtime: Runtime[Context]) -> Steps:
             "decisions": [Decision(what="type", chosen=analysis["type"], why=analysis["reason"])],
         },
     }
+
+
+def check_name(setting: str, name: str | None, known: Collection[str]) -> None:
+    """Refuse a name that is in no table.
+
+    Raises:
+        ConfigurationError: the name is not known; the message gives the nearest one.
+    """
+    if name is None or name in known:
+        return
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    raise ConfigurationError(f"{setting} = {name!r} is not usable: expected one of {', '.join(known)}.{hint}")
 
 
 # What an earlier question of the same thread left behind must not reach this one's answer.
@@ -77,17 +99,22 @@ _FRESH: dict[str, Any] = {
 
 @cache
 def _ontology(path: str) -> Ontology:
-    from adaptive_rag.analysis.ontology import load_ontology
-
     return load_ontology(path)
 
 
-def _fixed(analysis: QueryAnalysis, context: Context) -> QueryAnalysis:
-    assert context.route is not None
-    reason = f"the caller fixed the route to {context.route}"
-    return {**analysis, "type": context.route, "decided_by": "caller", "reason": reason, "alternatives": []}
+def _fixed(analysis: QueryAnalysis, route: str, reason: str) -> QueryAnalysis:
+    return {**analysis, "type": route, "decided_by": "caller", "reason": reason, "alternatives": []}
 
 
-def _by_model(analysis: QueryAnalysis, answer: Any) -> QueryAnalysis:
-    reason = f"locally unsure ({analysis['reason']}); the model decided: {answer.reason or answer.type}"
+def _by_model(analysis: QueryAnalysis, answer: Classification) -> QueryAnalysis:
+    reason = (
+        f"the router was unsure ({analysis['reason']}); the model decided: {answer.reason or answer.type}"
+    )
     return {**analysis, "type": answer.type, "decided_by": "model", "reason": reason, "alternatives": []}
+
+
+def _fingerprint(context: Context, source: ChunkSource) -> str:
+    """Return what stands for the settings and the state of the index in a cache key."""
+    version = getattr(source, "version", None)
+    index = live_key(source) if version is None else f"{context.index}@{version}"
+    return hashlib.sha256(f"{context.fingerprint()} {index}".encode()).hexdigest()

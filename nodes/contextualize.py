@@ -6,53 +6,50 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.open import source_of
-from adaptive_rag.llm.steps import CONTEXTUALIZE, Ask
-from adaptive_rag.nodes.rerank import early_score, judgements
+from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.contextualize import ContextualizeRequest
-from adaptive_rag.query.expansion import plan_contextual
-from adaptive_rag.rank.situation import is_off_topic
+from adaptive_rag.query.contextualize import (
+    ask_to_contextualize,
+    contextual_query,
+    is_off_topic,
+    plan_contextual,
+)
+from adaptive_rag.rank.rerank import early_scores
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState
 
 
 @step
 def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
-    """Resolve the question against context and history; a model scores the first hits meanwhile."""
+    """Make the question stand alone; meanwhile the model scores what the local query finds."""
     context = context_of(runtime)
+    source = source_of(context)
     question, user_context = state["question"], state.get("user_context", "")
-    queries, implied, judged = [Query(text=question)], user_context, list[Candidate]()
+    queries, implied, scored = [Query(text=question)], user_context, list[Candidate]()
     plan: SearchPlan | None = None
     decisions: list[Decision] = []
-    if context.contextualize:
-        request = ContextualizeRequest(question, user_context, state.get("history", []))
-        early = early_score(state, CONTEXTUALIZE.stand_in(request).query, context)
-        outcome, *scored = yield [Ask(CONTEXTUALIZE, request), *early]
-        judged = judgements(early, scored)
-        implied = outcome.result.context
-        if outcome.by == "model":
-            texts = dict.fromkeys([outcome.result.query, question])
+    if context.uses("context"):
+        known = question, user_context, state.get("history", [])
+        scoring, candidates = search_to_score(state, lambda: contextual_query(*known), context)
+        reply, *scores = yield [ask_to_contextualize(*known), *scoring]
+        scored = early_scores(candidates, scores)
+        if reply.result is not None:
+            implied = reply.result.context
+            texts = dict.fromkeys([reply.result.query, question])
             queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
         else:
-            local = plan_contextual(question, user_context, request.history)
-            if local.situation:
-                bare = plan_contextual(question, user_context, request.history, situated=False)
-                if is_off_topic(source_of(context), local.parts[0].text, bare.parts[0].text):
-                    local, why = bare, "with it the question is further from every passage"
+            queries, plan = plan_contextual(*known)
+            if plan and plan["situation"]:
+                bare, bare_plan = plan_contextual(*known, situated=False)
+                if is_off_topic(source, queries[0]["text"], bare[0]["text"]):
+                    queries, plan = bare, bare_plan
+                    why = "with it the question is further from every passage"
                     decisions = [Decision(what="situation", chosen="not searched for", why=why)]
-            queries = [Query(text=part.text, dense=part.dense, sparse=part.sparse) for part in local.parts]
-            if local.alpha is not None:
-                plan = SearchPlan(
-                    alpha=local.alpha,
-                    by_meaning=local.by_meaning,
-                    why=local.reason,
-                    situation=local.situation,
-                )
-    prepare(source_of(context), [query["text"] for query in queries], [implied] if implied else [])
+    prepare(source, [query["text"] for query in queries], [implied] if implied else [])
     return {
         "queries": queries,
         "plan": plan,
         "implied_context": implied,
-        "judged": judged,
+        "early_scored": scored,
         "record": {"queries": [query["text"] for query in queries], "decisions": decisions},
     }

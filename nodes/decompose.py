@@ -6,9 +6,8 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.open import source_of
-from adaptive_rag.llm.steps import DECOMPOSE, Ask
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.decompose import DecomposeRequest
+from adaptive_rag.query import decompose as core
 from adaptive_rag.search.search import first_hits, prepare
 from adaptive_rag.state import Query, StrategyState
 
@@ -17,13 +16,11 @@ from adaptive_rag.state import Query, StrategyState
 def decompose(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     """Split the question into sub-questions; the question itself is searched beside them."""
     context = context_of(runtime)
-    question = state["question"]
+    source, question = source_of(context), state["question"]
     queries = [Query(text=question)]
-    if context.fan_out:
-        request = DecomposeRequest(
-            question, context.sub_questions, lambda: first_hits(source_of(context), question)
-        )
-        [outcome] = yield [Ask(DECOMPOSE, request)]
-        queries += [Query(text=text, label=text) for text in outcome.result.sub_questions]
-        prepare(source_of(context), [query["text"] for query in queries])
+    if context.uses("fan-out"):
+        n = context.retrieval.sub_questions
+        sub_questions = yield from core.decompose(question, n, lambda: first_hits(source, question))
+        queries += [Query(text=text, label=text) for text in sub_questions]
+        prepare(source, [query["text"] for query in queries])
     return {"queries": queries, "plan": None, "record": {"queries": [query["text"] for query in queries]}}

@@ -5,21 +5,26 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.llm.steps import ENHANCE, Ask
-from adaptive_rag.nodes.rerank import early_score, judgements
+from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.enhance import EnhanceRequest
+from adaptive_rag.query.enhance import ask_to_enhance
+from adaptive_rag.rank.rerank import early_scores
 from adaptive_rag.state import Candidate, Query, StrategyState
 
 
 @step
 def enhance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
-    """Enhance the question into a query for the index; a model scores the question's own hits meanwhile."""
+    """Rewrite the question into a query; meanwhile the model scores what the question itself finds."""
     context = context_of(runtime)
-    question = state["question"]
-    query, judged = question, list[Candidate]()
-    if context.enhance:
-        early = early_score(state, question, context)
-        outcome, *scored = yield [Ask(ENHANCE, EnhanceRequest(question)), *early]
-        query, judged = outcome.result.query, judgements(early, scored)
-    return {"queries": [Query(text=query)], "plan": None, "judged": judged, "record": {"queries": [query]}}
+    query, scored = state["question"], list[Candidate]()
+    if context.uses("enhance"):
+        scoring, candidates = search_to_score(state, query, context)
+        reply, *scores = yield [ask_to_enhance(query), *scoring]
+        scored = early_scores(candidates, scores)
+        query = reply.result.query if reply.result is not None else query
+    return {
+        "queries": [Query(text=query)],
+        "plan": None,
+        "early_scored": scored,
+        "record": {"queries": [query]},
+    }

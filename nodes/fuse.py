@@ -7,7 +7,7 @@ from langgraph.types import Overwrite
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.nodes.step import Update, step
-from adaptive_rag.search.branches import fuse_rankings
+from adaptive_rag.search.fusion import fuse_rankings
 from adaptive_rag.search.search import summarise
 from adaptive_rag.state import Decision, HedgeState
 

@@ -31,7 +31,7 @@ def retrieve(state: StrategyState, runtime: Runtime[Context]) -> Update:
 
 
 def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[Hit]]:
-    """Search for one branch of a fan-out; a branch that fails says so and spoils no other."""
+    """Search for one branch of a fan-out; one that fails says so in the trace and stops no other."""
     context = context_of(runtime)
     started = time.perf_counter()
     queries, label = state["queries"], state["label"]

@@ -1,24 +1,26 @@
-"""Turns a function into a graph node: drives its skill calls, sync or async, and writes its trace record."""
+"""Turns a function into a graph node: has its requests made, sync or async, and writes its trace record."""
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.llm.ask import Budget, aperform, perform
-from adaptive_rag.llm.request import Ask, Outcome
-from adaptive_rag.state import Decision, TraceRecord
+from adaptive_rag.llm.ask import aask, ask
+from adaptive_rag.llm.budget import Budget
+from adaptive_rag.llm.request import Asking, Reply, Request
+from adaptive_rag.state import Decision, StandIn, TraceRecord
 
 Update: TypeAlias = dict[str, Any]
-# A node yields the skills it wants performed, gets their outcomes, and returns its update.
-Steps: TypeAlias = Generator[Sequence[Ask[Any, Any]], list[Outcome[Any]], Update]
-NodeFunction: TypeAlias = Callable[[Any, Runtime[Context]], "Update | Steps"]
+# A node yields the requests that it makes to a chat model, is sent their replies, and returns its update.
+Steps: TypeAlias = Asking[Update]
+NodeFunction: TypeAlias = Callable[..., "Update | Steps"]
 
 
 class Step(Runnable[Any, Update]):
@@ -28,39 +30,44 @@ class Step(Runnable[Any, Update]):
     second one inside, which would cost as much as a short step and show nothing new in a trace.
     """
 
-    def __init__(self, function: NodeFunction) -> None:
+    def __init__(self, function: NodeFunction, **fixed: Any) -> None:
         self.name = function.__name__
         self.__doc__ = function.__doc__
-        self._function = function
+        self._written = function
+        self._function: NodeFunction = partial(function, **fixed) if fixed else function
+
+    def given(self, **fixed: Any) -> Step:
+        """Return the node with some arguments fixed, such as the table of strategies."""
+        return Step(self._written, **fixed)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node, waiting for its model calls in this thread."""
         runtime = get_runtime(Context)
-        meter = _Meter(self._function.__name__, input, runtime)
+        meter = _Meter(self.name, input, runtime)
         work = self._function(input, runtime)
         if isinstance(work, dict):
             return meter.close(work)
         try:
-            asks = next(work)
+            requests = next(work)
             while True:
-                asks = work.send(meter.note(asks, perform(asks, meter.context, meter.budget())))
+                requests = work.send(meter.note(requests, ask(requests, meter.context, meter.budget())))
         except StopIteration as stop:
             return meter.close(stop.value)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node; a model call that it waits for holds no thread."""
         runtime = get_runtime(Context)
-        meter = _Meter(self._function.__name__, input, runtime)
+        meter = _Meter(self.name, input, runtime)
         done, value = await asyncio.to_thread(_advance, self._function, input, runtime)
         while not done:
-            work, asks = value
-            outcomes = meter.note(asks, await aperform(asks, meter.context, meter.budget()))
-            done, value = await asyncio.to_thread(_resume, work, outcomes)
+            work, requests = value
+            replies = meter.note(requests, await aask(requests, meter.context, meter.budget()))
+            done, value = await asyncio.to_thread(_resume, work, replies)
         return meter.close(value)
 
 
 def step(function: NodeFunction) -> Step:
-    """Make a node of a function that returns its update, or a generator that also yields `Ask`s.
+    """Make a node of a function that returns its update, or of a generator that also yields requests.
 
     The update's key `record` (part of a TraceRecord) is completed with what was measured and appended to
     `trace`. Who streams `custom` sees each step begin and end.
@@ -75,13 +82,13 @@ def _advance(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> t
     return _resume(work, None)
 
 
-def _resume(work: Steps, outcomes: list[Outcome[Any]] | None) -> tuple[bool, Any]:
+def _resume(work: Steps, replies: list[Reply[Any]] | None) -> tuple[bool, Any]:
     try:
         # A fresh generator is started with None, a waiting one gets what it waited for.
-        asks = next(work) if outcomes is None else work.send(outcomes)
+        requests = next(work) if replies is None else work.send(replies)
     except StopIteration as stop:
         return True, stop.value
-    return False, (work, asks)
+    return False, (work, requests)
 
 
 class _Meter:
@@ -94,7 +101,7 @@ class _Meter:
         self._write = runtime.stream_writer
         self._started = time.perf_counter()
         self._began_at = time.time()
-        self._outcomes: list[tuple[Ask[Any, Any], Outcome[Any]]] = []
+        self._replies: list[tuple[Request[Any], Reply[Any]]] = []
         self._rounds = 0
         self._write({"step": name, "event": "started"})
 
@@ -103,38 +110,37 @@ class _Meter:
         # classify starts the question anew: what a thread's earlier question spent does not count.
         earlier = [] if self._name == "classify" else self._state.get("trace", [])
         spent = sum(record.get("calls", 0) for record in earlier)
-        spent += sum(outcome.calls for _, outcome in self._outcomes)
+        spent += sum(reply.calls for _, reply in self._replies)
         asked = sum(len(record.get("asked", ())) for record in earlier)
-        asked += sum(outcome.calls > 0 for _, outcome in self._outcomes)
+        asked += sum(reply.calls > 0 for _, reply in self._replies)
         started_at = (
             self._began_at if self._name == "classify" else self._state.get("started_at", self._began_at)
         )
         alternatives = self._state.get("analysis", {}).get("alternatives", ())
         return Budget(
-            calls=self.context.max_llm_calls - spent,
-            seconds=started_at + self.context.deadline_s - time.time(),
+            calls=self.context.budget.max_llm_calls - spent,
+            seconds=started_at + self.context.budget.deadline_s - time.time(),
             asked=asked,
             branches=1 if self._name in ("classify", "generate") else 1 + len(alternatives),
-            query_type=self._state.get("query_type", ""),
             unreachable=any(record.get("unreachable") for record in earlier)
-            or any(outcome.unreachable for _, outcome in self._outcomes),
+            or any(reply.unreachable for _, reply in self._replies),
         )
 
-    def note(self, asks: Sequence[Ask[Any, Any]], outcomes: list[Outcome[Any]]) -> list[Outcome[Any]]:
-        """Remember what a round of calls cost."""
-        self._outcomes += zip(asks, outcomes, strict=True)
-        # Skills of one round run at once: the round is as long as the skill that was repeated most often.
-        self._rounds += max((outcome.rounds for outcome in outcomes), default=0)
-        return outcomes
+    def note(self, requests: Sequence[Request[Any]], replies: list[Reply[Any]]) -> list[Reply[Any]]:
+        """Remember what a round of requests cost."""
+        self._replies += zip(requests, replies, strict=True)
+        # Requests of one round run at once: the round is as long as the one that was repeated most often.
+        self._rounds += max((reply.rounds for reply in replies), default=0)
+        return replies
 
     def close(self, update: Update) -> Update:
         """Complete the update's record and append it to the trace."""
         record = self._measured()
         given = update.pop("record", {})
         notes = [
-            Decision(what="repeated", chosen=ask.skill.name, why=note)
-            for ask, outcome in self._outcomes
-            for note in outcome.notes
+            Decision(what="repeated", chosen=request.step, why=note)
+            for request, reply in self._replies
+            for note in reply.notes
         ]
         if notes:
             given = {**given, "decisions": [*given.get("decisions", ()), *notes]}
@@ -149,22 +155,26 @@ class _Meter:
 
     def _measured(self) -> TraceRecord:
         tokens: dict[str, int] = {}
-        for _, outcome in self._outcomes:
-            for kind, count in outcome.tokens.items():
+        for _, reply in self._replies:
+            for kind, count in reply.tokens.items():
                 tokens[kind] = tokens.get(kind, 0) + count
         record = TraceRecord(
             step=self._name,
             ms=round((time.perf_counter() - self._started) * 1000, 3),
-            calls=sum(outcome.calls for _, outcome in self._outcomes),
+            calls=sum(reply.calls for _, reply in self._replies),
             rounds=self._rounds,
             tokens=tokens,
-            stand_ins=[entry for ask, o in self._outcomes for entry in o.stand_in(ask.skill.name)],
+            stand_ins=[
+                StandIn(skill=request.step, reason=reply.reason)
+                for request, reply in self._replies
+                if reply.result is None
+            ],
         )
-        costs = [outcome.cost for _, outcome in self._outcomes if outcome.cost is not None]
+        costs = [reply.cost for _, reply in self._replies if reply.cost is not None]
         if costs:
             record["cost"] = sum(costs)
-        if asked := [ask.skill.name for ask, outcome in self._outcomes if outcome.calls]:
+        if asked := [request.step for request, reply in self._replies if reply.calls]:
             record["asked"] = list(asked)
-        if silent := [ask.skill.name for ask, outcome in self._outcomes if outcome.unreachable]:
+        if silent := [request.step for request, reply in self._replies if reply.unreachable]:
             record["unreachable"] = list(silent)
         return record

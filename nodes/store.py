@@ -6,22 +6,19 @@ from dataclasses import asdict
 
 from langgraph.runtime import Runtime
 
+from adaptive_rag.context import IndexingContext
 from adaptive_rag.index import Index
-from adaptive_rag.indexing import IndexingContext, IndexingState
+from adaptive_rag.state import IndexingState
 
 
 def store(state: IndexingState, runtime: Runtime[IndexingContext]) -> dict[str, object]:
     """Bring the index up to date with the paths."""
     context = runtime.context if runtime.context is not None else IndexingContext()
+    settings = {name: getattr(context, name) for name in IndexingContext.model_fields if name != "index"}
     report = Index.build(
         state["paths"],
         context.index,
-        embeddings=context.embeddings,
-        chunk_size=context.chunk_size,
-        chunk_overlap=context.chunk_overlap,
-        sentence_vectors=context.sentence_vectors,
-        prune=context.prune,
-        rebuild=context.rebuild,
         progress=lambda progress: runtime.stream_writer(asdict(progress)),
+        **settings,
     )
     return {"report": asdict(report)}

@@ -1,4 +1,4 @@
-"""Opinion questions: name the sides from which the matter can be seen."""
+"""Opinion questions: name the viewpoints from which the matter can be seen."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.open import source_of
-from adaptive_rag.llm.steps import VIEWPOINTS, Ask
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.expansion import keywords, matter
-from adaptive_rag.query.viewpoints import ViewpointsRequest
-from adaptive_rag.search.alpha import OPINION_ALPHA
+from adaptive_rag.query.viewpoints import ask_for_viewpoints, keywords, matter
+from adaptive_rag.search.fusion import OPINION_ALPHA
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Query, SearchPlan, StrategyState
 
 
 @step
 def viewpoints(state: StrategyState, runtime: Runtime[Context]) -> Steps:
-    """Name the viewpoints; what a model named is searched as "question + viewpoint" beside the question."""
+    """Search for the matter, and for "question + viewpoint" of each viewpoint that a model names."""
     context = context_of(runtime)
     question = state["question"]
     asked = matter(question)
@@ -26,14 +24,13 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         Query(text=asked, dense=0.5, sparse=1.0),
         Query(text=keywords(asked), dense=0.5, sparse=0.0),
     ]
-    if context.fan_out:
-        [outcome] = yield [Ask(VIEWPOINTS, ViewpointsRequest(question, context.viewpoints))]
-        # General stances find what the question finds: without a model the draw tells the sides apart.
-        if outcome.by == "model":
-            queries += [Query(text=f"{question} {view}", label=view) for view in outcome.result.viewpoints]
+    if context.uses("fan-out"):
+        [reply] = yield [ask_for_viewpoints(question, context.retrieval.viewpoints)]
+        if reply.result is not None:
+            queries += [Query(text=f"{question} {view}", label=view) for view in reply.result.viewpoints]
     prepare(source_of(context), [query["text"] for query in queries])
     return {
         "queries": queries,
-        "plan": SearchPlan(alpha=OPINION_ALPHA, by_meaning=False, why="opinions share few words"),
+        "plan": SearchPlan(alpha=OPINION_ALPHA, dense_only=False, why="opinions share few words"),
         "record": {"queries": [query["text"] for query in queries]},
     }

@@ -1,42 +1,24 @@
-"""Asks a chat model for the question's type where the local classifier is unsure."""
+"""Asks a chat model for the question's type, where the router is unsure."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from adaptive_rag.llm.conversation import format_history
+from adaptive_rag.llm.messages import format_history
 from adaptive_rag.llm.replies import pick
-from adaptive_rag.llm.request import Skill, SkillRequest
-from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType, Turn
+from adaptive_rag.llm.request import Request
+from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
 
 _LABEL = re.compile(rf"\b({'|'.join(QUERY_TYPES)})", re.I)
+# "not factual", "isn't really an opinion": a type that the model rules out.
 _DENIED = re.compile(
     rf"\b(?:not|n't|isn.t|rather than|instead of|never)\s+(?:an?\s+|\w+ly\s+)?(?:{'|'.join(QUERY_TYPES)})",
     re.I,
 )
-
-
-@dataclass(frozen=True)
-class ClassifyRequest(SkillRequest):
-    """A question to be typed, with what the local classifier made of it."""
-
-    question: str
-    user_context: str
-    history: list[Turn]
-    local: QueryAnalysis
-
-    def prompt_values(self) -> dict[str, str]:
-        """Return the values for the prompt's placeholders."""
-        return {
-            "question": self.question,
-            "user_context": self.user_context or "(none given)",
-            "history": format_history(self.history) or "(none)",
-        }
 
 
 class Classification(BaseModel):
@@ -46,12 +28,21 @@ class Classification(BaseModel):
     reason: str = Field("", max_length=300, description="Why, in at most one sentence.")
 
 
-def keep_local(request: ClassifyRequest) -> Classification:
-    """Return what the local classifier decided."""
-    return Classification(type=request.local["type"], reason=request.local["reason"][:300])
+def ask_to_classify(question: str, user_context: str, history: Sequence[Turn]) -> Request[Classification]:
+    """Ask the model for the type; without a usable reply the router's decision stands."""
+    return Request(
+        "classify",
+        Classification,
+        values=lambda: {
+            "question": question,
+            "user_context": user_context or "(none given)",
+            "history": format_history(history) or "(none)",
+        },
+        read=_read,
+    )
 
 
-def read(request: ClassifyRequest, value: Any) -> dict[str, Any]:
+def _read(value: Any) -> dict[str, Any]:
     """Read a type in any case, alone or in a sentence that names no other."""
     reason = ""
     if isinstance(value, Mapping):
@@ -65,6 +56,3 @@ def read(request: ClassifyRequest, value: Any) -> dict[str, Any]:
     if len(named) != 1 or _DENIED.search(str(value)):
         raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
     return {"type": named.pop(), "reason": reason}
-
-
-CLASSIFY = Skill("classify", Classification, keep_local, read=read)

@@ -1,63 +1,73 @@
-"""Writes the answer from the documents, in free text with [n] markers."""
+"""Asks a chat model for the answer: free text with [n] markers, written from the passages."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
-from adaptive_rag.llm.conversation import format_history
-from adaptive_rag.llm.request import Skill, SkillRequest
-from adaptive_rag.state import Candidate, QueryType, Turn
-
-
-@dataclass(frozen=True)
-class GenerateRequest(SkillRequest):
-    """A question of a known type, what was found for it, and a local way to answer."""
-
-    question: str
-    query_type: QueryType
-    user_context: str
-    history: list[Turn]
-    documents: list[Candidate]
-    answer_locally: Callable[[], str]
-    # Characters of passage text in the prompt.
-    passage_budget: int = 12_000
-
-    @property
-    def style_prompt(self) -> str:
-        """Name the prompt that says how a question of this type is answered."""
-        return f"generate-{self.query_type}"
-
-    def prompt_values(self) -> dict[str, str]:
-        """Return the values for the prompt's placeholders."""
-        from adaptive_rag.llm.passages import format_passages
-
-        return {
-            "question": self.question,
-            "query_type": self.query_type,
-            "user_context": self.user_context or "(none)",
-            "history": format_history(self.history) or "(none)",
-            "passages": format_passages(self.documents, self.passage_budget),
-        }
-
-    def shortened(self) -> GenerateRequest:
-        """Return the same request with passages of a third the length."""
-        return replace(self, passage_budget=self.passage_budget // 3)
+from adaptive_rag.llm.messages import format_history, style_prompt
+from adaptive_rag.llm.passages import format_passages
+from adaptive_rag.llm.request import Request
+from adaptive_rag.state import Candidate, Turn
 
 
 class DraftAnswer(BaseModel):
     """The answer's text."""
 
     text: str = Field(min_length=1)
-    # Names the streamed message, so that the final one replaces it instead of appearing twice.
+    # names the streamed message, so that the final one replaces it instead of appearing twice
     message_id: str | None = None
 
 
-def extract(request: GenerateRequest) -> DraftAnswer:
-    """Answer with sentences that stand in the documents."""
-    return DraftAnswer(text=request.answer_locally())
+def ask_to_draft(
+    question: str,
+    strategy: str,
+    passages: Sequence[Candidate],
+    *,
+    budget: int,
+    user_context: str = "",
+    history: Sequence[Turn] = (),
+    instruction: str = "",
+    prompts: str | None = None,
+) -> Request[DraftAnswer]:
+    """Ask the model for an answer.
 
+    Args:
+        question: what was asked.
+        strategy: names the prompt that says how such a question is answered.
+        passages: numbered in this order.
+        budget: characters of passage text in the prompt.
+        user_context: who asks, or in what situation.
+        history: the conversation before the question, oldest first.
+        instruction: says how such a question is answered, where no prompt of that name is there.
+        prompts: folder of the user's own prompts.
+    """
 
-GENERATE = Skill("generate", DraftAnswer, extract, role="answer", free_text=True)
+    def shortened() -> Request[DraftAnswer]:
+        return ask_to_draft(
+            question,
+            strategy,
+            passages,
+            budget=budget // 3,
+            user_context=user_context,
+            history=history,
+            instruction=instruction,
+            prompts=prompts,
+        )
+
+    return Request(
+        "generate",
+        DraftAnswer,
+        values=lambda: {
+            "question": question,
+            "query_type": strategy,
+            "user_context": user_context or "(none)",
+            "history": format_history(history) or "(none)",
+            "passages": format_passages(passages, budget),
+            "style": style_prompt(strategy, prompts, instruction),
+        },
+        shortened=shortened,
+        role="answer",
+        free_text=True,
+    )

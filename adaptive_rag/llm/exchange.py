@@ -1,35 +1,33 @@
-"""One skill's exchange with a chat model: what is sent, what is tried again, when it is given up.
+"""One request's exchange with a chat model: what is sent, what is tried again, when it is given up.
 
-The exchange is a generator that never waits itself: it yields what shall be done (a call, a pause) and is
-sent what came of it, so that `run` can drive the same steps in threads or on an event loop.
+The exchange is a generator that never waits itself. It yields what shall be done (a call, a pause) and is
+sent what came of it, so that the same exchange runs in a thread or on an event loop.
 """
 
 from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from pydantic import BaseModel, ValidationError
 
+from adaptive_rag.context import Context
 from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
 from adaptive_rag.llm.messages import format_messages, load_prompt
 from adaptive_rag.llm.prices import price_of
 from adaptive_rag.llm.replies import json_values, without_thoughts
-from adaptive_rag.llm.request import Ask, Outcome, SkillName, SkillRequest
+from adaptive_rag.llm.request import Reply, Request, StepName
 from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_method
 
-if TYPE_CHECKING:
-    from adaptive_rag.context import Context
-
-# How often one skill is called again because the server failed, and because the reply was not usable.
+# How often one request is made again because the server failed, and because the reply was not usable.
 SERVER_RETRIES = 2
 REPLY_RETRIES = 1
 # Seconds before the first repetition; doubled each time.
@@ -53,7 +51,7 @@ class Pause:
 
 
 Wish: TypeAlias = Call | Pause
-Exchange: TypeAlias = Generator[Wish, Any, Outcome[Any] | None]
+Exchange: TypeAlias = Generator[Wish, Any, Reply[Any]]
 
 
 class GivenUp(Exception):
@@ -72,7 +70,7 @@ class Progress:
     unreachable: bool = False
 
     def spent(self) -> dict[str, Any]:
-        """Return the fields that an Outcome takes."""
+        """Return the fields that a Reply takes."""
         return {
             "calls": self.calls,
             "rounds": self.rounds,
@@ -84,7 +82,7 @@ class Progress:
 
 
 def converse(
-    ask: Ask[Any, Any],
+    request: Request[Any],
     model: BaseChatModel,
     context: Context,
     ledger: Ledger,
@@ -97,14 +95,14 @@ def converse(
         GivenUp: no usable reply could be had.
         ConfigurationError: the server refuses the key or does not know the model.
     """
-    skill, request = ask.skill, ask.request
-    messages = format_messages(skill.name, request, context.prompts)
-    schema = wire_schema(skill.schema, skill.narrow(request) if skill.narrow else {})
-    method = None if skill.free_text else known_method(model)
+    prompts = context.models.prompts
+    messages = format_messages(request, prompts)
+    schema = wire_schema(request.schema, request.bounds)
+    method = None if request.free_text else known_method(model)
     server_failures = reply_failures = 0
     while True:
-        if not ledger.take(skill.role):
-            raise GivenUp(_because(f"the budget of {context.max_llm_calls} calls is spent", progress))
+        if not ledger.take(request.role):
+            raise GivenUp(_because(f"the budget of {context.budget.max_llm_calls} calls is spent", progress))
         progress.calls += 1
         progress.rounds += 1
         try:
@@ -113,7 +111,8 @@ def converse(
             raise
         except Exception as error:  # every provider raises its own; `fault_of` knows what they mean
             fault = fault_of(error, model)
-            shorter = request.shortened() if fault.kind == "too long" else None
+            too_long = fault.kind == "too long"
+            shorter = request.shortened() if too_long and request.shortened else None
             if (
                 method is not None
                 and fault.kind in ("unsupported", "unknown model")
@@ -128,7 +127,7 @@ def converse(
             if shorter is not None and reply_failures < REPLY_RETRIES:
                 reply_failures += 1
                 request = shorter
-                messages = format_messages(skill.name, request, context.prompts)
+                messages = format_messages(request, prompts)
                 continue
             if not fault.passing or server_failures == SERVER_RETRIES:
                 progress.unreachable = fault.passing
@@ -144,31 +143,30 @@ def converse(
             continue
         _count(reply, model, context, progress)
         try:
-            result = read_reply(ask, request, reply)
-            _refuse_echo(skill.name, result, context.prompts)
+            result = read_reply(request, reply)
+            _refuse_echo(request.step, result, prompts)
         except ValueError as error:
             reason = _short(error)
             progress.notes.append(f"the reply was not usable: {reason}")
             if reply_failures == REPLY_RETRIES:
                 raise GivenUp(f"the model's reply was not usable: {reason}") from error
             reply_failures += 1
-            messages = [*messages, *_correction(reply, reason, free_text=skill.free_text)]
+            messages = [*messages, *_correction(reply, reason, free_text=request.free_text)]
             continue
-        return Outcome(result=result, by="model", **progress.spent())
+        return Reply(result=result, **progress.spent())
 
 
-def read_reply(ask: Ask[Any, Any], request: SkillRequest, reply: AIMessage) -> BaseModel:
-    """Turn a reply into the skill's result, leniently but without guessing.
+def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
+    """Turn a model's message into the request's result, leniently but without guessing.
 
     Raises:
-        ValueError: it cannot be read, or fails the skill's check; the message is fit for the model.
+        ValueError: it cannot be read, or fails the request's check; the message is fit for the model.
     """
-    skill = ask.skill
     text = without_thoughts(reply.text)
-    if skill.free_text:
+    if request.free_text:
         if not text:
             raise ValueError(_empty(reply))
-        return _checked(ask, request, skill.schema(text=text, message_id=reply.id))
+        return _checked(request, request.schema(text=text, message_id=reply.id))
     values: list[Any] = [call["args"] for call in reply.tool_calls]
     values += json_values(text)
     if text and not values:
@@ -182,7 +180,8 @@ def read_reply(ask: Ask[Any, Any], request: SkillRequest, reply: AIMessage) -> B
         if value is None:
             continue
         try:
-            return _checked(ask, request, skill.schema.model_validate(_fields(ask, request, value)))
+            fields = request.read(value) if request.read else value
+            return _checked(request, request.schema.model_validate(fields))
         except ValidationError as error:
             problems.append(
                 "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()[:3])
@@ -192,25 +191,25 @@ def read_reply(ask: Ask[Any, Any], request: SkillRequest, reply: AIMessage) -> B
     raise ValueError(problems[0])
 
 
-def _refuse_echo(name: SkillName, result: BaseModel, folder: str | None) -> None:
+def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
     """Refuse texts that stand in the prompt itself: small models copy its examples and placeholders.
 
     Raises:
         ValueError: a text of the result was copied.
     """
-    if name in ("classify", "generate"):
+    if step in ("classify", "generate"):
         return
-    prompt = load_prompt(name, folder).casefold()
+    prompt = load_prompt(step, folder).casefold()
     for value in result.model_dump().values():
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and text and (text.casefold() in prompt or not re.search(r"\w", text)):
                 raise ValueError(f"{text[:80]!r} is copied from the instructions; write your own")
 
 
-def wire_schema(schema: type[BaseModel], bounds: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def wire_schema(schema: type[BaseModel], bounds: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
     """Return the JSON schema as providers take it: every key required, none besides, titles gone.
 
-    Lengths of texts are left out, since strict modes refuse them; the skill's own schema checks them.
+    Lengths of texts are left out, since strict modes refuse them; the request's own schema checks them.
     """
     full = _full_schema(schema)
     properties = {
@@ -235,14 +234,8 @@ def _full_schema(schema: type[BaseModel]) -> dict[str, Any]:
     return schema.model_json_schema()
 
 
-def _fields(ask: Ask[Any, Any], request: SkillRequest, value: Any) -> Any:
-    if ask.skill.read is None:
-        return value
-    return ask.skill.read(request, value)
-
-
-def _checked(ask: Ask[Any, Any], request: SkillRequest, result: BaseModel) -> BaseModel:
-    checked: BaseModel = ask.skill.check(request, result) if ask.skill.check else result
+def _checked(request: Request[Any], result: BaseModel) -> BaseModel:
+    checked: BaseModel = request.check(result) if request.check else result
     return checked
 
 
@@ -268,7 +261,7 @@ def _count(reply: AIMessage, model: BaseChatModel, context: Context, progress: P
     spent = {"input": usage["input_tokens"], "output": usage["output_tokens"]}
     for kind, tokens in spent.items():
         progress.tokens[kind] = progress.tokens.get(kind, 0) + tokens
-    price = price_of(model, spent, context.prices)
+    price = price_of(model, spent, context.models.prices)
     if price is not None:
         progress.cost = (progress.cost or 0.0) + price
 

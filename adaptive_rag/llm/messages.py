@@ -1,17 +1,22 @@
-"""Loads the prompts of the skills, the user's own first, and fills them into chat messages."""
+"""Loads the prompts of the steps, the user's own first, and fills them into chat messages."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.llm.request import SkillName, SkillRequest
+from adaptive_rag.llm.request import Request
+from adaptive_rag.state import Turn
 
 PROMPTS = Path(__file__).parent / "prompts"
+# What of a conversation a prompt shows.
+LAST_TURNS, TURN_CHARACTERS = 6, 500
 
 # A line of dashes parts what the model is told it is (above) from what it is asked (below).
 _RULE = re.compile(r"^-{3,}\s*$", re.M)
@@ -37,28 +42,35 @@ def load_prompt(name: str, folder: str | None = None) -> str:
     return (PROMPTS / f"{name}.md").read_text(encoding="utf-8")
 
 
-def format_messages(name: SkillName, request: SkillRequest, folder: str | None = None) -> list[BaseMessage]:
-    """Fill a skill's prompt with its request.
+def style_prompt(name: str, folder: str | None = None, instruction: str = "") -> str:
+    """Return how an answer of one strategy is to be written.
+
+    The user's own generate-NAME.md comes first, then the strategy's instruction, then the built-in prompt.
+    """
+    own = folder is not None and (Path(folder) / f"generate-{name}.md").is_file()
+    return instruction if instruction and not own else load_prompt(f"generate-{name}", folder).strip()
+
+
+def format_messages(request: Request[Any], folder: str | None = None) -> list[BaseMessage]:
+    """Fill a step's prompt with the values of its request.
 
     Placeholders are filled in one pass, so that a question or a passage that holds "{passages}" stays
     what it is. Unknown names in braces are left alone: a prompt may show JSON.
     """
-    values = request.prompt_values()
-    if request.style_prompt is not None:
-        values["style"] = load_prompt(request.style_prompt, folder).strip()
-    above, rule, below = _split(load_prompt(name, folder))
-    fill = _Filler(values)
+    values = request.values()
+    above, rule, below = _split(load_prompt(request.step, folder))
+
+    def fill(text: str) -> str:
+        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text.strip())
+
     if not rule:
         return [HumanMessage(fill(above))]
     return [SystemMessage(fill(above)), HumanMessage(fill(below))]
 
 
-class _Filler:
-    def __init__(self, values: dict[str, str]) -> None:
-        self._values = values
-
-    def __call__(self, text: str) -> str:
-        return _PLACEHOLDER.sub(lambda m: self._values.get(m[1], m[0]), text.strip())
+def format_history(history: Sequence[Turn]) -> str:
+    """Return the last turns as lines, each cut to a length that leaves room for the question."""
+    return "\n".join(f"{turn['role']}: {turn['text'][:TURN_CHARACTERS]}" for turn in history[-LAST_TURNS:])
 
 
 def _split(prompt: str) -> tuple[str, bool, str]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+# Brackets at which a reply may fail to hold JSON before the rest of it is given up.
+ATTEMPTS = 64
+
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
 _FENCE = re.compile(r"^\s*```[a-zA-Z0-9_-]*\s*$", re.M)
-_TRAILING_COMMA = re.compile(r",(?=\s*[}\]])")
 # "1.", "2)", "-", "*", "Viewpoint 3:", "Sub-question 1 -", "**Q1:**" before the item itself
 _NUMBERING = re.compile(
     r"^\s*(?:[-*•–]\s+|\(?\d{1,2}[.):]\s*|[*_]{0,2}(?:sub-?question|question|viewpoint|perspective|q)"
@@ -34,14 +35,19 @@ def without_thoughts(text: str) -> str:
 def json_values(text: str) -> Iterator[Any]:
     """Yield every JSON object and list that stands in a text, the outermost ones, in order.
 
-    Python's spelling (single quotes, None, True) and trailing commas are read too. A list of one
+    Single quotes, Python's None and True, and trailing commas are mended (json-repair). A list of one
     number amid other text is a citation marker, not an answer, and is left out.
     """
-    position = 0
-    while (start := _next_bracket(text, position)) is not None:
-        value, end = _decode(text, start)
+    closings = _closings(text)
+    position, failed = 0, 0
+    for start, closing in closings.items():
+        if start < position:
+            continue
+        value, end = _decode(text, start, closing)
         if end is None:
-            position = start + 1
+            failed += 1
+            if failed == ATTEMPTS:
+                return
             continue
         alone = not (text[:start] + text[end:]).strip()
         if alone or not (isinstance(value, list) and len(value) < 2 and _numbers_only(value)):
@@ -158,50 +164,56 @@ def _listed_lines(text: str, what: str) -> list[str]:
     return items
 
 
-def _next_bracket(text: str, position: int) -> int | None:
-    match = re.compile(r"[{\[]").search(text, position)
-    return match.start() if match else None
+def _closings(text: str) -> dict[int, int | None]:
+    """Return where each opening bracket of a text ends, None where it is not closed; in one pass."""
+    ends: dict[int, int | None] = {}
+    stack: list[int] = []
+    quote, escaped = "", False
+    for position, character in enumerate(text):
+        if escaped:
+            escaped = False
+        elif quote:
+            escaped = character == "\\"
+            quote = "" if character == quote else quote
+        elif character in "[{":
+            stack.append(position)
+            ends[position] = None
+        elif character in "]}" and stack:
+            ends[stack.pop()] = position + 1
+        elif stack and (character == '"' or (character == "'" and text[position - 1] in "[{,: \n")):
+            quote = character
+    return ends
 
 
-def _decode(text: str, start: int) -> tuple[Any, int | None]:
+def _decode(text: str, start: int, closing: int | None) -> tuple[Any, int | None]:
     try:
-        value, end = json.JSONDecoder().raw_decode(text, start)
-        return value, end
+        return json.JSONDecoder().raw_decode(text, start)
     except (json.JSONDecodeError, RecursionError):
         pass
-    closing = _closing(text, start)
     if closing is None:
         return None, None
-    snippet = _TRAILING_COMMA.sub("", text[start:closing])
-    for load in (json.loads, ast.literal_eval):
-        try:
-            value = load(snippet)
-        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
-            continue
-        if isinstance(value, dict | list):
-            return value, closing
-    return None, None
+    import json_repair
+
+    snippet = text[start:closing]
+    try:
+        value = json_repair.loads(snippet, skip_json_loads=True)
+    except (ValueError, TypeError, RecursionError):
+        return None, None
+    # What stands in brackets without quotes ("[see the note]") is prose, and a mended form of it a guess.
+    usable = isinstance(value, dict | list) and bool(value) and _was_quoted(value, snippet)
+    return (value, closing) if usable else (None, None)
 
 
-def _closing(text: str, start: int) -> int | None:
-    depth, quote, position = 0, "", start
-    while position < len(text):
-        character = text[position]
-        if quote:
-            if character == "\\":
-                position += 1
-            elif character == quote:
-                quote = ""
-        elif character in "\"'" and (character == '"' or text[position - 1] in "[{,: \n"):
-            quote = character
-        elif character in "[{":
-            depth += 1
-        elif character in "]}":
-            depth -= 1
-            if depth == 0:
-                return position + 1
-        position += 1
-    return None
+def _was_quoted(value: Any, snippet: str) -> bool:
+    if isinstance(value, dict):
+        return all(_was_quoted(item, snippet) for item in value.values())
+    if isinstance(value, list):
+        return all(_was_quoted(item, snippet) for item in value)
+    if not isinstance(value, str):
+        return True
+    start = re.match(r"[^\\\n\t\"']*", value)
+    begins = start.group()[:40] if start else ""
+    return any(f"{mark}{begins}" in snippet for mark in "\"'“")
 
 
 def _numbers_only(value: Sequence[Any]) -> bool:

@@ -1,59 +1,118 @@
-"""Resolves a question against the asker's context and the conversation, in one call."""
+"""Contextual questions: who asks, and what was said before, put into the queries."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from adaptive_rag.llm.conversation import format_history
+from adaptive_rag.llm.messages import format_history
 from adaptive_rag.llm.replies import labelled, one_text, pick, single_line
-from adaptive_rag.llm.request import Skill, SkillRequest
-from adaptive_rag.query.expansion import contextual_query
-from adaptive_rag.state import Turn
+from adaptive_rag.llm.request import Request
+from adaptive_rag.query.history import parse_history
+from adaptive_rag.source import ChunkSource
+from adaptive_rag.state import Query, SearchPlan, Turn
+from adaptive_rag.text.words import terms
 
-
-@dataclass(frozen=True)
-class ContextualizeRequest(SkillRequest):
-    """A question with all that is known about who asks it."""
-
-    question: str
-    user_context: str
-    history: list[Turn]
-
-    def prompt_values(self) -> dict[str, str]:
-        """Return the values for the prompt's placeholders."""
-        return {
-            "question": self.question,
-            "user_context": self.user_context or "(none given: infer the likely one)",
-            "history": format_history(self.history) or "(none)",
-        }
+LAST_TURNS = 6
+TURN_CHARACTERS = 500
+# Weights of the vector score: where all that is known is the user's need, and where all of it was said before.
+NEED_ALPHA, FOLLOW_UP_ALPHA = 0.5, 0.9
+# Above this share of other turns, only the best by vector become candidates.
+MOSTLY_OTHER = 0.5
+# A situation on the question's topic brings its text nearer to some passage, or takes it no further away
+# than a longer text always is.
+OFF_TOPIC = 0.1
+MAX_CONTEXT = 2000
 
 
 class ContextualizedQuery(BaseModel):
     """The question as it would be asked by someone who says everything."""
 
-    context: str = Field("", max_length=2000, description="The asker's context, given or inferred.")
+    context: str = Field("", max_length=MAX_CONTEXT, description="The asker's context, given or inferred.")
     query: str = Field(min_length=1, max_length=2000, description="The question, self-contained.")
 
 
-def resolve_locally(request: ContextualizeRequest) -> ContextualizedQuery:
-    """Resolve references from the history and add the salient terms of the user's context."""
-    query = contextual_query(request.question, request.user_context, request.history)
-    return ContextualizedQuery(context=request.user_context[:2000], query=query[:2000])
+def ask_to_contextualize(
+    question: str, user_context: str, history: Sequence[Turn]
+) -> Request[ContextualizedQuery]:
+    """Ask the model to make the question stand alone, and to infer a context where none is given."""
+    return Request(
+        "contextualize",
+        ContextualizedQuery,
+        values=lambda: {
+            "question": question,
+            "user_context": user_context or "(none given: infer the likely one)",
+            "history": format_history(history) or "(none)",
+        },
+        read=_read,
+        check=lambda result: _check(user_context, result),
+    )
 
 
-def keep_context(request: ContextualizeRequest, result: ContextualizedQuery) -> ContextualizedQuery:
-    """Keep the user's own words where they gave a context: a model's summary may lose some."""
-    one_text(result.query, "query")
-    if not request.user_context:
-        return result
-    return result.model_copy(update={"context": request.user_context[:2000]})
+def plan_contextual(
+    question: str, user_context: str, history: Sequence[Turn], *, situated: bool = True
+) -> tuple[list[Query], SearchPlan | None]:
+    """Return the queries of a question in its context, and the plan of their search.
+
+    What is known of the user's need (the situation, the agent's questions with their answers) is joined to
+    the question. Other turns have been answered already: their words would find the same passages again,
+    so the question is averaged with and without them. The share of the other turns, by content words, leads
+    from the one way to the other:
+
+        dense = (1 - share) * joined + share * (without + with) / 2
+
+    The question always stands first and the last turn next, since an encoder cuts at the end. Unless
+    `situated`, the situation stays out of the queries. There is no plan where nothing but the question is
+    known.
+    """
+    known = parse_history(question, user_context, history)
+    other = [text[:TURN_CHARACTERS] for text in reversed(known.other_turns[-LAST_TURNS:])]
+    if not (known.situation or known.answered or other):
+        return [Query(text=question, dense=1.0, sparse=1.0)], None
+    situation = known.situation if situated else ""
+    weight = len(terms(" ".join(other)))
+    share = weight / max(1, weight + len(terms(" ".join([situation, *known.answered]))))
+    joined = _lines(question, situation, *known.answered)
+    bare = _lines(question, *known.answered)
+    # BM25 is a sum over words, so two halves give the situation's own words half a weight.
+    half = (1 - share) / 2
+    weights = [(joined, 1 - share, half), (bare, share / 2, 1 - half)]
+    if other:
+        weights.append((_lines(bare, *other), share / 2, 0.0))
+    plan = SearchPlan(
+        alpha=NEED_ALPHA + (FOLLOW_UP_ALPHA - NEED_ALPHA) * share,
+        dense_only=share > MOSTLY_OTHER,
+        why=f"{share:.0%} of what is known besides the question are earlier turns, the rest the user's need",
+        situation=known.situation,
+    )
+    return _summed(weights), plan
 
 
-def read(request: ContextualizeRequest, value: Any) -> dict[str, Any]:
+def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
+    """Return the one text that says most: the question, what is known of the need, the last turns."""
+    known = parse_history(question, user_context, history)
+    other = [text[:TURN_CHARACTERS] for text in reversed(known.other_turns[-LAST_TURNS:])]
+    return _lines(question, known.situation, *known.answered, *other)
+
+
+def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
+    """Tell whether a situation takes the question away from all that the source holds.
+
+    Args:
+        source: is searched for the best passage of each text.
+        situated: the question joined with the situation.
+        bare: the same without it.
+    """
+    with_it, without = (
+        max((candidate["scores"]["dense"] for candidate in found), default=0.0)
+        for found in source.search([situated, bare], limit=1)
+    )
+    return with_it < without - OFF_TOPIC
+
+
+def _read(value: Any) -> dict[str, Any]:
     """Read the query, and the context where there is one, from a form or from labelled lines."""
     if isinstance(value, Mapping):
         plain = {str(key).lower(): item for key, item in value.items()}
@@ -69,4 +128,26 @@ def read(request: ContextualizeRequest, value: Any) -> dict[str, Any]:
     return {"query": single_line(value, "query")}
 
 
-CONTEXTUALIZE = Skill("contextualize", ContextualizedQuery, resolve_locally, check=keep_context, read=read)
+def _check(user_context: str, result: ContextualizedQuery) -> ContextualizedQuery:
+    """Keep the user's own words where they gave a context: a model's summary may lose some."""
+    one_text(result.query, "query")
+    if not user_context:
+        return result
+    return result.model_copy(update={"context": user_context[:MAX_CONTEXT]})
+
+
+def _lines(*texts: str) -> str:
+    return "\n".join(text for text in texts if text)
+
+
+def _summed(weights: Sequence[tuple[str, float, float]]) -> list[Query]:
+    """Return one query for each text that counts, its weights summed."""
+    sums: dict[str, tuple[float, float]] = {}
+    for text, dense, sparse in weights:
+        known = sums.get(text, (0.0, 0.0))
+        sums[text] = (known[0] + dense, known[1] + sparse)
+    return [
+        Query(text=text, dense=dense, sparse=sparse)
+        for text, (dense, sparse) in sums.items()
+        if dense or sparse
+    ]

@@ -1,4 +1,4 @@
-"""Reads a conversation for the contextual search: what is known of the asker's need, and what was told."""
+"""Reads the question and the conversation before it: what is asked, who asks, what was said."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from adaptive_rag.state import Turn
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.state import InputState, Turn
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
 
-# A line whose words stand in the history up to this share repeats it and tells nothing of the asker.
+MAX_QUESTION = 20_000
+# A line of the context repeats the history where at least this share of its words stands there.
 ECHO = 0.8
 
 # Words of conversation itself: "Does that help?", "Anything else?", "Is it the same subject?"
@@ -34,45 +38,96 @@ _ANSWERING = re.compile(
 _SPEAKER = re.compile(r"^(user|human|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE | re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Talk:
-    """What a conversation leaves behind: the asker's situation, what was cleared up, what was told."""
+def read_question(state: InputState) -> tuple[str, list[Turn]]:
+    """Return the question and the turns before it.
 
+    A conversation that ends with the user's message asks that; otherwise `question` is asked after it.
+
+    Raises:
+        ConfigurationError: there is no question, or it is too long to be one.
+    """
+    messages: Sequence[AnyMessage] = state.get("messages", [])
+    question: str
+    if messages and isinstance(messages[-1], HumanMessage):
+        question, earlier = str(messages[-1].text), messages[:-1]
+    else:
+        question, earlier = state.get("question", ""), messages
+    if not isinstance(question, str):
+        raise ConfigurationError(f"question = {question!r} is not usable: expected a text.")
+    question = question.strip()
+    if not question:
+        raise ConfigurationError(
+            "The question is empty. Pass a text as 'question', or 'messages' that end with the user's."
+        )
+    if len(question) > MAX_QUESTION:
+        raise ConfigurationError(
+            f"The question has {len(question):,} characters; at most {MAX_QUESTION:,} are read. "
+            "Put long material into a document and index it."
+        )
+    return question, read_history(state.get("history") or [], earlier)
+
+
+def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> list[Turn]:
+    """Return the earlier turns: those given, else the conversation's user and agent messages.
+
+    Raises:
+        ConfigurationError: a given turn lacks its role or its text.
+    """
+    for turn in history:
+        if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
+            raise ConfigurationError(
+                f"history holds {turn!r}; expected turns like "
+                '{"role": "user", "text": "..."} with the role "user" or "agent".'
+            )
+    if history:
+        return list(history)
+    return [
+        Turn(role="user" if isinstance(message, HumanMessage) else "agent", text=message.text)
+        for message in messages
+        if isinstance(message, HumanMessage | AIMessage) and message.text
+    ]
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """What a conversation leaves behind for the question that ends it."""
+
+    # what the user says of themselves, without what repeats the conversation
     situation: str
     # questions of the agent with the user's answers, oldest first
-    settled: list[str]
+    answered: list[str]
     # everything else that was said, oldest first
-    told: list[str]
+    other_turns: list[str]
 
 
-def read_talk(question: str, user_context: str, history: Sequence[Turn]) -> Talk:
-    """Take a conversation apart, sentence by sentence.
+def parse_history(question: str, user_context: str, history: Sequence[Turn]) -> Conversation:
+    """Sort the sentences of a conversation by what they mean for the question.
 
-    What the agent asked and the user answered is about the present need; the question itself may be the
-    last answer. What the agent told, what the user asked before, and what the agent asked in vain are
-    told. Sentences without a content word are courtesies and left out.
+    A question of the agent that the user answered is about the present need; the question itself may be
+    the last answer. Everything else (what the agent told, what the user asked before, what the agent asked
+    in vain) goes to the other turns. Sentences without a content word ("Does that help?") are left out.
     """
     turns, transcript = list(history), _turns_of(user_context)
     if transcript and not any(turn["role"] == "agent" for turn in turns):
         turns = transcript
-    settled: list[str] = []
-    told: list[str] = []
+    answered: list[str] = []
+    other: list[str] = []
     said = [*((turn["role"], turn["text"]) for turn in turns), ("user", question)]
-    answered = False
+    is_answer = False
     for number, (role, text) in enumerate(said[:-1]):
         if role != "agent":
-            (settled if answered else told).append(text)
-            answered = False
+            (answered if is_answer else other).append(text)
+            is_answer = False
             continue
         sentences = [text[start:end] for start, end in sentence_spans(text)]
         asked = [sentence for sentence in sentences if _asks(sentence) and _content(sentence)]
         next_role, reply = said[number + 1]
-        answered = bool(asked) and next_role == "user" and _answers(reply)
-        if answered:
-            settled.append(" ".join(asked))
+        is_answer = bool(asked) and next_role == "user" and _answers(reply)
+        if is_answer:
+            answered.append(" ".join(asked))
             sentences = [sentence for sentence in sentences if not _asks(sentence)]
-        told.append(" ".join(sentence for sentence in sentences if _content(sentence)))
-    return Talk(_situation(user_context, turns), settled, [text for text in told if _content(text)])
+        other.append(" ".join(sentence for sentence in sentences if _content(sentence)))
+    return Conversation(_situation(user_context, turns), answered, [text for text in other if _content(text)])
 
 
 def _asks(text: str) -> bool:

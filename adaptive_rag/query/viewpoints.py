@@ -1,27 +1,23 @@
-"""Names the viewpoints from which a debatable question can be seen."""
+"""Opinion questions: the viewpoints from which a matter can be seen, and the matter itself."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import re
 
 from pydantic import BaseModel, Field
 
 from adaptive_rag.llm.replies import exactly, texts
-from adaptive_rag.llm.request import Skill, SkillRequest
-from adaptive_rag.query.expansion import stance_viewpoints
+from adaptive_rag.llm.request import Request
+from adaptive_rag.text.words import STOP_WORDS
 
-
-@dataclass(frozen=True)
-class ViewpointsRequest(SkillRequest):
-    """A question, and how many viewpoints are wanted."""
-
-    question: str
-    n: int
-
-    def prompt_values(self) -> dict[str, str]:
-        """Return the values for the prompt's placeholders."""
-        return {"question": self.question, "n": str(self.n)}
+# How people ask for views; what follows is the matter itself.
+_FRAME = re.compile(
+    r"^\s*(?:is it (?:right|true|fair|correct) (?:to say )?that|do you (?:agree|think|believe) that|"
+    r"what do (?:people|you|others) think (?:of|about)(?: the (?:claim|idea) that)?|"
+    r"what are (?:the |some )?(?:\w+ )?(?:views|opinions|perspectives|arguments) "
+    r"(?:for and against|on|about))\s+",
+    re.IGNORECASE,
+)
 
 
 class Viewpoints(BaseModel):
@@ -30,24 +26,27 @@ class Viewpoints(BaseModel):
     viewpoints: list[str] = Field(min_length=1, max_length=8, description="Short names of viewpoints.")
 
 
-def probe_stances(request: ViewpointsRequest) -> Viewpoints:
-    """Fit general stances (for, against, risk, benefit, who is affected) to the topic."""
-    return Viewpoints(viewpoints=stance_viewpoints(request.n))
+def ask_for_viewpoints(question: str, n: int) -> Request[Viewpoints]:
+    """Ask the model for exactly n different viewpoints.
+
+    There is no local way: general stances ("benefits", "risks") find what the question itself finds.
+    """
+    return Request(
+        "viewpoints",
+        Viewpoints,
+        values=lambda: {"question": question, "n": str(n)},
+        read=lambda value: {"viewpoints": exactly(n, texts(value, "viewpoints"), "viewpoints")},
+        check=lambda result: Viewpoints(viewpoints=exactly(n, result.viewpoints, "viewpoints")),
+        bounds={"viewpoints": {"minItems": n, "maxItems": n}},
+    )
 
 
-def check(request: ViewpointsRequest, result: Viewpoints) -> Viewpoints:
-    """Require exactly n different viewpoints."""
-    return Viewpoints(viewpoints=exactly(request.n, result.viewpoints, "viewpoints"))
+def matter(question: str) -> str:
+    """Return what views are asked for, without the frame: no opinion says "what do people think of"."""
+    return _FRAME.sub("", question) or question
 
 
-def read(request: ViewpointsRequest, value: Any) -> dict[str, Any]:
-    """Read a list, however it is written."""
-    return {"viewpoints": exactly(request.n, texts(value, "viewpoints"), "viewpoints")}
-
-
-def narrow(request: ViewpointsRequest) -> dict[str, dict[str, Any]]:
-    """Ask for exactly n items."""
-    return {"viewpoints": {"minItems": request.n, "maxItems": request.n}}
-
-
-VIEWPOINTS = Skill("viewpoints", Viewpoints, probe_stances, check=check, read=read, narrow=narrow)
+def keywords(question: str) -> str:
+    """Return the question's content words in order, as a query without the form of a question."""
+    words = re.findall(r"[\w'-]+", question)
+    return " ".join(word for word in words if word.lower() not in STOP_WORDS) or question

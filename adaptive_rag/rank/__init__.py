@@ -1,1 +1,1 @@
-"""Fusing, scoring, diversifying and windowing: functions over scored chunks, between search and answer."""
+"""Candidates -> the chunks that count: relevance, rerankers, diversity, balance, stances, window."""

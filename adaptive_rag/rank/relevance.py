@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from adaptive_rag.models.onnx import Vectors, load_minilm
-from adaptive_rag.query.expansion import FEEDBACK_HITS, QueryPart, feedback_scores
-from adaptive_rag.rank.features import best_sentence, bm25_among, count_terms, term_coverage
+from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.search.fusion import min_max, with_scores
 from adaptive_rag.source import ChunkSource, KnowsItsSentences, Sentences
-from adaptive_rag.state import Candidate
+from adaptive_rag.state import Candidate, Query
+from adaptive_rag.text.vectors import Scores, Vectors, cosines
+from adaptive_rag.text.words import terms
 
 SENTENCE_WEIGHT = 0.7
 COVERAGE_WEIGHT = 0.3
@@ -21,9 +22,16 @@ HEADING_CHARACTERS = 80
 EMBEDDED_CHUNKS = 20
 NO_SENTENCES = Sentences(np.zeros((0, 2), dtype=np.int64), np.zeros((0, 0), dtype=np.float32))
 ENDS_OF_SENTENCES = (".", "!", "?", ":", ";", ",", '"', "'", "”", "’", ")")
+# How many first hits a query moves towards, and how far.
+FEEDBACK_HITS, FEEDBACK_WEIGHT = 3, 0.5
+# Anserini's BM25 (Yang et al., SIGIR 2017).
+K1, B = 0.9, 0.4
+EPSILON = 1e-9
+
+_WORD = re.compile(r"[^\W_]+")
 
 
-def relevance(
+def score_relevance(
     candidates: Sequence[Candidate],
     sentences: Sequence[Sentences],
     query: Vectors,
@@ -97,7 +105,7 @@ def score_candidates(
     question: str,
     candidates: Sequence[Candidate],
     *,
-    parts: Sequence[QueryPart] = (),
+    queries: Sequence[Query] = (),
 ) -> list[float]:
     """Fetch the candidates' sentences and score them for a question, 0-10 each.
 
@@ -105,13 +113,15 @@ def score_candidates(
         source: holds the sentences.
         question: what was asked; its words are looked for.
         candidates: all that were found; scoring only the first ones forgoes most of the gain.
-        parts: what was searched, where it is more than the question; sentences are compared with their mean.
+        queries: what was searched, where it is more than the question; sentences are compared with the
+            mean of these texts.
     """
-    texts = {part.text: part.dense for part in parts if part.dense} or {question: 1.0}
+    weights = {query["text"]: query.get("dense", 1.0) for query in queries if "label" not in query}
+    texts = {text: weight for text, weight in weights.items() if weight} or {question: 1.0}
     query = np.array(list(texts.values()), dtype=np.float32) @ load_minilm().encode(list(texts))
     sentences = sentences_of(source, candidates)
     unit = query / max(float(np.linalg.norm(query)), 1e-9)
-    return relevance(candidates, sentences, unit, question, alone=list(texts) == [question])
+    return score_relevance(candidates, sentences, unit, question, alone=list(texts) == [question])
 
 
 def score_opinions(source: ChunkSource, question: str, candidates: Sequence[Candidate]) -> list[float]:
@@ -126,7 +136,7 @@ def score_opinions(source: ChunkSource, question: str, candidates: Sequence[Cand
     sentences = sentences_of(source, candidates)
     several = float(np.mean([len(found.spans) > 1 for found in sentences]))
     query = load_minilm().encode([question])[0]
-    return relevance(candidates, sentences, query, question, closeness=several)
+    return score_relevance(candidates, sentences, query, question, closeness=several)
 
 
 def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha: float) -> list[Candidate]:
@@ -147,3 +157,112 @@ def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha
     fused = alpha * min_max(moved) + (1 - alpha) * sparse
     order = np.argsort(-fused, kind="stable")
     return [with_scores(candidates[i], fused=float(fused[i])) for i in order]
+
+
+def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
+    """Return the cosine of the query with the nearest sentence of each chunk.
+
+    The late interaction of ColBERT (Khattab and Zaharia, SIGIR 2020) at the grain of sentences. A chunk
+    without sentences gets the lowest score of the others, so that it is neither favoured nor dropped.
+
+    Args:
+        query: unit vector, shape (dimension,).
+        sentences: one array of unit vectors a chunk, shape (n, dimension).
+    """
+    counts = np.array([len(vectors) for vectors in sentences], dtype=np.int64)
+    best = np.full(len(counts), np.nan)
+    filled = [i for i, count in enumerate(counts) if count]
+    if filled:
+        similarity = cosines(np.concatenate([sentences[i] for i in filled]), query[None])[:, 0]
+        starts = np.concatenate([[0], np.cumsum(counts[filled])[:-1]])
+        best[filled] = np.maximum.reduceat(similarity, starts)
+        best[np.isnan(best)] = np.nanmin(best)
+    return np.asarray(np.nan_to_num(best), dtype=np.float64)
+
+
+def count_terms(question: str, texts: Sequence[str]) -> Scores:
+    """Return how often each text holds each content word of the question, shape (texts, words)."""
+    asked = sorted(set(terms(question)))
+    column = {term: j for j, term in enumerate(asked)}
+    counts = np.zeros((len(texts), len(asked)))
+    if not asked:
+        return counts
+    # Stemming cuts endings only: a word that does not begin like a term cannot become it, and most do not.
+    starts = {term[:3] for term in asked}
+    # A short term may begin like another one; each word is to be found once.
+    starts = {start for start in starts if not any(start[:n] in starts for n in range(1, len(start)))}
+    for row, text in zip(counts, texts, strict=True):
+        for term in terms(" ".join(_words_beginning(text.lower(), starts))):
+            if term in column:
+                row[column[term]] += 1
+    return counts
+
+
+def _words_beginning(text: str, starts: Collection[str]) -> list[str]:
+    """Return the words of a text that begin with one of these; to look for each is faster than to split."""
+    found: list[str] = []
+    for start in starts:
+        at = text.find(start)
+        while at >= 0:
+            word = None if at and text[at - 1].isalnum() else _WORD.match(text, at)
+            if word is not None:
+                found.append(word.group())
+            at = text.find(start, word.end() if word else at + 1)
+    return found
+
+
+def term_coverage(counts: Scores) -> Scores:
+    """Return the share of the question's content words that each text holds, rare words counting more.
+
+    Unlike BM25, neither length nor repeats matter.
+
+    Args:
+        counts: of the question's words in the candidates, from `count_terms`.
+    """
+    weights = rarity(counts)
+    return np.asarray((counts > 0) @ weights / max(float(weights.sum()), EPSILON))
+
+
+def bm25_among(counts: Scores, lengths: Scores) -> Scores:
+    """Return the BM25 of each candidate as if the candidates were the whole corpus.
+
+    A word that nearly all candidates hold says nothing of which of them answers, however rare it is in
+    the corpus. k1 and b are Anserini's (Yang et al., SIGIR 2017).
+
+    Args:
+        counts: of the question's words in the candidates, from `count_terms`.
+        lengths: of the texts, in any unit.
+    """
+    if not counts.size:
+        return np.zeros(len(counts))
+    norm = K1 * (1 - B + B * lengths / max(float(lengths.mean()), EPSILON))
+    return np.asarray((counts * (K1 + 1) / (counts + norm[:, None])) @ rarity(counts))
+
+
+def rarity(counts: Scores) -> Scores:
+    """Return the idf of each word among the texts: ln(1 + (n - df + 0.5) / (df + 0.5)).
+
+    Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009).
+    """
+    held = (counts > 0).sum(axis=0)
+    return np.asarray(np.log1p((len(counts) - held + 0.5) / (held + 0.5)))
+
+
+def feedback_scores(
+    dense: Scores, vectors: Vectors, ranked: Sequence[int], *, weight: float = FEEDBACK_WEIGHT
+) -> Scores:
+    """Return dense scores as a query moved towards its first hits would give them, up to a constant.
+
+    Rocchio's formula (1971) without negative examples: cos(q + w * mean, x) is proportional to
+    dense + w * mean . x, so the query's own vector is not needed.
+
+    Args:
+        dense: cosine of the question with each candidate.
+        vectors: the candidates' unit vectors, in the same order.
+        ranked: indices of the first hits.
+        weight: how far the query moves; 0 leaves it.
+    """
+    if not len(ranked):
+        return dense
+    mean = vectors[list(ranked)].mean(axis=0, keepdims=True)
+    return np.asarray(dense + weight * cosines(vectors, mean)[:, 0])

@@ -9,14 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.query.expansion import STANCES
-from adaptive_rag.rank.features import Scores
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.vectors import cosines
+from adaptive_rag.text.vectors import Scores, Vectors, cosines
 
-FOR, AGAINST = STANCES[:2]
+FOR, AGAINST = "benefits and arguments for", "risks and arguments against"
 # Made by training/praise.py; belongs to the embedded model, which all sentence vectors are of.
 PRAISE = Path(__file__).with_name("praise.npy")
 

@@ -9,6 +9,10 @@ import numpy as np
 
 from adaptive_rag.context import Context, Profile
 from adaptive_rag.ingest.chunking import page_in_chunk
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.rank.relevance import best_sentence
+from adaptive_rag.search.fusion import min_max, with_scores
+from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Complexity, Decision, Part, QueryAnalysis
 
 BASE: dict[Profile, int] = {"conservative": 3, "balanced": 5, "aggressive": 8}
@@ -16,6 +20,8 @@ BY_COMPLEXITY: dict[Complexity, float] = {"basic": 0.8, "intermediate": 1.0, "ad
 BYTES_PER_TOKEN = 4  # of English text, on average; scripts of two or three bytes a letter need more tokens
 # Characters of a joined passage, about five chunks in a row: a marker should not stand for half a book.
 LONGEST = 4000
+# One place in so many is reserved for the user's situation.
+PASSAGES_PER_PLACE = 4
 RANKED_BY = ("relevance", "hedged", "fused")
 _PLACES = {"page_starts", "page_end", "start_index"}
 _NONE = object()
@@ -54,7 +60,7 @@ def keep_window(
     size, why = window_size(context, analysis)
     kept = list(candidates[:size])
     decisions = [Decision(what="window", chosen=size, why=why)]
-    if context.window and kept:
+    if context.uses("window") and kept:
         limit = threshold([_score(candidate) for candidate in candidates]) if cut_at is None else cut_at
         strong = [candidate for candidate in kept if _score(candidate) >= limit] or kept[:1]
         if len(strong) < len(kept):
@@ -63,6 +69,36 @@ def keep_window(
             )
         kept = strong
     return kept, decisions
+
+
+def reserve_for_context(
+    source: ChunkSource, situation: str, candidates: Sequence[Candidate], k: int
+) -> list[Candidate]:
+    """Return the candidates, the last of the first k places given to those nearest to the user's situation.
+
+    A short situation ("I am a nurse") hardly moves the vector of the question that it is joined to, and
+    an irrelevant one must not displace the best passages: so it decides the last places alone, by
+    relevance and the best sentence's similarity to the situation, both min-max scaled.
+
+    Args:
+        source: holds the sentences.
+        situation: what the asker says of themselves.
+        candidates: ranked, best first, with `scores["relevance"]`.
+        k: how many will be kept.
+    """
+    places = k // PASSAGES_PER_PLACE
+    if not places or len(candidates) <= k - places:
+        return list(candidates)
+    sentences = source.sentences([candidate["id"] for candidate in candidates])
+    # Headings count here: "If you farm" says for whom a passage is written.
+    near = best_sentence(load_minilm().encode([situation])[0], [found.vectors for found in sentences])
+    relevance = min_max(np.array([candidate["scores"]["relevance"] for candidate in candidates]))
+    ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, near, strict=True)]
+    kept, rest = ranked[: k - places], list(range(k - places, len(ranked)))
+    worth = relevance + min_max(near)
+    rest.sort(key=lambda i: -worth[i])
+    reserved = sorted(rest[:places])
+    return [*kept, *(ranked[i] for i in reserved), *(ranked[i] for i in sorted(rest[places:]))]
 
 
 def read_passages(ranked: Sequence[Candidate], context: Context) -> tuple[list[Candidate], list[Decision]]:

@@ -1,4 +1,4 @@
-"""Asks a source for candidates and fuses their scores; what the retrieve step does."""
+"""Asks a source for candidates and fuses their scores."""
 
 from __future__ import annotations
 
@@ -8,16 +8,14 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from adaptive_rag.context import Context
-from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.query.expansion import QueryPart
-from adaptive_rag.rank.features import Scores
-from adaptive_rag.search.alpha import choose_alpha
-from adaptive_rag.search.fusion import fuse, with_scores
+from adaptive_rag.search.fusion import choose_alpha, fuse, with_scores
 from adaptive_rag.search.views import WEIGHTS_BY_INTENT, ViewWeights, weigh_views
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Decision, Query, QueryAnalysis, SearchPlan
+from adaptive_rag.text.vectors import Scores, Vectors
 
 POOL = 50  # candidates by vector and by words, each
+PLAIN_ALPHA = 0.5
 FEEDBACK_HITS = 10
 TRACED = 20
 
@@ -30,18 +28,21 @@ def search(
     plan: SearchPlan | None = None,
 ) -> tuple[list[Candidate], Decision]:
     """Return the fused candidates of one search, best first, and how the scores were weighed."""
-    parts = [QueryPart(q["text"], q.get("dense", 1.0), q.get("sparse", 1.0)) for q in queries]
-    by_meaning = plan is not None and plan["by_meaning"] and context.fusion == "weighted"
-    views = WEIGHTS_BY_INTENT[analysis["intent"]] if context.qa_views else None
-    found = search_parts(source, parts, context, by_meaning=by_meaning, views=views)
-    if context.alpha is not None:
-        alpha, why = context.alpha, "set by the caller"
+    method = context.retrieval.fusion if context.uses("fusion") else "dense"
+    views = WEIGHTS_BY_INTENT[analysis["intent"]] if context.retrieval.qa_views else None
+    dense_only = plan is not None and plan["dense_only"] and method == "weighted"
+    limit = max(POOL, 3 * context.k)
+    found = sum_scores(source, queries, limit=limit, dense_only=dense_only, views=views)
+    if context.retrieval.alpha is not None:
+        alpha, why = context.retrieval.alpha, "set by the caller"
+    elif not context.uses("analysis"):
+        alpha, why = PLAIN_ALPHA, "no analysis: both count the same"
     elif plan is not None:
         alpha, why = plan["alpha"], plan["why"]
     else:
         alpha, why = choose_alpha(np.array([c["scores"]["sparse"] for c in found]), analysis)
-    chosen = f"alpha {alpha:.2f}" if context.fusion == "weighted" else context.fusion
-    return fuse(found, method=context.fusion, alpha=alpha), Decision(what="fusion", chosen=chosen, why=why)
+    chosen = f"alpha {alpha:.2f}" if method == "weighted" else method
+    return fuse(found, method=method, alpha=alpha), Decision(what="fusion", chosen=chosen, why=why)
 
 
 @runtime_checkable
@@ -68,24 +69,28 @@ def prepare(source: ChunkSource, texts: Sequence[str], also_compared: Sequence[s
         source.prepare(texts, also_compared)
 
 
-def search_parts(
+def sum_scores(
     source: ChunkSource,
-    parts: Sequence[QueryPart],
-    context: Context,
+    queries: Sequence[Query],
     *,
-    by_meaning: bool = False,
+    limit: int,
+    dense_only: bool = False,
     views: ViewWeights | None = None,
 ) -> list[Candidate]:
-    """Return the candidates of several texts that ask for one thing, their scores summed.
+    """Return the candidates of several queries that ask for one thing, their scores summed.
 
     Summing raw scores before fusing keeps one scale: a mean of cosines is the cosine with the mean of the
-    texts, and a sum of BM25 is the BM25 of all their words. A chunk that only one text found is compared
-    with the others too where the source can do that; else it gets the lowest score that they gave. With
-    `by_meaning` only the best by vector become candidates, and words merely help to order them. With
-    `views` the dense score of a question-answer pair is the weighted mean of its views.
+    texts, and a sum of BM25 is the BM25 of all their words. A chunk that only one query found is compared
+    with the others too where the source can do that; else it gets the lowest score that they gave.
+
+    Args:
+        source: is searched.
+        queries: with their weights.
+        limit: candidates by vector and by words, each, for each query.
+        dense_only: only the best by vector become candidates, and words merely help to order them.
+        views: the vector score of a question-answer pair is the weighted mean of its views.
     """
-    limit = max(POOL, 3 * context.k)
-    found = source.search([part.text for part in parts], limit=limit)
+    found = source.search([query["text"] for query in queries], limit=limit)
     if views is not None:
         found = [weigh_views(candidates, views) for candidates in found]
     union: dict[str, Candidate] = {}
@@ -94,25 +99,25 @@ def search_parts(
             union.setdefault(candidate["id"], {**candidate, "labels": []})
     row = {id_: i for i, id_ in enumerate(union)}
     dense, sparse = np.zeros(len(row)), np.zeros(len(row))
-    for part, candidates in zip(parts, found, strict=True):
-        dense += part.dense * _column(candidates, "dense", row)
-        sparse += part.sparse * _column(candidates, "sparse", row)
-    heard = [part for part in parts if part.dense]
+    for query, candidates in zip(queries, found, strict=True):
+        dense += query.get("dense", 1.0) * _column(candidates, "dense", row)
+        sparse += query.get("sparse", 1.0) * _column(candidates, "sparse", row)
+    compared = [(query["text"], weight) for query in queries if (weight := query.get("dense", 1.0))]
     # The views of a pair are compared by the search alone.
-    if len(heard) > 1 and views is None and isinstance(source, ComparesTexts):
-        cosines = source.similarities([part.text for part in heard], list(row))
-        dense = np.array([part.dense for part in heard]) @ cosines
+    if len(compared) > 1 and views is None and isinstance(source, ComparesTexts):
+        cosines = source.similarities([text for text, _ in compared], list(row))
+        dense = np.array([weight for _, weight in compared]) @ cosines
     scored = [
         with_scores(candidate, dense=float(dense[i]), sparse=float(sparse[i]))
         for i, candidate in enumerate(union.values())
     ]
-    if by_meaning:
+    if dense_only:
         scored = sorted(scored, key=lambda candidate: -candidate["scores"]["dense"])[:limit]
     return scored
 
 
 def first_hits(source: ChunkSource, question: str) -> list[Candidate]:
-    """Return the first hits for a question, for stand-ins that learn from them."""
+    """Return the first hits for a question, for a step that learns from them."""
     [found] = source.search([question], limit=FEEDBACK_HITS)
     return fuse(found, method="weighted", alpha=0.5)[:FEEDBACK_HITS]
 

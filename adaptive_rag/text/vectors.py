@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
-from adaptive_rag.models.onnx import Vectors
+Vectors = NDArray[np.float32]
+Scores = NDArray[np.float64]
 
 
 def cosines(vectors: Vectors, others: Vectors) -> Vectors:

@@ -1,19 +1,18 @@
-"""One strategy a file; the table names them for the builder."""
+"""One strategy a file; this table names them for the graph, the shell and the evaluation."""
 
-from collections.abc import Callable
-from typing import Any
+from importlib import import_module
 
-from langgraph.graph import StateGraph
+from adaptive_rag.graph.strategies.strategy import Strategy
 
-from adaptive_rag.graph.strategies.analytical import build_analytical
-from adaptive_rag.graph.strategies.contextual import build_contextual
-from adaptive_rag.graph.strategies.factual import build_factual
-from adaptive_rag.graph.strategies.opinion import build_opinion
-from adaptive_rag.state import QueryType
+# Each file here holds a record called STRATEGY.
+FILES = (
+    "factual",
+    "analytical",
+    "opinion",
+    "contextual",
+)
 
-STRATEGIES: dict[QueryType, Callable[[], StateGraph[Any, Any, Any, Any]]] = {
-    "factual": build_factual,
-    "analytical": build_analytical,
-    "opinion": build_opinion,
-    "contextual": build_contextual,
-}
+STRATEGIES: dict[str, Strategy] = {}
+for _file in FILES:
+    _strategy = import_module(f"{__name__}.{_file}").STRATEGY
+    STRATEGIES[_strategy.name] = _strategy

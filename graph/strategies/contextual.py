@@ -2,25 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from adaptive_rag.answer.styles import CONTEXTUAL_STYLE
+from adaptive_rag.graph.strategies.strategy import Strategy, build_pipeline
+from adaptive_rag.nodes import contextualize, rerank
 
-from langgraph.graph import END, START, StateGraph
-
-from adaptive_rag.context import Context
-from adaptive_rag.nodes import contextualize, rerank, retrieve
-from adaptive_rag.state import StrategyOutput, StrategyState
-
-
-def build_contextual() -> StateGraph[StrategyState, Context, StrategyState, StrategyOutput]:
-    """Build contextualize -> retrieve -> rerank."""
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(
-        StrategyState, context_schema=Context, output_schema=StrategyOutput
-    )
-    graph.add_node("contextualize", contextualize)
-    graph.add_node("retrieve", retrieve)
-    graph.add_node("rerank", rerank)
-    graph.add_edge(START, "contextualize")
-    graph.add_edge("contextualize", "retrieve")
-    graph.add_edge("retrieve", "rerank")
-    graph.add_edge("rerank", END)
-    return graph
+STRATEGY = Strategy(
+    name="contextual",
+    purpose="what holds for the asker",
+    build=lambda: build_pipeline(contextualize, rerank),
+    style=CONTEXTUAL_STYLE,
+    colour="#7d55b8",
+)

@@ -10,22 +10,22 @@ from langgraph.types import Send
 
 from adaptive_rag.context import Context
 from adaptive_rag.nodes import fuse
-from adaptive_rag.state import HedgeState, QueryType, StrategyOutput
+from adaptive_rag.state import HedgeState, StrategyOutput
 
 
 def send_likeliest(state: HedgeState) -> list[Send]:
     """Start the chosen strategy and its alternatives, each as if the question were of its type."""
-    routes: list[QueryType] = [state["query_type"], *state["analysis"]["alternatives"]]
+    routes = [state["query_type"], *state["analysis"]["alternatives"]]
     return [Send(node_name(route), {**state, "query_type": route}) for route in routes]
 
 
-def node_name(route: QueryType) -> str:
+def node_name(route: str) -> str:
     """Name a strategy's node inside the hedge; Mermaid wants every subgraph's name to be unique."""
     return f"as_{route}"
 
 
 def build_hedge(
-    strategies: Mapping[QueryType, Any],
+    strategies: Mapping[str, Any],
 ) -> StateGraph[HedgeState, Context, HedgeState, StrategyOutput]:
     """Build the likeliest strategies => fuse."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(

@@ -1,18 +1,26 @@
-"""Selects a set that is relevant and says different things, once candidates are scored."""
+"""Selects a set that is relevant and says different things: locally, or by the chat model's choice."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, Field
 
-from adaptive_rag.context import Diversity
-from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.context import Diversity, Selection
+from adaptive_rag.llm.numbers import read_numbers
+from adaptive_rag.llm.passages import format_passages
+from adaptive_rag.llm.replies import pick
+from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.search.fusion import min_max
-from adaptive_rag.text.vectors import cosines
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.vectors import Vectors, cosines
 
+# Candidates that a model chooses from, for each that it is to choose, and characters of their texts.
+MODEL_READS = 2
+SELECTION_BUDGET = 8_000
 # Two relevant texts say the same with probability one half near a cosine of SAME, and surely above it.
 # Read off one collection of one-sentence opinions in the embedded model; another model needs its own.
 SAME, SOFTNESS = 0.82, 0.04
@@ -103,3 +111,76 @@ SELECTORS: dict[Diversity, Selector] = {
     "facility-location": facility_location,
     "none": by_relevance,
 }
+
+
+class PassageChoice(BaseModel):
+    """Numbers of the chosen passages, best first, counted from 1 as the prompt numbers them."""
+
+    passages: list[int] = Field(max_length=200, description="Numbers of the chosen passages, best first.")
+
+
+def select(
+    question: str, candidates: list[Candidate], local: list[Candidate], selection: Selection
+) -> Asking[tuple[list[Candidate], bool]]:
+    """Return the set that a model chose, where the setting asks for it and it did; else the local one.
+
+    Args:
+        question: what was asked.
+        candidates: what there is to choose from, best first.
+        local: the set that was selected without a model; a model's choice is filled up from it.
+        selection: "local" or "model".
+
+    Returns:
+        The set, and whether it is the model's.
+    """
+    if selection != "model":
+        return local, False
+    # What was selected locally is always among what the model reads.
+    ids = {candidate["id"] for candidate in local}
+    read = [*local, *(c for c in candidates if c["id"] not in ids)][: MODEL_READS * len(local)]
+    [reply] = yield [ask_to_select(question, read, len(local))]
+    if reply.result is None:
+        return local, False
+    numbers = dict.fromkeys([*reply.result.passages, *range(1, len(local) + 1)])
+    return [read[number - 1] for number in numbers][: len(local)], True
+
+
+def ask_to_select(
+    question: str, candidates: Sequence[Candidate], k: int, *, budget: int = SELECTION_BUDGET
+) -> Request[PassageChoice]:
+    """Ask the model to choose k candidates; `budget` counts characters of passages."""
+    n = len(candidates)
+
+    def check(result: PassageChoice) -> PassageChoice:
+        wrong = [number for number in result.passages if not 1 <= number <= n]
+        if wrong:
+            raise ValueError(f"passages are numbered 1 to {n}, got {wrong!r}")
+        return result
+
+    def read(value: Any) -> dict[str, Any]:
+        if isinstance(value, Mapping):
+            value = pick(value, "passages", "selection", "selected", "indices", "chosen", "numbers")
+        return {"passages": read_numbers(value, n)}
+
+    return Request(
+        "select",
+        PassageChoice,
+        values=lambda: {
+            "question": question,
+            "k": str(k),
+            "n": str(n),
+            "passages": format_passages(candidates, budget),
+        },
+        read=read,
+        check=check,
+        bounds={
+            "passages": {
+                "items": {"type": "integer", "minimum": 1, "maximum": n},
+                "minItems": 1,
+                "maxItems": min(k, n),
+            }
+        },
+        shortened=lambda: ask_to_select(question, candidates, k, budget=budget // 3),
+        by_setting=True,
+        optional=True,
+    )

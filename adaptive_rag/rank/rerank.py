@@ -1,0 +1,253 @@
+"""Scores the candidates again after the search: by the chat model, by a cross-encoder, or locally."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from adaptive_rag.context import Context
+from adaptive_rag.llm.numbers import read_scores
+from adaptive_rag.llm.passages import format_passages
+from adaptive_rag.llm.request import Asking, Reply, Request
+from adaptive_rag.models.cross_encoder import ScoringError, load_reranker
+from adaptive_rag.search.fusion import min_max, with_scores
+from adaptive_rag.state import Candidate
+
+# Candidates that are read for each passage of the answer: by a chat model, by a cross-encoder.
+MODEL_READS, CROSS_ENCODER_READS = 2, 3
+# Characters of passage text in a prompt: every candidate is in it, and relevance shows in few sentences.
+SCORING_BUDGET = 8_000
+# Weight of a model's score beside the local one: whole numbers tie often, and small models judge badly.
+MODEL_WEIGHT, CROSS_ENCODER_WEIGHT = 0.6, 0.6
+# Candidates that a model gave at least this much of 10 stay, even if the later search missed them.
+WORTH_KEEPING = 5.0
+# Scores of both kinds that are needed to translate one scale into the other.
+COMMON = 3
+# Of the user's context, in characters: the passage must keep its place among the tokens of a pair.
+CONTEXT_CHARACTERS = 400
+
+
+class PassageScores(BaseModel):
+    """A relevance for each candidate, 0 (useless) to 10 (answers the question), in their order."""
+
+    scores: list[float] = Field(description="One number from 0 to 10 a passage, in order.")
+
+
+@dataclass(frozen=True)
+class RerankRequest:
+    """A question, the context it is asked in, and its candidates, best first by `scores["fused"]`."""
+
+    question: str
+    context: str
+    candidates: Sequence[Candidate]
+    k: int
+    # scores all candidates without a model, 0-10
+    score_locally: Callable[[], list[float]]
+    # what `cross-encoder` loads
+    model: str = ""
+    # why `auto` is not to ask a chat model; empty where it may
+    locally_because: str = ""
+
+
+# A reranker yields what it asks a chat model, and returns the candidates, best first.
+Rerank: TypeAlias = Callable[[RerankRequest], Asking[list[Candidate]]]
+
+
+def ask_to_score(
+    question: str,
+    context: str,
+    candidates: Sequence[Candidate],
+    *,
+    budget: int = SCORING_BUDGET,
+    by_setting: bool = False,
+    locally_because: str = "",
+) -> Request[PassageScores]:
+    """Ask the model for one score a candidate, all in one call; `budget` counts characters of passages."""
+    n = len(candidates)
+
+    def check(result: PassageScores) -> PassageScores:
+        if len(result.scores) != n:
+            raise ValueError(f"expected {n} scores, got {len(result.scores)}")
+        if any(not 0 <= score <= 10 for score in result.scores):
+            raise ValueError(f"every score must lie between 0 and 10, got {result.scores!r}")
+        return result
+
+    def shortened() -> Request[PassageScores]:
+        return ask_to_score(question, context, candidates, budget=budget // 3, by_setting=by_setting)
+
+    return Request(
+        "score",
+        PassageScores,
+        values=lambda: {
+            "question": question,
+            "context": context or "(none)",
+            "n": str(n),
+            "passages": format_passages(candidates, budget),
+        },
+        read=lambda value: {"scores": read_scores(value, n)},
+        check=check,
+        bounds={
+            "scores": {
+                "items": {"type": "integer", "minimum": 0, "maximum": 10},
+                "minItems": n,
+                "maxItems": n,
+            }
+        },
+        shortened=shortened,
+        by_setting=by_setting,
+        optional=True,
+        locally_because=locally_because,
+    )
+
+
+def keep_order(request: RerankRequest) -> Asking[list[Candidate]]:
+    """Leave the candidates as the search fused them."""
+    yield from ()
+    return list(request.candidates)
+
+
+def score_locally(request: RerankRequest) -> Asking[list[Candidate]]:
+    """Score the candidates without a model."""
+    return (yield from _score_once(request, because="reranker = 'fused' scores without a chat model"))
+
+
+def score_if_planned(request: RerankRequest) -> Asking[list[Candidate]]:
+    """Let a chat model score the first candidates in one call, where the planned calls leave room."""
+    return (yield from _score_once(request, because=request.locally_because))
+
+
+def score_together(request: RerankRequest) -> Asking[list[Candidate]]:
+    """Let a chat model score the first candidates in one call."""
+    return (yield from _score_once(request, by_setting=True))
+
+
+def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
+    """Let a chat model score each of the first candidates in a call of its own, all at once."""
+    read = _first(request, MODEL_READS)
+    replies = yield [ask_to_score(request.question, request.context, [c], by_setting=True) for c in read]
+    # A model's scale and the local one do not mix: where one call failed, none counts.
+    scores = [reply.result.scores[0] for reply in replies if reply.result is not None]
+    return _ranked(request, read, scores if len(scores) == len(read) else [])
+
+
+def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
+    """Let a cross-encoder read the first candidates; where it fails, the fused order stands.
+
+    relevance = 10 * (0.6 * cross-encoder + 0.4 * fused), the first 0-1, the second min-max scaled.
+    """
+    encoder = load_reranker(request.model)
+    read = _first(request, CROSS_ENCODER_READS)
+    question = " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
+    try:
+        crossed = encoder.score(question, [candidate["text"] for candidate in read])
+    except ScoringError as error:
+        said = f"the cross-encoder {encoder.name} failed ({error}); the fused order stands"
+        scored = list(request.candidates)
+    else:
+        said = f"scored by the cross-encoder {encoder.name}"
+        # Scaled over all candidates: among the first ones alone the last would seem to be worth nothing.
+        fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
+        mixed = 10 * (CROSS_ENCODER_WEIGHT * crossed + (1 - CROSS_ENCODER_WEIGHT) * fused)
+        marked = [with_scores(c, cross_encoder=float(s)) for c, s in zip(read, crossed, strict=True)]
+        scored = by_relevance(marked, [round(float(score), 4) for score in mixed])
+    # No model is asked: this puts into the trace who scored.
+    yield [ask_to_score(request.question, request.context, [], locally_because=said)]
+    return scored
+
+
+def prepare_reranker(context: Context) -> None:
+    """Load what the run's reranker needs, so that a wrong setting fails before anything is run.
+
+    Raises:
+        ConfigurationError: the cross-encoder cannot be found or loaded.
+        MissingExtraError: it needs a package that is not installed.
+    """
+    if context.uses("rerank") and context.retrieval.reranker == "cross-encoder":
+        load_reranker(context.retrieval.reranker_model)
+
+
+def early_scores(candidates: Sequence[Candidate], replies: Sequence[Reply[Any]]) -> list[Candidate]:
+    """Return the candidates with the scores that a model gave them early; none where it gave none."""
+    return [
+        with_scores(candidate, judged=score)
+        for reply in replies
+        if reply.result is not None
+        for candidate, score in zip(candidates, reply.result.scores, strict=True)
+    ]
+
+
+def add_missed(candidates: Sequence[Candidate], scored: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates, and those that a model scored well early and the search then missed."""
+    present = {candidate["id"] for candidate in candidates}
+    missed = [c for c in scored if c["id"] not in present and c["scores"]["judged"] >= WORTH_KEEPING]
+    return [*candidates, *missed]
+
+
+def join_scores(
+    candidates: Sequence[Candidate], local: Sequence[float], scored: Sequence[Candidate]
+) -> list[float]:
+    """Return MODEL_WEIGHT * the model's score + the rest of the local one, 0 to 10.
+
+    Where the model gave none, the local score is brought to its scale by the straight line that fits the
+    candidates which have both; it may not rise above what the model gave its best.
+
+    Args:
+        candidates: in any order.
+        local: their scores without a model, 0 to 10.
+        scored: candidates with `scores["judged"]`, what a model gave them, 0 to 10.
+    """
+    known = {candidate["id"]: candidate["scores"]["judged"] for candidate in scored}
+    both = [(score, known[c["id"]]) for c, score in zip(candidates, local, strict=True) if c["id"] in known]
+    slope, start, most = _line(both)
+
+    def guess(score: float) -> float:
+        return float(min(max(start + slope * score, 0.0), most))
+
+    scores = [known.get(c["id"], guess(score)) for c, score in zip(candidates, local, strict=True)]
+    return [MODEL_WEIGHT * a + (1 - MODEL_WEIGHT) * b for a, b in zip(scores, local, strict=True)]
+
+
+def by_relevance(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
+    """Return the candidates that have a score, with their relevance, best first."""
+    scored = [with_scores(c, relevance=score) for c, score in zip(candidates, scores, strict=False)]
+    return sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
+
+
+def _first(request: RerankRequest, reads: int) -> list[Candidate]:
+    return list(request.candidates[: reads * request.k])
+
+
+def _score_once(
+    request: RerankRequest, *, by_setting: bool = False, because: str = ""
+) -> Asking[list[Candidate]]:
+    read = _first(request, MODEL_READS)
+    [reply] = yield [
+        ask_to_score(request.question, request.context, read, by_setting=by_setting, locally_because=because)
+    ]
+    return _ranked(request, read, reply.result.scores if reply.result is not None else [])
+
+
+def _ranked(request: RerankRequest, read: list[Candidate], by_model: list[float]) -> list[Candidate]:
+    local = request.score_locally()
+    if not by_model:
+        return by_relevance(request.candidates, local)
+    scored = [with_scores(c, judged=score) for c, score in zip(read, by_model, strict=True)]
+    return by_relevance(read, join_scores(read, local[: len(read)], scored))
+
+
+def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Return slope, start and upper bound of the line from local scores to a model's."""
+    if not both:
+        return 1.0, 0.0, 10.0
+    x, y = np.array(both).T
+    if len(both) < COMMON or np.ptp(x) < 1e-6:
+        return 0.0, float(y.mean()), float(y.max())
+    slope, start = np.polyfit(x, y, 1)
+    # Where the model disagrees with the local order, the local score says nothing about its own.
+    if slope <= 0:
+        return 0.0, float(y.mean()), float(y.max())
+    return float(slope), float(start), float(y.max())

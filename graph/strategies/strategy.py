@@ -1,0 +1,80 @@
+"""What a strategy is: one record, and the two shapes that its graph usually has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Send
+
+from adaptive_rag.answer.styles import AnswerStyle
+from adaptive_rag.context import Context
+from adaptive_rag.nodes import retrieve, retrieve_branch
+from adaptive_rag.nodes.step import Step
+from adaptive_rag.state import Branch, StrategyOutput, StrategyState
+
+StrategyGraph: TypeAlias = StateGraph[StrategyState, Context, StrategyState, StrategyOutput]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A way to find passages for one kind of question, and to answer from them."""
+
+    name: str
+    # one line for the shell and the evaluation
+    purpose: str
+    build: Callable[[], StrategyGraph]
+    style: AnswerStyle
+    # hexadecimal, wherever the strategy is drawn
+    colour: str
+    # whether the router may choose it; else only `route=` reaches it
+    routable: bool = True
+
+
+def build_pipeline(prepare: Step, select: Step) -> StrategyGraph:
+    """Build prepare -> retrieve -> select."""
+    graph: StrategyGraph = StateGraph(StrategyState, context_schema=Context, output_schema=StrategyOutput)
+    graph.add_node(prepare.name, prepare)
+    graph.add_node("retrieve", retrieve)
+    graph.add_node(select.name, select)
+    graph.add_edge(START, prepare.name)
+    graph.add_edge(prepare.name, "retrieve")
+    graph.add_edge("retrieve", select.name)
+    graph.add_edge(select.name, END)
+    return graph
+
+
+def build_fan_out(split: Step, join: Step) -> StrategyGraph:
+    """Build split => retrieve, once a branch => join."""
+    graph: StrategyGraph = StateGraph(StrategyState, context_schema=Context, output_schema=StrategyOutput)
+    graph.add_node(split.name, split)
+    graph.add_node("retrieve", retrieve_branch, input_schema=Branch)
+    graph.add_node(join.name, join)
+    graph.add_edge(START, split.name)
+    graph.add_conditional_edges(split.name, send_each_branch, ["retrieve"])
+    graph.add_edge("retrieve", join.name)
+    graph.add_edge(join.name, END)
+    return graph
+
+
+def send_each_branch(state: StrategyState) -> list[Send]:
+    """Start one retrieval for the question itself, and one for every labelled query."""
+    own = [query for query in state["queries"] if "label" not in query]
+    labelled = [query for query in state["queries"] if "label" in query]
+    branches: list[tuple[str | None, Any]] = [(None, own)]
+    branches += [(query["label"], [query]) for query in labelled]
+    return [
+        Send(
+            "retrieve",
+            Branch(
+                order=order,
+                label=label,
+                queries=queries,
+                plan=state.get("plan"),
+                analysis=state["analysis"],
+            ),
+        )
+        for order, (label, queries) in enumerate(branches)
+    ]
