@@ -310,9 +310,7 @@ def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_setting(name: str) -> bool:
     """Tell whether a name is that of a setting, of a group, or of a setting before it stood in a group."""
-    return (
-        name in Context.model_fields or name in OLD_NAMES or name in OLD_SWITCHES or name in setting_names()
-    )
+    return name in {*Context.model_fields, *OLD_NAMES, *OLD_SWITCHES, *setting_names()}
 
 
 def live_key(value: object) -> str:

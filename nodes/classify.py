@@ -29,7 +29,7 @@ from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State
 
 @step
 def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = QUERY_TYPES) -> Steps:
-    """Choose the strategy: by the caller's word, by the router, or by the model where the router is unsure."""
+    """Choose the strategy: the caller's, the router's, or the model's where the router is unsure."""
     context = context_of(runtime)
     started_at = time.time()
     check_name("route", context.route, routes)

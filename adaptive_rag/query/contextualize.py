@@ -17,7 +17,7 @@ from adaptive_rag.text.words import terms
 
 LAST_TURNS = 6
 TURN_CHARACTERS = 500
-# Weights of the vector score: where all that is known is the user's need, and where all of it was said before.
+# Weights of the vector score where all that is known is the user's need, or all of it earlier turns.
 NEED_ALPHA, FOLLOW_UP_ALPHA = 0.5, 0.9
 # Above this share of other turns, only the best by vector become candidates.
 MOSTLY_OTHER = 0.5

@@ -1,4 +1,4 @@
-"""Factual questions: one exact passage counts, so the query is sharpened and candidates are ranked strictly."""
+"""Factual questions: one exact passage counts, so the query is sharpened and ranking is strict."""
 
 from __future__ import annotations
 

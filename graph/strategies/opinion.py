@@ -1,4 +1,4 @@
-"""Opinion questions: every side counts, so each viewpoint is searched for and passages of all are selected."""
+"""Opinion questions: every side counts, so each viewpoint is searched for and all are selected from."""
 
 from __future__ import annotations
 
