@@ -177,9 +177,13 @@ class Context(BaseSettings):
     without: Annotated[frozenset[Mechanism], NoDecode] = Field(
         frozenset(), description="Parts to leave out, to see what they are worth."
     )
-    models: ModelSettings = Field(ModelSettings(), description=str(ModelSettings.__doc__))
-    budget: BudgetSettings = Field(BudgetSettings(), description=str(BudgetSettings.__doc__))
-    retrieval: RetrievalSettings = Field(RetrievalSettings(), description=str(RetrievalSettings.__doc__))
+    models: ModelSettings = Field(
+        default_factory=ModelSettings, description="How chat models are reached and what they are told."
+    )
+    budget: BudgetSettings = Field(default_factory=BudgetSettings, description="What one question may cost.")
+    retrieval: RetrievalSettings = Field(
+        default_factory=RetrievalSettings, description="How passages are searched, scored and selected."
+    )
 
     @model_validator(mode="before")
     @classmethod

@@ -32,7 +32,7 @@ class QueryAnalysis(TypedDict):
     """What the question is, how sure we are, and who decided it."""
 
     type: str
-    probabilities: dict[QueryType, float]
+    probabilities: dict[str, float]
     intent: Intent
     complexity: Complexity
     entities: list[str]
@@ -42,7 +42,7 @@ class QueryAnalysis(TypedDict):
     factors: dict[str, float]
     decided_by: DecidedBy
     reason: str
-    alternatives: list[QueryType]
+    alternatives: list[str]
 
 
 class Query(TypedDict):

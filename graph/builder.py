@@ -45,22 +45,27 @@ def build_retrieval_graph() -> StateGraph[State, Context, InputState, RetrievalS
 
 def context_schema() -> type[Context]:
     """Return the settings with the names that the tables hold, so that a form offers them."""
+    reranker_names: Any = Literal[tuple(RERANKERS)]
+    route_names: Any = Literal[tuple(STRATEGIES)] | None
     rerankers = RetrievalSettings.model_fields["reranker"]
     retrieval = create_model(
         "RetrievalSettings",
         __base__=RetrievalSettings,
         __doc__=RetrievalSettings.__doc__,
-        reranker=(Literal[tuple(RERANKERS)], Field(rerankers.default, description=rerankers.description)),
+        reranker=(reranker_names, Field(rerankers.default, description=rerankers.description)),
     )
     return create_model(
         "Context",
         __base__=Context,
         __doc__=Context.__doc__,
         route=(
-            Literal[tuple(STRATEGIES)] | None,
+            route_names,
             Field(None, description=Context.model_fields["route"].description),
         ),
-        retrieval=(retrieval, Field(retrieval(), description=RetrievalSettings.__doc__)),
+        retrieval=(
+            retrieval,
+            Field(default_factory=retrieval, description=Context.model_fields["retrieval"].description),
+        ),
     )
 
 

@@ -30,6 +30,8 @@ class Step(Runnable[Any, Update]):
     second one inside, which would cost as much as a short step and show nothing new in a trace.
     """
 
+    name: str
+
     def __init__(self, function: NodeFunction, **fixed: Any) -> None:
         self.name = function.__name__
         self.__doc__ = function.__doc__
