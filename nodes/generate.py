@@ -9,25 +9,17 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from adaptive_rag.answer import (
-    AnswerRequest,
-    Branch,
-    Evidence,
-    ExtractedAnswer,
-    extract_answer,
-    format_abstention,
-    judge_evidence,
-)
 from adaptive_rag.answer.draft import GenerateRequest
-from adaptive_rag.answer.passages import read_sentences
-from adaptive_rag.answer.review import Review, review_draft
-from adaptive_rag.answer.sentences import Quotable, collect
+from adaptive_rag.answer.evidence import Evidence, format_abstention, judge_evidence
+from adaptive_rag.answer.extract import ExtractedAnswer, extract_answer
+from adaptive_rag.answer.grounding import Review, review_draft
+from adaptive_rag.answer.passages import BYTES_PER_TOKEN, read_passages, read_sentences
+from adaptive_rag.answer.styles import STYLES, AnswerRequest, Aspect
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.open import source_of
 from adaptive_rag.llm.steps import GENERATE, Ask
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
-from adaptive_rag.rank.window import BYTES_PER_TOKEN, read_passages
 from adaptive_rag.state import Candidate, Citation, Decision, State
 
 
@@ -37,7 +29,7 @@ def generate(state: State, runtime: Runtime[Context]) -> Steps:
     context = context_of(runtime)
     if not state["documents"]:
         return _abstain(state, "nothing was found")
-    passages, found = read_passages(state["documents"], context)
+    passages, found = read_passages(state["documents"], tokens=context.context_tokens, join=context.join)
     # From here on the documents are what was read: [n] is the nth of them.
     state = {**state, "documents": passages}
     request = _answer_request(state, context)
@@ -48,9 +40,9 @@ def generate(state: State, runtime: Runtime[Context]) -> Steps:
         found += _review_decisions(review)
         if not review.knows:
             return _abstain(state, "the chat model says that the passages do not hold it", found)
-        if review.grounding > 0 or not context.extractive_fallback:
+        if review.grounding.share > 0 or not context.extractive_fallback:
             name = outcome.result.message_id
-            return _answer(state, review.text, review.citations, review.grounding, found, name)
+            return _answer(state, review.text, review.citations, review.grounding.share, found, name)
         why = "no passage supports the model's answer"
         found.append(Decision(what="answer", chosen="extractive", why=why))
     evidence = local.evidence
@@ -68,16 +60,12 @@ class _LocalAnswer:
         self._abstain = abstain
 
     @cached_property
-    def _sentences(self) -> list[Quotable]:
-        return collect(self._request)
-
-    @cached_property
     def evidence(self) -> Evidence:
-        return judge_evidence(self._request, self._sentences)
+        return judge_evidence(self._request)
 
     @cached_property
     def extracted(self) -> ExtractedAnswer:
-        return extract_answer(self._request, self._sentences)
+        return extract_answer(self._request)
 
     @property
     def text(self) -> str:
@@ -106,7 +94,7 @@ def _review_decisions(review: Review) -> list[Decision]:
         found.append(
             Decision(what="markers dropped", chosen=review.unknown, why="no passage has these numbers")
         )
-    for claim, reason in zip(review.unsupported, review.reasons, strict=True):
+    for claim, reason in zip(review.grounding.unsupported, review.grounding.reasons, strict=True):
         found.append(Decision(what="unsupported", chosen=claim, why=reason))
     return found
 
@@ -117,11 +105,11 @@ def _answer_request(state: State, context: Context) -> AnswerRequest:
     vectors = load_minilm().encode([state["question"], *labels, *([user_context] if user_context else [])])
     return AnswerRequest(
         question=state["question"],
-        query_type=state["query_type"],
+        style=STYLES[state["query_type"]],
         documents=documents,
         sentences=read_sentences(documents, source_of(context).sentences),
         question_vector=vectors[0],
-        branches=[Branch(label, vectors[i]) for i, label in enumerate(labels, start=1)],
+        aspects=[Aspect(label, vectors[i]) for i, label in enumerate(labels, start=1)],
         user_context=user_context,
         context_vector=vectors[-1] if user_context else None,
     )

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
+from numpy.typing import NDArray
 
 from adaptive_rag.models.onnx import Vectors
+
+# One score a row: a chunk, a sentence.
+Scores: TypeAlias = NDArray[np.float64]
 
 
 def cosines(vectors: Vectors, others: Vectors) -> Vectors:
