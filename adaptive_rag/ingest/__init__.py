@@ -1,6 +1,6 @@
 """Files to text to chunks: discover, read, split."""
 
-from adaptive_rag.ingest.chunking import page_in_chunk, split
+from adaptive_rag.ingest.chunking import split
 from adaptive_rag.ingest.discovery import SourceFile, discover
 from adaptive_rag.ingest.documents import from_langchain, to_document
 from adaptive_rag.ingest.read import Failure, extract_text, hash_file, read_source, read_sources
@@ -15,7 +15,6 @@ __all__ = [
     "extract_text",
     "from_langchain",
     "hash_file",
-    "page_in_chunk",
     "read_source",
     "read_sources",
     "sentence_spans",

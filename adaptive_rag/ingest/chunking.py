@@ -38,9 +38,9 @@ def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_
 
     A chunk begins with the last whole sentences of the one before, up to `overlap` characters; its
     section is that of its first new sentence. Its `page` is the one it starts on. A sentence broken over
-    two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `page_in_chunk` finds the
-    page of each place in it. No chunk crosses a record or ends with a heading. Ids are stable: the same
-    source, span and text give the same id.
+    two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `metadata["page_starts"]`
+    says where each later page begins. No chunk crosses a record or ends with a heading. Ids are stable: the
+    same source, span and text give the same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
@@ -181,15 +181,6 @@ def _chunk(text: SourceText, record: Record, start: int, end: int, section: str 
         "text": passage,
         "metadata": metadata,
     }
-
-
-def page_in_chunk(chunk: Chunk, offset: int) -> int | None:
-    """Return the page that holds the character at `offset`, which counts as the chunk's span does."""
-    page = chunk["page"]
-    for number, start in chunk["metadata"].get("page_starts", {}).items():
-        if start <= offset:
-            page = int(number)
-    return page
 
 
 def chunk_id(source: str, start: int, end: int, text: str) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]
-Scores = NDArray[np.float64]
+# Rows of unit length.
+Vectors: TypeAlias = NDArray[np.float32]
+# One score a row: a chunk, a sentence.
+Scores: TypeAlias = NDArray[np.float64]
 
 
 def cosines(vectors: Vectors, others: Vectors) -> Vectors:

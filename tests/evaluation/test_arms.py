@@ -3,11 +3,11 @@ from typing import Any, get_args
 
 import pytest
 
+from adaptive_rag.answer.passages import join_neighbours
 from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, ArmName, Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset, Question
-from adaptive_rag.rank.window import join_neighbours
 from adaptive_rag.state import QUERY_TYPES
 
 PLAIN = ("standard", "bm25", "fusion")

@@ -17,7 +17,7 @@ def test_the_digest_is_of_the_packages_alone() -> None:
         ("retrieval/fusion.py", True),
         ("prompts/score.md", True),
         ("analysis/router.npz", True),
-        ("retrieval/praise.npy", True),
+        ("rank/sentiment.npy", True),
         ("evaluation/arms.py", True),
         ("evaluation/page/verdict.py", False),
         ("cli/app.py", False),

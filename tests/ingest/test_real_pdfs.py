@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.ingest import extract_text, page_in_chunk, split
+from adaptive_rag.answer.passages import page_at
+from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.pdf import raw_page_text
 
 ROOT = Path(__file__).parents[2]
@@ -49,7 +50,7 @@ def test_every_chunk_of_a_book_stands_in_its_text_and_on_its_raw_pages(book):
         ]
         found = sum(word in raw for word in words)
         assert found >= 0.9 * len(words)
-        assert page_in_chunk(chunk, chunk["end"] - 1) == spans[-1].page
+        assert page_at(chunk, chunk["end"] - 1) == spans[-1].page
 
 
 def test_a_book_loses_its_running_heads_and_broken_words(book):

@@ -2,7 +2,8 @@ import re
 
 import pytest
 
-from adaptive_rag.answer import AnswerRequest, extract_answer
+from adaptive_rag.answer import STYLES, AnswerRequest, AnswerStyle, Block, extract_answer
+from adaptive_rag.answer.styles import ANALYTICAL_STYLE, CONTEXTUAL_STYLE, FACTUAL_STYLE, OPINION_STYLE
 from tests.answer.made import candidate, request, vector, without_markers
 
 WALL = (
@@ -107,7 +108,7 @@ def test_an_analytical_answer_has_a_paragraph_for_each_sub_question():
     ]
 
     answer = extract_answer(
-        request("How do marsh and wall protect?", documents, query_type="analytical", branches=sub_questions)
+        request("How do marsh and wall protect?", documents, style=ANALYTICAL_STYLE, aspects=sub_questions)
     )
 
     headings = re.findall(r"^\*\*(.+)\*\*$", answer.text, re.M)
@@ -117,22 +118,22 @@ def test_an_analytical_answer_has_a_paragraph_for_each_sub_question():
     check(answer, documents)
 
 
-def test_no_sentence_serves_two_branches():
-    branches = ["benefits of the marsh", "value of the marsh"]
-    documents = [candidate(MARSH, labels=branches)]
+def test_no_sentence_serves_two_aspects():
+    aspects = ["benefits of the marsh", "value of the marsh"]
+    documents = [candidate(MARSH, labels=aspects)]
 
-    answer = extract_answer(request("Is the marsh good?", documents, query_type="opinion", branches=branches))
+    answer = extract_answer(request("Is the marsh good?", documents, style=OPINION_STYLE, aspects=aspects))
 
     quotes = [citation["quote"] for citation in answer.citations]
     assert len(quotes) == len(set(quotes)) > 0
 
 
 def test_an_opinion_answer_keeps_the_sides_apart():
-    branches = ["arguments for the marsh", "arguments against the marsh"]
-    documents = [candidate(MARSH, labels=branches)]
+    aspects = ["arguments for the marsh", "arguments against the marsh"]
+    documents = [candidate(MARSH, labels=aspects)]
 
     answer = extract_answer(
-        request("Should we have the marsh?", documents, query_type="opinion", branches=branches)
+        request("Should we have the marsh?", documents, style=OPINION_STYLE, aspects=aspects)
     )
 
     blocks = {block.split("\n")[0].strip("*"): block for block in answer.text.split("\n\n")}
@@ -142,15 +143,15 @@ def test_an_opinion_answer_keeps_the_sides_apart():
     check(answer, documents)
 
 
-def test_a_viewpoint_that_nobody_holds_is_named_as_unanswered():
-    branches = ["benefits of the wall", "risks of quantum teleportation"]
+def test_a_viewpoint_that_nobody_holds_is_left_out():
+    aspects = ["benefits of the wall", "risks of quantum teleportation"]
     documents = [
-        candidate("The wall benefits the town. Every street behind the wall stays dry.", labels=branches)
+        candidate("The wall benefits the town. Every street behind the wall stays dry.", labels=aspects)
     ]
 
-    answer = extract_answer(request("Is the wall good?", documents, query_type="opinion", branches=branches))
+    answer = extract_answer(request("Is the wall good?", documents, style=OPINION_STYLE, aspects=aspects))
 
-    assert answer.unanswered == ["risks of quantum teleportation"]
+    assert "**Benefits of the wall**" in answer.text
     assert "teleportation" not in answer.text
 
 
@@ -167,7 +168,7 @@ def test_a_paragraph_is_headed_by_its_label_unless_that_repeats_the_question(lab
     documents = [candidate(WALL + " The gates of the wall close at high tide.", labels=[label])]
 
     answer = extract_answer(
-        request("How does the wall work?", documents, query_type="analytical", branches=[label])
+        request("How does the wall work?", documents, style=ANALYTICAL_STYLE, aspects=[label])
     )
 
     assert re.findall(r"^\*\*(.+)\*\*$", answer.text, re.M) == ([heading] if heading else [])
@@ -175,13 +176,11 @@ def test_a_paragraph_is_headed_by_its_label_unless_that_repeats_the_question(lab
 
 
 def test_a_question_about_one_side_is_answered_from_that_side():
-    branches = ["arguments for the marsh", "arguments against the marsh"]
-    documents = [candidate(MARSH, labels=branches)]
+    aspects = ["arguments for the marsh", "arguments against the marsh"]
+    documents = [candidate(MARSH, labels=aspects)]
 
     answer = extract_answer(
-        request(
-            "What are the arguments against the marsh?", documents, query_type="opinion", branches=branches
-        )
+        request("What are the arguments against the marsh?", documents, style=OPINION_STYLE, aspects=aspects)
     )
 
     assert answer.text.startswith("**Arguments against the marsh**")
@@ -198,7 +197,7 @@ def test_a_contextual_answer_speaks_to_the_situation_first():
         request(
             "What should I do before the flood?",
             [guidance],
-            query_type="contextual",
+            style=CONTEXTUAL_STYLE,
             user_context="I am a farmer with sheep",
         )
     )
@@ -215,7 +214,7 @@ def test_what_a_person_said_is_attributed():
 
     answer = extract_answer(
         request(
-            "Who is against the marsh plan?", [document], query_type="opinion", branches=["against the plan"]
+            "Who is against the marsh plan?", [document], style=OPINION_STYLE, aspects=["against the plan"]
         )
     )
 
@@ -235,13 +234,42 @@ def test_a_marker_in_the_source_cannot_pass_for_one_of_ours():
     assert "[7]" in answer.citations[0]["quote"]
 
 
-@pytest.mark.parametrize("query_type", ["factual", "analytical", "opinion", "contextual"])
-def test_documents_without_a_sentence_give_an_empty_answer_not_an_error(query_type):
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
+def test_documents_without_a_sentence_give_an_empty_answer_not_an_error(style):
     for documents in ([], [candidate("---")], [candidate(" ")]):
-        answer = extract_answer(request("What is it?", documents, query_type=query_type, branches=["it"]))
+        answer = extract_answer(request("What is it?", documents, style=style, aspects=["it"]))
         assert (answer.text, answer.citations) == ("", [])
 
 
 def test_documents_and_sentences_must_match():
     with pytest.raises(ValueError, match="Got 1 documents and the sentences of 0"):
-        AnswerRequest("What?", "factual", [candidate("A.")], [], vector("What?"))
+        AnswerRequest("What?", FACTUAL_STYLE, [candidate("A.")], [], vector("What?"))
+
+
+def steps_in_document_order(request, ranking):
+    """Arrange the best sentences as the numbered steps of a strategy that the package does not have."""
+    scores = ranking.score(request.question, request.question_vector)
+    chosen = ranking.choose(scores, 3, request.style.nearness * scores.max())
+    return [Block(sorted(chosen, key=lambda s: (s.document, s.position)), "Steps", numbered=True)]
+
+
+def test_a_style_of_ones_own_shows_numbered_steps_in_the_order_of_the_document():
+    style = AnswerStyle(arrange=steps_in_document_order, evidence=0.2, nearness=0.3)
+    document = candidate(
+        "Gulls nest here. Switch the flood pump on. Close both valves of the flood pump tight. "
+        "Oil the flood pump before it is stored."
+    )
+
+    answer = extract_answer(
+        request("How do I store the flood pump with its valves?", [document], style=style)
+    )
+
+    assert answer.text == (
+        "**Steps**\n"
+        "1. Switch the flood pump on. [1]\n"
+        "2. Close both valves of the flood pump tight. [1]\n"
+        "3. Oil the flood pump before it is stored. [1]"
+    )
+    assert [citation["quote"] for citation in answer.citations] == [
+        line[3:-4] for line in answer.text.splitlines()[1:]
+    ]

@@ -1,6 +1,6 @@
 import pytest
 
-from adaptive_rag.answer.form import fits, read_question
+from adaptive_rag.answer.ranking import expected_form
 from adaptive_rag.text.words import terms
 
 
@@ -24,7 +24,7 @@ from adaptive_rag.text.words import terms
     ],
 )
 def test_the_form_of_the_answer_is_read_from_the_question(question, form):
-    assert read_question(question).form == form
+    assert expected_form(question).form == form
 
 
 @pytest.mark.parametrize(
@@ -42,6 +42,6 @@ def test_the_form_of_the_answer_is_read_from_the_question(question, form):
     ],
 )
 def test_a_sentence_of_the_right_form_fits_better(question, better, worse):
-    sought, asked = read_question(question), set(terms(question))
+    expected, asked = expected_form(question), set(terms(question))
 
-    assert fits(sought, better, asked) > fits(sought, worse, asked)
+    assert expected.fit(better, asked) > expected.fit(worse, asked)

@@ -1,4 +1,4 @@
-"""Writes the direction from blame to praise in the embedded model's space: python training/praise.py.
+"""Writes the direction from blame to praise in the embedded model's space: python training/sentiment.py.
 
 The mean of what praises minus the mean of what blames, over opposed predicates that were written for this
 purpose, each said of a few bare subjects. No data set is read.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from adaptive_rag.models.onnx import Vectors, load_minilm
-from adaptive_rag.rank.stances import PRAISE
+from adaptive_rag.rank.stances import SENTIMENT
 
 SUBJECTS = ("it", "this", "this practice", "such a policy", "the proposal")
 PREDICATES = """
@@ -96,7 +96,7 @@ gives minorities a voice | silences minorities
 """
 
 
-def praise_direction() -> Vectors:
+def sentiment_direction() -> Vectors:
     """Return the unit vector from blame to praise, shape (dimension,)."""
     pairs = [line.split(" | ") for line in PREDICATES.strip().splitlines()]
     praise, blame = (
@@ -108,4 +108,4 @@ def praise_direction() -> Vectors:
 
 
 if __name__ == "__main__":
-    np.save(PRAISE, praise_direction())
+    np.save(SENTIMENT, sentiment_direction())

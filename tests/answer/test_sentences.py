@@ -1,11 +1,15 @@
 import pytest
 
-from adaptive_rag.answer.sentences import collect
-from tests.answer.made import candidate, request
+from adaptive_rag.answer.sentences import collect_sentences, speaker_of
+from tests.answer.made import candidate, sentences_of
+
+
+def collect(*documents):
+    return collect_sentences(documents, [sentences_of(document) for document in documents])
 
 
 def quoted(*documents, least=0.5):
-    return [s.text for s in collect(request("What?", list(documents))) if s.quality >= least]
+    return [s.text for s in collect(*documents) if s.quality >= least]
 
 
 GOOD = "The wall was built between 1955 and 1958 by the county."
@@ -65,7 +69,7 @@ def test_different_parts_that_all_start_at_0_are_all_quoted():
 def test_spans_count_in_the_source():
     document = candidate(GOOD, start=500)
 
-    (sentence,) = collect(request("What?", [document]))
+    (sentence,) = collect(document)
 
     assert (sentence.start, sentence.end) == (500, 500 + len(GOOD))
 
@@ -94,6 +98,44 @@ def test_of_a_question_and_its_answer_only_the_answer_is_quoted():
     ],
 )
 def test_sentences_that_refer_back_are_known(text, expected):
-    last = collect(request("What?", [candidate(f"Something stands in front here. {text}")]))[-1]
+    last = collect(candidate(f"Something stands in front here. {text}"))[-1]
 
     assert last.refers_back is expected
+
+
+VOICES = (
+    "## Dr Amrita Solanki, engineer\n\nI recommend it.\n\n"
+    "## Ruth Pascall\n\nI am against it.\n\n## Notes\n\nWe met."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "speaker"),
+    [
+        ("I recommend it.", "Dr Amrita Solanki, engineer"),
+        ("I am against it.", "Ruth Pascall"),
+        ("We met.", None),
+    ],
+)
+def test_the_nearest_heading_names_the_speaker(sentence, speaker):
+    assert speaker_of(candidate(VOICES), VOICES.index(sentence), sentence) == speaker
+
+
+def test_a_section_that_began_before_the_chunk_names_the_speaker():
+    document = candidate("I say no.", start=300) | {"section": "Debate > Ruth Pascall, farmer"}
+
+    assert speaker_of(document, 300, "I say no.") == "Ruth Pascall, farmer"
+
+
+def test_words_before_the_heading_are_not_put_in_its_mouth():
+    text = "I say no.\n\nRuth Pascall, farmer\n\nI say yes."
+    document = candidate(text) | {"section": "Debate > Ruth Pascall, farmer"}
+
+    assert speaker_of(document, 0, "I say no.") is None
+    assert speaker_of(document, text.index("I say yes."), "I say yes.") == "Ruth Pascall, farmer"
+
+
+def test_a_plain_statement_needs_no_speaker():
+    document = candidate("It rains.") | {"section": "Ruth Pascall, farmer"}
+
+    assert speaker_of(document, 0, "It rains.") is None

@@ -1,7 +1,8 @@
 import pytest
 
-from adaptive_rag.answer import format_abstention, judge_evidence
-from adaptive_rag.answer.evidence import THRESHOLDS, WEIGHTS, likelihood
+from adaptive_rag.answer import STYLES, format_abstention, judge_evidence
+from adaptive_rag.answer.evidence import WEIGHTS, likelihood
+from adaptive_rag.answer.styles import ANALYTICAL_STYLE, CONTEXTUAL_STYLE, FACTUAL_STYLE
 from adaptive_rag.state import QUERY_TYPES
 from tests.answer.made import candidate, request
 
@@ -11,7 +12,7 @@ WALL = candidate(
 )
 
 
-@pytest.mark.parametrize("query_type", QUERY_TYPES)
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
 @pytest.mark.parametrize(
     ("question", "sufficient"),
     [
@@ -21,8 +22,8 @@ WALL = candidate(
         ("Who won the World Cup?", False),
     ],
 )
-def test_evidence_is_what_speaks_to_the_question(query_type, question, sufficient):
-    assert judge_evidence(request(question, [WALL], query_type=query_type)).sufficient is sufficient
+def test_evidence_is_what_speaks_to_the_question(style, question, sufficient):
+    assert judge_evidence(request(question, [WALL], style=style)).sufficient is sufficient
 
 
 def test_no_document_is_no_evidence():
@@ -45,9 +46,9 @@ def test_a_word_that_every_sentence_has_is_no_evidence():
 
 
 def test_a_short_follow_up_is_judged_with_the_context():
-    asked = request("And what about me?", [WALL], query_type="contextual")
+    asked = request("And what about me?", [WALL], style=CONTEXTUAL_STYLE)
     told = request(
-        "And what about me?", [WALL], query_type="contextual", user_context="I live at the Long Wall."
+        "And what about me?", [WALL], style=CONTEXTUAL_STYLE, user_context="I live at the Long Wall."
     )
 
     assert judge_evidence(told).score > judge_evidence(asked).score
@@ -60,9 +61,20 @@ def test_more_of_any_measure_is_more_evidence(measure):
     assert likelihood(little | {measure: 0.9}) > likelihood(little)
 
 
-def test_every_type_has_a_threshold_and_facts_need_most():
-    assert set(THRESHOLDS) == set(QUERY_TYPES)
-    assert max(THRESHOLDS, key=lambda query_type: THRESHOLDS[query_type]) == "factual"
+def test_every_type_has_a_style_and_facts_need_most_evidence():
+    assert set(STYLES) == set(QUERY_TYPES)
+    assert max(STYLES, key=lambda name: STYLES[name].evidence) == "factual"
+
+
+def test_a_yes_or_no_question_needs_more_evidence_where_the_style_says_so():
+    def threshold(question, style):
+        reason = judge_evidence(request(question, [WALL], style=style)).reason
+        return float(reason.partition("needed ")[2].split(":")[0])
+
+    assert threshold("Is the wall old?", FACTUAL_STYLE) == pytest.approx(
+        threshold("How old is the wall?", FACTUAL_STYLE) + FACTUAL_STYLE.yes_or_no
+    )
+    assert threshold("Is the wall old?", ANALYTICAL_STYLE) == ANALYTICAL_STYLE.evidence
 
 
 def test_the_abstention_says_what_was_searched_and_where():
