@@ -178,11 +178,16 @@ class Context(BaseSettings):
         frozenset(), description="Parts to leave out, to see what they are worth."
     )
     models: ModelSettings = Field(
-        default_factory=ModelSettings, description="How chat models are reached and what they are told."
+        default_factory=ModelSettings,
+        description="Chat models: a fast model, the server's address, prompts and prices.",
     )
-    budget: BudgetSettings = Field(default_factory=BudgetSettings, description="What one question may cost.")
+    budget: BudgetSettings = Field(
+        default_factory=BudgetSettings,
+        description="Limits of one question: chat calls, tokens and seconds.",
+    )
     retrieval: RetrievalSettings = Field(
-        default_factory=RetrievalSettings, description="How passages are searched, scored and selected."
+        default_factory=RetrievalSettings,
+        description="Search: fusion, reranking, sub-questions, viewpoints and selection.",
     )
 
     @model_validator(mode="before")

@@ -46,12 +46,12 @@ def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
         ConfigurationError: the spec names no provider that is known, or the key is missing.
         MissingExtraError: the provider's package is not installed.
     """
-    fast = role == "fast" and context.fast_model is not None
-    spec = context.fast_model if fast else context.model
+    fast = role == "fast" and context.models.fast_model is not None
+    spec = context.models.fast_model if fast else context.model
     if spec is None:
         return None
-    model = load_chat_model(spec, base_url=context.base_url, timeout=context.deadline_s)
-    return limit_length(model, context.max_tokens)
+    model = load_chat_model(spec, base_url=context.models.base_url, timeout=context.budget.deadline_s)
+    return limit_length(model, context.budget.max_tokens)
 
 
 def load_chat_model(
