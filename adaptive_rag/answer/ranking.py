@@ -19,23 +19,23 @@ from adaptive_rag.text.words import coverage, stem, terms, weighted_terms
 # related sentences, the others between 0 and 1: meaning leads, and words decide close calls.
 MEANING, WORDS, COVERED, FORM, RANK = 1.0, 0.15, 0.25, 0.15, 0.06
 EXACT_FORM = 0.25  # the form's share where a date or a number is asked for
-# The words around a sentence say what it is about: those of NEAR sentences before it and of the one after.
-AROUND, NEAR = 0.3, 2
+# The words around a sentence say what it is about: those of the 2 sentences before it and of the one after.
+AROUND, STEPS_AROUND = 0.3, range(-2, 2)
 BEFORE = 0.6  # weight of the sentence before in the meaning of one that refers back
 POOR = 0.4  # taken from a sentence of quality 0
 REFERS_BACK = 0.08  # taken from a sentence that needs the one before
-# Taken for each word above LONG_FROM, up to MOST.
-LONG_FROM, LONG, MOST = 45, 0.002, 0.12
+# Taken for each word above the first LONG_FROM, up to MOST_FOR_LENGTH.
+LONG_FROM, PER_WORD, MOST_FOR_LENGTH = 45, 0.002, 0.12
 # A text of lower quality is shown only where there is nothing better.
 READABLE = 0.3
 # Added to a sentence beside one already chosen: it continues its thought.
 CONTINUES = 0.12
 # What a sentence loses for each point of cosine above ALIKE that it shares with one already chosen.
 RESEMBLES, ALIKE = 0.6, 0.6
-# A sentence that refers back takes this many with it; none that is longer or worse than this.
-PREDECESSORS, LONG_PREDECESSOR, FAIR_PREDECESSOR = 2, 400, 0.6
+# A sentence that refers back is shown with up to 2 before it, none longer or of lower quality than this.
+PREDECESSORS, LONGEST_PREDECESSOR, FAIR_PREDECESSOR = 2, 400, 0.6
 
-Form = Literal["definition", "person", "time", "place", "number", "list", "other"]
+AnswerForm = Literal["definition", "person", "time", "place", "number", "list", "other"]
 
 _DEFINITION = re.compile(
     r"^(?:so |and |but |please )*(?:what(?:'s|’s| is| are| was| were)|define|what does|what do|explain what|"
@@ -44,16 +44,13 @@ _DEFINITION = re.compile(
     r"(?:\s+(?:mean|stand for|is|are))?\s*(?:,? and (?:why|how|what|when|where)\b.*)?[?.!]*$",
     re.IGNORECASE,
 )
-_FORMS: tuple[tuple[Form, str], ...] = (
+_FORMS: tuple[tuple[AnswerForm, str], ...] = (
     (
         "number",
         r"\bhow (?:many|much|long|old|far|tall|big|large|high|deep|often|fast|heavy)\b|"
         r"\bwhat (?:percentage|number|share|proportion|temperature|amount|population|fraction|age|speed)\b",
     ),
-    (
-        "time",
-        r"\bwhen\b|\b(?:what|which) (?:year|century|decade|date|day|month|era)\b",
-    ),
+    ("time", r"\bwhen\b|\b(?:what|which) (?:year|century|decade|date|day|month|era)\b"),
     (
         "list",
         r"\bwhich ones\b|\bname (?:the|some|two|three|four|five)\b|^list\b|\bwhat are (?:the|some)\b|"
@@ -64,10 +61,7 @@ _FORMS: tuple[tuple[Form, str], ...] = (
         r"\bwho\b|\bwhose\b|\bwhich (?:person|scientist|mathematician|king|author|man|woman|philosopher|"
         r"physicist|president)\b",
     ),
-    (
-        "place",
-        r"^where\b|\b(?:what|which) (?:city|country|town|state|place|region|river|island|continent)\b",
-    ),
+    ("place", r"^where\b|\b(?:what|which) (?:city|country|town|state|place|region|river|island|continent)\b"),
 )
 _YEAR = re.compile(
     r"\b(?:1\d{3}|20\d{2})s?\b|\b\d{1,4}\??\s*(?:b\.?\s?c|a\.?\s?d|bce|ce)\b|\bcentur(?:y|ies)\b|"
@@ -98,7 +92,7 @@ _OPENING = re.compile(
 class ExpectedForm:
     """The form of answer that a question asks for, and the subject that it wants defined or counted."""
 
-    form: Form
+    form: AnswerForm
     subject: str = ""
     about_a_life: bool = False
 
@@ -147,7 +141,7 @@ class Ranking:
             set[str]().union(
                 *(
                     self._terms[self._at[place]]
-                    for step in range(-NEAR, 2)
+                    for step in STEPS_AROUND
                     if (place := (s.document, s.position + step)) in self._at
                 )
             )
@@ -225,7 +219,7 @@ class Ranking:
                 # A chunk that begins with "This ..." has lost what it speaks of.
                 return None
             sentence = self.sentences[at]
-            if sentence.quality < FAIR_PREDECESSOR or len(sentence.text) > LONG_PREDECESSOR:
+            if sentence.quality < FAIR_PREDECESSOR or len(sentence.text) > LONGEST_PREDECESSOR:
                 break
             found.insert(0, sentence)
         return found
@@ -269,7 +263,7 @@ def expected_form(question: str) -> ExpectedForm:
 
 def _prior(sentence: AnswerSentence, chunks: int) -> float:
     """Score what does not depend on the text: the rank of the chunk, and how fit the sentence is."""
-    too_long = min(MOST, LONG * max(0, len(sentence.text.split()) - LONG_FROM))
+    too_long = min(MOST_FOR_LENGTH, PER_WORD * max(0, len(sentence.text.split()) - LONG_FROM))
     unfit = POOR * (1 - sentence.quality) + REFERS_BACK * sentence.refers_back + too_long
     return RANK * (1 - (sentence.rank - 1) / chunks) - unfit
 

@@ -17,7 +17,7 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.words import terms
 
 _BULLET = re.compile(r"^(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+")
-_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
+_ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
 _OPENING = re.compile(r"^[\"'“‘(\[|*_]*[^\W_]")
 _CONTENTS = re.compile(
@@ -226,7 +226,7 @@ def _leading_heading(text: str, section: str | None) -> int:
 def _leading_bullet(text: str) -> int:
     """Return the length of a list's bullet or number, or of the "A:" of an answer."""
     stripped = text.lstrip()
-    mark = _BULLET.match(stripped) or _LABEL.match(stripped)
+    mark = _BULLET.match(stripped) or _ANSWER_LABEL.match(stripped)
     return len(text) - len(stripped) + (mark.end() if mark else 0)
 
 

@@ -24,23 +24,25 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import Scores
 from adaptive_rag.text.words import terms
 
+# How many sentences are chosen for a fact, an aspect, the asker's situation, and of what holds in general.
 FACTUAL_SENTENCES, ASPECT_SENTENCES, SITUATION_SENTENCES, GENERAL_SENTENCES = 3, 3, 4, 2
-# Share of the best score given to its neighbour that has the date, number or name which it lacks.
-ASKED_FOR = 0.9
-# Weight of the asker's context beside the question in what fits their situation.
-OF_CONTEXT = 0.6
-# Of what holds in general only sentences this near to the best are worth reading beside the advice.
+# Where the best sentence lacks the date, number or name asked for, a neighbour that has it gets this share of
+# its score.
+COMPLETES = 0.9
+# Share of the score for the asker's context in what fits their situation; the question has the rest.
+CONTEXT_SHARE = 0.6
+# The nearness of what holds in general.
 GENERAL_NEARNESS = 0.75
-# How much an aspect's own words count beside the whole question's, and being found for the aspect.
-OWN, FOUND_FOR = 0.65, 0.05
-# A sentence whose score for another aspect is higher by more than this is left to that aspect.
+# Share of the score for an aspect's label; the whole question has the rest.
+ASPECT_SHARE = 0.65
+# Added to a sentence that was found for the aspect.
+FOUND_FOR = 0.05
+# A sentence is left to another aspect for which it scores higher by more than this.
 LEFT_TO_OTHERS = 0.05
-# Share of the best aspect's best score by which an aspect's floor is set at least.
+# An aspect whose best score is far below this share of the best aspect's has no sentence worth showing.
 FAR_BEHIND = 0.9
-# What a sentence loses that does not belong under a viewpoint that takes sides.
-OTHER_SIDE = 0.25
-# What a sentence gains in an opinion answer that holds a view or reports one.
-VIEW = 0.12
+# What a sentence gains that holds or reports a view, and loses where it looks wrong under a side's heading.
+VIEW, OTHER_SIDE = 0.12, 0.25
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 _ASKS = re.compile(
@@ -114,12 +116,16 @@ class AnswerRequest:
 
 
 def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show the one to three best sentences."""
+    """Show the one to three best sentences.
+
+    Where a date, a number or a name is asked for and the best one lacks it, a sentence near it that has it
+    is shown too: "The borehole stood in Saltpan Road. It was closed in 2019."
+    """
     scores = ranking.score(request.question, request.question_vector)
     completing = _completing(ranking, scores, request.question)
-    scores = np.maximum(scores, 0.0)
+    scores = np.maximum(scores, 0.0)  # so that the best one is shown even where all score below 0
     if completing is not None:
-        scores[completing] = max(scores[completing], ASKED_FOR * scores.max())
+        scores[completing] = max(scores[completing], COMPLETES * scores.max())
     return [Block(ranking.choose(scores, FACTUAL_SENTENCES, request.style.nearness * scores.max()))]
 
 
@@ -148,21 +154,22 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
 
 
 def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show what fits the asker's situation, then what holds in general."""
+    """Show what fits the asker's situation, then what holds in general; one block where none is known."""
     whole = ranking.score(request.question, request.question_vector)
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
     near = request.style.nearness
     if not request.user_context.strip() or request.context_vector is None:
         return [Block(ranking.choose(whole, SITUATION_SENTENCES, near * whole.max()))]
-    both = (1 - OF_CONTEXT) * whole + OF_CONTEXT * ranking.score(request.user_context, request.context_vector)
+    theirs = ranking.score(request.user_context, request.context_vector)
+    both = (1 - CONTEXT_SHARE) * whole + CONTEXT_SHARE * theirs
     fitting = ranking.choose(both, SITUATION_SENTENCES, near * both.max())
     general = ranking.choose(whole, GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), fitting)
     return [Block(fitting, SITUATION_HEADING), Block(general, GENERAL_HEADING)]
 
 
 def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:
-    """Return the sentence near the best one that has the date, number or name which that one lacks."""
+    """Return the index of a sentence near the best one that has the date, number or name which it lacks."""
     expected, asked = expected_form(question), set(terms(question))
     best = ranking.sentences[int(np.argmax(scores))]
     if expected.form not in ("number", "time", "person", "place") or expected.fit(best.text, asked) == 1:
@@ -181,8 +188,8 @@ def _score_aspects(request: AnswerRequest, ranking: Ranking, whole: Scores) -> S
     """Return the scores of all sentences for each aspect, shape (aspects, sentences)."""
     labels = [labels_at(request.documents[s.document], s.start, s.end) for s in ranking.sentences]
     rows = [
-        OWN * ranking.score(aspect.label, aspect.vector)
-        + (1 - OWN) * whole
+        ASPECT_SHARE * ranking.score(aspect.label, aspect.vector)
+        + (1 - ASPECT_SHARE) * whole
         + FOUND_FOR * np.array([aspect.label in found for found in labels])
         for aspect in request.aspects
     ]
@@ -231,8 +238,7 @@ def _heading(label: str, question: str) -> str:
 
 
 # A fact stands in a document or not. An analysis is put together from passages that each name a part of it.
-# Views and advice rarely use the asker's words. evidence.py says where the values of `evidence` and
-# `yes_or_no` come from; those of `nearness` were set by hand.
+# Views and advice rarely use the asker's words. evidence.py says where `evidence` and `yes_or_no` come from.
 FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.75, yes_or_no=0.1)
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.2, nearness=0.7)
 OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, nearness=0.6)
