@@ -8,9 +8,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
-from adaptive_rag.answer.draft import ask_to_draft
+from adaptive_rag.answer.draft import ask_to_draft, extract_answer
 from adaptive_rag.answer.evidence import format_abstention, judge_evidence
-from adaptive_rag.answer.extract import extract_answer
 from adaptive_rag.answer.grounding import Review, review_draft
 from adaptive_rag.answer.passages import BYTES_PER_TOKEN, read_passages, read_sentences
 from adaptive_rag.answer.styles import STYLES, AnswerRequest, AnswerStyle, Aspect

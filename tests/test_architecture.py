@@ -165,9 +165,9 @@ def definitions() -> Iterator[tuple[str, str]]:
     """Find the public classes and functions at the top of all modules."""
     for module, file in MODULES.items():
         for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-                if not node.name.startswith("_"):
-                    yield module, node.name
+            defines = isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            if defines and not node.name.startswith("_"):
+                yield module, node.name
 
 
 # A node bears the name of its step, which is the name of what the core does there; a command likewise.

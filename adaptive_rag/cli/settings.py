@@ -18,7 +18,7 @@ wins, then the environment, then the file. A setting of a group is written
 
 | where | `retrieval.alpha` |
 |---|---|
-| in Python | `AdaptiveRAG(retrieval={"alpha": 0.5})`, or for one call `context={"retrieval": {"alpha": 0.5}}` |
+| in Python | `AdaptiveRAG(retrieval={"alpha": 0.5})`; for one call `context={"retrieval": {"alpha": 0.5}}` |
 | in the shell | `--set retrieval.alpha=0.5` |
 | in the environment | `ADAPTIVE_RAG_RETRIEVAL__ALPHA=0.5` |
 | in `adaptive-rag.toml` | `alpha = 0.5` under `[retrieval]` |

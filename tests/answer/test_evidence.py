@@ -1,8 +1,7 @@
 import pytest
 
-from adaptive_rag.answer import STYLES, format_abstention, judge_evidence
-from adaptive_rag.answer.evidence import WEIGHTS, likelihood
-from adaptive_rag.answer.styles import ANALYTICAL_STYLE, CONTEXTUAL_STYLE, FACTUAL_STYLE
+from adaptive_rag.answer.evidence import WEIGHTS, format_abstention, judge_evidence, likelihood
+from adaptive_rag.answer.styles import ANALYTICAL_STYLE, CONTEXTUAL_STYLE, FACTUAL_STYLE, STYLES
 from adaptive_rag.state import QUERY_TYPES
 from tests.answer.made import candidate, request
 

@@ -2,8 +2,17 @@ import re
 
 import pytest
 
-from adaptive_rag.answer import STYLES, AnswerRequest, AnswerStyle, Block, extract_answer
-from adaptive_rag.answer.styles import ANALYTICAL_STYLE, CONTEXTUAL_STYLE, FACTUAL_STYLE, OPINION_STYLE
+from adaptive_rag.answer.draft import extract_answer
+from adaptive_rag.answer.styles import (
+    ANALYTICAL_STYLE,
+    CONTEXTUAL_STYLE,
+    FACTUAL_STYLE,
+    OPINION_STYLE,
+    STYLES,
+    AnswerRequest,
+    AnswerStyle,
+    Block,
+)
 from tests.answer.made import candidate, request, vector, without_markers
 
 WALL = (

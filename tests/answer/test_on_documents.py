@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive_rag.answer import STYLES, AnswerRequest, extract_answer, judge_evidence
+from adaptive_rag.answer.draft import extract_answer
+from adaptive_rag.answer.evidence import judge_evidence
+from adaptive_rag.answer.styles import STYLES, AnswerRequest
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adaptive_rag.answer import extract_answer
+from adaptive_rag.answer.draft import extract_answer
 from adaptive_rag.answer.passages import (
     as_ranked,
     chunk_at,
