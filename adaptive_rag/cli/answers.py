@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
 
-COLOURS = {"factual": "cyan", "analytical": "magenta", "opinion": "yellow", "contextual": "green"}
 DECIDED = {
     "local": "decided locally",
     "hedge": "unsure, so both were run",
@@ -61,7 +60,9 @@ def heading(analysis: QueryAnalysis) -> Text:
     """Name the route, how sure it is, and who decided it."""
     from rich.text import Text
 
-    colour = COLOURS[analysis["type"]]
+    from adaptive_rag.graph.strategies import STRATEGIES
+
+    colour = STRATEGIES[analysis["type"]].colour
     return Text.assemble(
         ("● ", colour),
         (" + ".join([analysis["type"], *analysis["alternatives"]]), f"bold {colour}"),
