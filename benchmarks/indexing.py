@@ -16,8 +16,9 @@ import time
 from pathlib import Path
 
 from adaptive_rag.index import Index, Progress
-from adaptive_rag.ingest import SourceText, read_sources, sentence_spans, split
+from adaptive_rag.ingest import SourceText, read_sources, split
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.text.sentences import sentence_spans
 
 
 def texts_of(paths: list[str]) -> tuple[list[str], list[str]]:

@@ -29,10 +29,11 @@ from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import Manifest, Settings
 from adaptive_rag.index.sentences import pack_spans, pack_vectors
 from adaptive_rag.index.table import Row, TableWriter
-from adaptive_rag.ingest import SourceText, read_sources, sentence_spans
+from adaptive_rag.ingest import SourceText, read_sources
 from adaptive_rag.models.onnx import MINILM, load_minilm
 from adaptive_rag.samples import questions_path, samples_path
 from adaptive_rag.state import Chunk, TraceRecord
+from adaptive_rag.text.sentences import sentence_spans
 
 SENTENCES, SLICE = 7, 2000
 GOAL_MS = 40

@@ -13,9 +13,9 @@ from adaptive_rag.answering.request import cosines
 from adaptive_rag.answering.terms import terms
 from adaptive_rag.index.source import Sentences
 from adaptive_rag.ingest.chunking import page_in_chunk
-from adaptive_rag.ingest.sentences import sentence_spans
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.sentences import sentence_spans
 
 # "[1]", "[1, 2]", "[1-3]", "[^1]", "[Passage 2]", "【1†source】": what models write when asked for "[n]".
 _MARKER = re.compile(

@@ -9,9 +9,9 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from adaptive_rag.index.source import Sentences
-from adaptive_rag.ingest.sentences import sentence_spans
 from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.sentences import sentence_spans
 
 
 class MemoryIndex:

@@ -48,7 +48,7 @@ def unpack_sentences(
 
 def embed_sentences(chunks: Sequence[Chunk]) -> list[Sentences]:
     """Return the sentences of chunks whose index keeps none."""
-    from adaptive_rag.ingest import sentence_spans
+    from adaptive_rag.text.sentences import sentence_spans
 
     spans = [sentence_spans(chunk["text"]) for chunk in chunks]
     texts = [chunk["text"][a:b] for chunk, pairs in zip(chunks, spans, strict=True) for a, b in pairs]

@@ -53,7 +53,7 @@ class Vectorizer:
     def _sentences(self, chunks: Sequence[Chunk]) -> list[tuple[bytes | None, bytes | None]]:
         if self._sentence_model is None:
             return [(None, None)] * len(chunks)
-        from adaptive_rag.ingest import sentence_spans
+        from adaptive_rag.text.sentences import sentence_spans
 
         spans = [sentence_spans(chunk["text"]) for chunk in chunks]
         texts = [

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.sentences import iter_sentences
-from adaptive_rag.ingest.source_text import Record, SourceText
+from adaptive_rag.ingest.documents import Record, SourceText
+from adaptive_rag.text.sentences import iter_sentences
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Chunk
@@ -172,7 +172,7 @@ def _chunk(text: SourceText, record: Record, start: int, end: int, section: str 
         metadata["page_end"] = last
         metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}
     return {
-        "id": chunk_id(text.source, start, end, passage),
+        "id": _chunk_id(text.source, start, end, passage),
         "source": text.source,
         "page": record.page or page,
         "section": section,
@@ -192,6 +192,6 @@ def page_in_chunk(chunk: Chunk, offset: int) -> int | None:
     return page
 
 
-def chunk_id(source: str, start: int, end: int, text: str) -> str:
+def _chunk_id(source: str, start: int, end: int, text: str) -> str:
     """Return the id of a chunk: 16 hexadecimal digits that depend on nothing but what it is."""
     return hashlib.sha256(f"{source}\0{start}\0{end}\0{text}".encode(errors="surrogatepass")).hexdigest()[:16]

@@ -5,19 +5,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.loaders import LOADERS, suffixes
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file to read, and the name it goes by in the index and in citations."""
-
-    path: Path
-    source: str
+from adaptive_rag.ingest.documents import SourceFile
+from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 
 def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path] = ()) -> list[SourceFile]:
@@ -42,7 +34,7 @@ def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path
     if not found:
         places = ", ".join(repr(str(path)) for path in asked)
         raise ConfigurationError(
-            f"No file to read was found in {places}. These suffixes are read: {suffixes()}."
+            f"No file to read was found in {places}. These suffixes are read: {list_suffixes()}."
         )
     return list(found.values())
 
@@ -54,19 +46,14 @@ def name_source(path: Path) -> str:
     return (absolute.relative_to(here) if absolute.is_relative_to(here) else absolute).as_posix()
 
 
-def is_read(path: Path) -> bool:
-    """Tell whether a loader reads files of this suffix."""
-    return path.suffix.lower() in LOADERS
-
-
 def _expand(path: Path, excluded: set[str]) -> Iterator[Path]:
     if path.is_dir():
         yield from _walk(path, excluded)
     elif path.exists():
-        if not is_read(path):
+        if not find_loader(path):
             raise ConfigurationError(
                 f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these are "
-                f"read: {suffixes()}."
+                f"read: {list_suffixes()}."
             )
         yield path
     elif glob.has_magic(str(path)):
@@ -76,7 +63,7 @@ def _expand(path: Path, excluded: set[str]) -> Iterator[Path]:
         for match in matches:
             if match.is_dir():
                 yield from _walk(match, excluded)
-            elif is_read(match):
+            elif find_loader(match):
                 yield match
     else:
         raise ConfigurationError(f"{str(path)!r} does not exist. Give a file, a folder or a pattern.")
@@ -93,7 +80,7 @@ def _walk(folder: Path, excluded: set[str]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(parent, name)
-            if not name.startswith(".") and is_read(path) and path.is_file():
+            if not name.startswith(".") and find_loader(path) and path.is_file():
                 yield path
 
 

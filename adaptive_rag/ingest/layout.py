@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import median
 
-from adaptive_rag.ingest.cleaning import Vocabulary, clean_text
+from adaptive_rag.ingest.cleaning import Vocabulary, clean
 
 # how a line follows the one before
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
@@ -29,9 +29,9 @@ _Slot = tuple[str, int, int]
 
 @dataclass(slots=True)
 class Line:
-    """A line of a page: its pieces with their offsets in the page's raw text, its box, its type."""
+    """A line of a page: the pieces that it is set in, its box, its type."""
 
-    pieces: list[tuple[int, str]]
+    pieces: list[str]
     x0: float
     y0: float
     x1: float
@@ -43,7 +43,7 @@ class Line:
     """Where further columns begin, if the line is a table's row."""
 
     def __post_init__(self) -> None:
-        self.text = " ".join(piece.strip() for _, piece in self.pieces).strip()
+        self.text = " ".join(piece.strip() for piece in self.pieces).strip()
 
     def extend(self, other: Line) -> None:
         """Take in a line that stands on the same height further right."""
@@ -99,7 +99,7 @@ class Survey:
             self._bold[line.bold] += len(line.text)
         for slot, line in _edge_lines(lines):
             # a head may hold the book's title on one side and the chapter's on the other
-            keys = {_recurring(piece) for _, piece in line.pieces}
+            keys = {_recurring(piece) for piece in line.pieces}
             self._edges.update((slot[0], key) for key in keys)
             self._slots.setdefault(slot, []).append(keys)
 
@@ -138,7 +138,7 @@ class Survey:
 
 
 def _recurring(text: str) -> str:
-    return _NUMERAL.sub("#", clean_text(text).strip().casefold())
+    return _NUMERAL.sub("#", clean(text).strip().casefold())
 
 
 def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple[_Slot, Line]]:

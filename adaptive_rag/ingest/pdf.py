@@ -41,7 +41,7 @@ _KEPT_LINES = 25_000
 _STORE_PAGES = 50
 
 
-def read_pdf(path: Path, builder: TextBuilder) -> None:
+def load_pdf(path: Path, builder: TextBuilder) -> None:
     """Write a PDF's text, pages and headings into `builder`.
 
     Raises:
@@ -49,7 +49,7 @@ def read_pdf(path: Path, builder: TextBuilder) -> None:
     """
     with _open(path) as document:
         survey = Survey()
-        kept: list[tuple[int, list[Line], int]] = []
+        kept: list[tuple[int, list[Line]]] = []
         for page in _pages(document):
             survey.add(page[1])
             if survey.lines <= _KEPT_LINES:
@@ -58,12 +58,10 @@ def read_pdf(path: Path, builder: TextBuilder) -> None:
                 kept.clear()
         writer = _Writer(builder, survey, _outline(document))
         silent = []
-        raw = 0
-        for number, lines, raw_length in kept or _pages(document):
+        for number, lines in kept or _pages(document):
             if not lines:
                 silent.append(number)
-            writer.write_page(number, survey.body(lines), raw, raw + raw_length)
-            raw += raw_length
+            writer.write_page(number, survey.body(lines))
         writer.close()
         pages = document.page_count
         title = ((document.metadata or {}).get("title") or "").strip()
@@ -76,12 +74,6 @@ def read_pdf(path: Path, builder: TextBuilder) -> None:
         builder.metadata["title"] = title
     if silent:
         builder.notes.append(f"{len(silent)} of {pages} pages hold no text: {_ranges(silent)}")
-
-
-def raw_page_text(path: str | Path, page: int) -> str:
-    """Return the text that PyMuPDF reads from a page (counted from 1); `raw_span` counts in it."""
-    with _open(Path(path)) as document:
-        return "".join(text + "\n" for text, _, _ in _raw_lines(document[page - 1]))
 
 
 def _library() -> Any:
@@ -143,20 +135,19 @@ def _check_ends(path: Path) -> bool:
         return b"%%EOF" not in file.read()
 
 
-def _pages(document: Any) -> Iterator[tuple[int, list[Line], int]]:
-    """Yield the number, the lines and the length of the raw text of each page."""
+def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
+    """Yield the number and the lines of each page."""
     pymupdf = _library()
     for number, page in enumerate(document, start=1):
-        lines, raw = [], 0
+        lines = []
         found = _raw_lines(page)
         words = _narrow_words(page) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
         level = sum(horizontal for _, _, horizontal in found) > 0.8 * len(found)
         for index, (text, line, horizontal) in enumerate(found):
             # a note set upright in the margin is no part of the page's text
             if horizontal or not level:
-                lines.append(_line(line, text, raw, words.get(index)))
-            raw += len(text) + 1
-        yield number, merge_fragments(lines), raw
+                lines.append(_line(line, text, words.get(index)))
+        yield number, merge_fragments(lines)
         if number % _STORE_PAGES == 0:
             pymupdf.TOOLS.store_shrink(100)
 
@@ -170,7 +161,7 @@ def _raw_lines(page: Any) -> list[tuple[str, dict[str, Any], bool]]:
     ]
 
 
-def _line(line: dict[str, Any], text: str, raw: int, words: list[tuple[int, int]] | None) -> Line:
+def _line(line: dict[str, Any], text: str, words: list[tuple[int, int]] | None) -> Line:
     x0, y0, x1, y1 = line["bbox"]
     sizes: dict[float, int] = {}
     heavy = letters = 0
@@ -182,7 +173,7 @@ def _line(line: dict[str, Any], text: str, raw: int, words: list[tuple[int, int]
             heavy += count
     size = max(sizes, key=sizes.__getitem__, default=1.0)
     bold = heavy > 0.9 * letters
-    pieces = [(raw + start, text[start:end]) for start, end in words] if words else [(raw, text)]
+    pieces = [text[start:end] for start, end in words] if words else [text]
     return Line(pieces, x0, y0, x1, y1, size, bold)
 
 
@@ -223,7 +214,7 @@ class _Paragraph:
 
     @property
     def title(self) -> str:
-        return "".join(piece for line in self.lines for piece, _, _ in clean(line.text + " ")).strip()
+        return "".join(clean(line.text + " ") for line in self.lines).strip()
 
 
 class _Writer:
@@ -238,17 +229,16 @@ class _Writer:
         self._waiting: Line | None = None
         self._flow: Flow | None = None
         self._paragraph: _Paragraph | None = None
-        self._page: tuple[int, int, int, int] | None = None
+        self._page_start = 0
         self._marked: list[tuple[int, str]] = []
         self._found: list[tuple[int, str, tuple[float, bool]]] = []
 
-    def write_page(self, number: int, lines: Sequence[Line], raw_start: int, raw_end: int) -> None:
-        """Write one page's lines; offsets in their pieces count from the page's own start."""
+    def write_page(self, number: int, lines: Sequence[Line]) -> None:
+        """Write one page's lines."""
         if not lines:
             return
         flow = Flow(lines)
         for index, line in enumerate(lines):
-            line.pieces = [(raw_start + offset, text) for offset, text in line.pieces]
             if self._waiting is not None:
                 if index:
                     relation = flow.relation(index)
@@ -257,7 +247,7 @@ class _Writer:
                     relation = self._flow.relation_across(flow, line)
                 self._write(self._waiting, line, relation)
             if index == 0:
-                self._turn_page(number, raw_start, raw_end)
+                self._turn_page(number)
             if self._paragraph is None:
                 self._paragraph = _Paragraph(self._builder.length, [])
             self._waiting = line
@@ -267,22 +257,20 @@ class _Writer:
         """Write the last line and decide which paragraphs were headings."""
         if self._waiting is not None:
             self._write(self._waiting, None, NEW_PARAGRAPH)
-        self._close_page()
+        self._mark_unseen()
         if not self._outline:
             self._mark_by_type()
 
-    def _turn_page(self, number: int, raw_start: int, raw_end: int) -> None:
-        self._close_page()
-        self._page = (number, self._builder.length, raw_start, raw_end)
+    def _turn_page(self, number: int) -> None:
+        self._mark_unseen()
+        self._builder.mark_page(number)
+        self._page_start = self._builder.length
         self._marked = list(self._outline.get(number, ()))
 
-    def _close_page(self) -> None:
-        if self._page is None:
-            return
-        number, start, raw_start, raw_end = self._page
-        for level, title in self._marked:  # bookmarks whose words do not stand on the page
-            self._builder.mark_heading(title, level, offset=start)
-        self._builder.add_page(number, start=start, raw_start=raw_start, raw_end=raw_end)
+    def _mark_unseen(self) -> None:
+        """Mark the bookmarks whose words do not stand on the page."""
+        for level, title in self._marked:
+            self._builder.mark_heading(title, level, offset=self._page_start)
 
     def _write(self, line: Line, following: Line | None, relation: int) -> None:
         assert self._paragraph is not None
@@ -292,30 +280,17 @@ class _Writer:
         if relation == WRAPPED and following is not None:
             met = self._survey.vocabulary.joins(line.text, following.text)
             joint = " " if met is None else met
-        end = self._write_pieces(line, drop_last=joint == "")
+        pieces = [piece.strip() for piece in line.pieces]
+        if joint == "":  # the hyphen goes
+            pieces[-1] = pieces[-1][:-1]
+        self._builder.add(" ".join(map(clean, pieces)))
         if relation == WRAPPED:
             if joint == " ":
-                self._builder.add_mapped(" ", end, 1)
+                self._builder.add(" ")
             return
         self._end_paragraph()
         if following is not None:
             self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
-
-    def _write_pieces(self, line: Line, *, drop_last: bool) -> int:
-        """Write a line and return where it ends in the raw text."""
-        end = 0
-        last = len(line.pieces) - 1
-        for index, (raw, text) in enumerate(line.pieces):
-            raw += len(text) - len(text.lstrip())
-            text = text.strip()
-            if index:
-                self._builder.add_mapped(" ", end, min(1, raw - end))
-            if drop_last and index == last:
-                text = text[:-1]
-            for piece, start, length in clean(text):
-                self._builder.add_mapped(piece, raw + start, length)
-            end = raw + len(text)
-        return end
 
     def _end_paragraph(self) -> None:
         paragraph, self._paragraph = self._paragraph, None

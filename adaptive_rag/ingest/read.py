@@ -5,31 +5,16 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
 from adaptive_rag.ingest.builder import TextBuilder
-from adaptive_rag.ingest.discovery import SourceFile, discover, is_read, name_source
-from adaptive_rag.ingest.loaders import LOADERS, suffixes
-from adaptive_rag.ingest.source_text import SourceText
+from adaptive_rag.ingest.discovery import discover, name_source
+from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText
+from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 _ATTEMPTS = 2
 _BLOCK = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A file that could not be read; the others are not touched by it.
-
-    `reason` reads on from the name: f"{source} {reason}".
-    """
-
-    source: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.source} {self.reason}"
 
 
 def read_sources(
@@ -62,8 +47,8 @@ def extract_text(path: str | Path) -> SourceText:
     path = Path(path).expanduser()
     if not path.is_file():
         raise ConfigurationError(f"{str(path)!r} does not exist or is not a file.")
-    if not is_read(path):
-        raise ConfigurationError(f"{str(path)!r} is not of a kind that is read: {suffixes()}.")
+    if find_loader(path) is None:
+        raise ConfigurationError(f"{str(path)!r} is not of a kind that is read: {list_suffixes()}.")
     file = SourceFile(path, name_source(path))
     try:
         return _read_settled(file)
@@ -104,9 +89,12 @@ def _read_settled(file: SourceFile) -> SourceText:
 
 
 def _read(file: SourceFile) -> SourceText:
+    loader = find_loader(file.path)
+    if loader is None:
+        raise IndexingError(f"is not of a kind that is read: {list_suffixes()}")
     builder = TextBuilder()
     content_hash = hash_file(file.path)
-    LOADERS[file.path.suffix.lower()](file.path, builder)
+    loader(file.path, builder)
     text = builder.build(file.source, content_hash)
     if not text.text.strip():
         raise IndexingError("holds no text")

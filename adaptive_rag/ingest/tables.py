@@ -20,7 +20,7 @@ _IDS = frozenset({"_id", "id"})
 _DELIMITERS = ",;\t|"
 
 
-def read_csv(path: Path, builder: TextBuilder) -> None:
+def load_csv(path: Path, builder: TextBuilder) -> None:
     """Write a record for each row of a CSV file; the first row names the columns.
 
     Raises:
@@ -47,7 +47,7 @@ def read_csv(path: Path, builder: TextBuilder) -> None:
         raise IndexingError("holds no rows under its line of column names")
 
 
-def read_jsonl(path: Path, builder: TextBuilder) -> None:
+def load_jsonl(path: Path, builder: TextBuilder) -> None:
     """Write a record for each line of JSON; lines that cannot be read are noted and passed over.
 
     Raises:
@@ -110,12 +110,9 @@ def _write(builder: TextBuilder, fields: Mapping[str, Any], row: int, *, rest_is
     if not text.strip():
         return
     rest = {name: value for name, value in fields.items() if name not in used and value is not None}
-    # a section is what a reader looks under: a row's title serves as one
-    if metadata.get("title"):
-        builder.mark_heading(metadata["title"], 1, offset=builder.next_paragraph)
-    elif metadata.get("kind") == "qa":
-        builder.mark_heading(metadata["question"], 1, offset=builder.next_paragraph)
-    builder.add_record(text, {**rest, **metadata, "row": row})
+    # a section is what a reader looks under: a row's title serves as one, and so does a question
+    title = metadata.get("title") or metadata.get("question")
+    builder.add_record(text, {**rest, **metadata, "row": row}, title=title)
 
 
 def _pick(by_name: Mapping[str, str], fields: Mapping[str, Any], wanted: tuple[str, ...]) -> str | None:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from adaptive_rag.answering.terms import ASKING_WORDS, stem, terms
-from adaptive_rag.ingest.sentences import sentence_spans
 from adaptive_rag.state import Turn
+from adaptive_rag.text.sentences import sentence_spans
 
 # A line whose words stand in the history up to this share repeats it and tells nothing of the asker.
 ECHO = 0.8

@@ -8,7 +8,7 @@ import numpy as np
 from adaptive_rag.answering.request import AnswerRequest, Branch
 from adaptive_rag.answering.terms import terms
 from adaptive_rag.index.source import Sentences
-from adaptive_rag.ingest.sentences import sentence_spans
+from adaptive_rag.text.sentences import sentence_spans
 
 DIMENSION = 256
 

@@ -9,9 +9,10 @@ import pytest
 
 from adaptive_rag.answering import AnswerRequest, Branch, extract_answer, judge_evidence
 from adaptive_rag.index.source import Sentences
-from adaptive_rag.ingest import extract_text, sentence_spans, split
+from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.text.sentences import sentence_spans
 from tests.answering import made
 
 DATA = (

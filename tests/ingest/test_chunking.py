@@ -3,8 +3,9 @@ from itertools import pairwise
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest import extract_text, sentence_spans, split
+from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.text.sentences import sentence_spans
 
 SENTENCES = [f"Sentence number {number} tells of the tide and of the wall." for number in range(60)]
 

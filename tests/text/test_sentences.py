@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from adaptive_rag.ingest.sentences import sentence_spans
+from adaptive_rag.text.sentences import sentence_spans
 
 CASES = {
     "titles": ["Dr. Smith met Mrs. Jones.", "They left."],

@@ -1,0 +1,1 @@
+"""Text to sentences: what several rooms need."""
