@@ -21,7 +21,9 @@ from adaptive_rag.ingest.builder import TextBuilder
 
 _PARAGRAPH, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
 # what a line is written with; all but letters stand for what is given here
-_LETTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-"} | dict.fromkeys(map(qn, ("w:tab", "w:br", "w:cr")), " ")
+_LETTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-"} | dict.fromkeys(
+    map(qn, ("w:tab", "w:br", "w:cr")), " "
+)
 # formatting, text that was moved away, how to pronounce a word, and the second copy of a text box
 _LEFT_OUT = {
     *map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")),

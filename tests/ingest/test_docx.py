@@ -40,9 +40,7 @@ def test_paragraphs_headings_lists_and_tables_are_read(document, read):
     for cell, text in zip(table._cells, ["Level", "Height", "1", ""], strict=True):
         cell.text = text
     source = read()
-    assert source.text == (
-        "Storms\n\nLevels\n\nShut the gate now.\n\n- First\n- Second\n\nLevel | Height\n1"
-    )
+    assert source.text == ("Storms\n\nLevels\n\nShut the gate now.\n\n- First\n- Second\n\nLevel | Height\n1")
     assert [heading.section for heading in source.headings] == ["Storms", "Levels"]
     for chunk in split(source, size=50, overlap=0):
         assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]

@@ -13,7 +13,7 @@ from adaptive_rag.ingest import (
     read_source,
     read_sources,
 )
-from adaptive_rag.ingest.loaders import LOADERS, Loader, list_suffixes
+from adaptive_rag.ingest.loaders import Loader, list_suffixes
 from adaptive_rag.ingest.text import load_text
 
 
