@@ -13,64 +13,13 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.builder import TextBuilder
 from adaptive_rag.ingest.text import BYTE_ORDER_MARKS, decode
 
-_HIDDEN = frozenset(
-    [
-        "title",
-        "script",
-        "style",
-        "noscript",
-        "template",
-        "svg",
-        "canvas",
-        "nav",
-        "iframe",
-        "object",
-        "select",
-        "button",
-    ]
-)
-_BLOCKS = frozenset(
-    [
-        "address",
-        "article",
-        "aside",
-        "blockquote",
-        "body",
-        "caption",
-        "dd",
-        "details",
-        "div",
-        "dl",
-        "dt",
-        "fieldset",
-        "figcaption",
-        "figure",
-        "footer",
-        "form",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "header",
-        "hr",
-        "html",
-        "li",
-        "main",
-        "ol",
-        "p",
-        "pre",
-        "section",
-        "summary",
-        "table",
-        "tbody",
-        "tfoot",
-        "thead",
-        "tr",
-        "ul",
-    ]
-)
+_is_hidden = re.compile(
+    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
+).fullmatch
+_is_block = re.compile(
+    "address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
+    "h[1-6]|header|hr|html|li|main|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
+).fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # the parser takes what stands in it for text: "<p>This page has frames.</p>"
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
@@ -85,9 +34,7 @@ def load_html(path: Path, builder: TextBuilder) -> None:
     Raises:
         IndexingError: its elements are nested so deep that reading it would not end.
     """
-    data = path.read_bytes()
-    declared = _CHARSET.search(data[:4096])
-    _write(_decode(data, declared[1].decode("ascii", "replace") if declared else None, builder), builder)
+    _write(path.read_bytes(), None, builder)
 
 
 def load_mhtml(path: Path, builder: TextBuilder) -> None:
@@ -104,27 +51,27 @@ def load_mhtml(path: Path, builder: TextBuilder) -> None:
     data = page.get_payload(decode=True) if page else None
     if page is None or not isinstance(data, bytes):
         raise IndexingError("holds no web page: no part of it is of type text/html")
-    declared = _CHARSET.search(data[:4096])
-    charset = page.get_content_charset() or (declared[1].decode("ascii", "replace") if declared else None)
-    _write(_decode(data, charset, builder), builder)
+    _write(data, page.get_content_charset(), builder)
 
 
 def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
     """Follow the page's own word on its encoding, unless a byte order mark says otherwise."""
-    if declared and not data.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
-        try:
-            known = codecs.lookup(declared).name
-            text = data.decode("cp1252" if known == "iso8859-1" else known)
-        except (LookupError, UnicodeDecodeError):
-            return decode(data, builder)
-        if known != "utf-8":
-            builder.metadata["encoding"] = known
-        return text
-    return decode(data, builder)
+    if declared is None and (found := _CHARSET.search(data[:4096])):
+        declared = found[1].decode("ascii", "replace")
+    if declared is None or data.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
+        return decode(data, builder)
+    try:
+        known = codecs.lookup(declared).name
+        text = data.decode("cp1252" if known == "iso8859-1" else known)
+    except (LookupError, UnicodeDecodeError):
+        return decode(data, builder)
+    if known != "utf-8":
+        builder.metadata["encoding"] = known
+    return text
 
 
-def _write(page: str, builder: TextBuilder) -> None:
-    page = _NO_FRAMES.sub("", page)
+def _write(data: bytes, charset: str | None, builder: TextBuilder) -> None:
+    page = _NO_FRAMES.sub("", _decode(data, charset, builder))
     reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
     parser = etree.HTMLParser(target=reader, huge_tree=True)
     # an error that the reader raises ends the parsing after the piece that it was raised in
@@ -148,11 +95,10 @@ class _Reader:
         self._item = False
 
     def start(self, tag: str, attributes: object) -> None:
-        """Begin an element."""
         self._depth += 1
         if self._depth > self._deepest:
             raise IndexingError(f"cannot be read: more than {self._deepest:,} of its tags are left open")
-        if self._hidden or tag in _HIDDEN:
+        if self._hidden or _is_hidden(tag):
             if tag == "title" and not self._hidden:
                 self._title = []
             self._hidden += 1
@@ -160,14 +106,13 @@ class _Reader:
             self._words.append("\n")
         elif tag in {"td", "th"}:
             self._words.append("\t")
-        elif tag in _BLOCKS:
-            self._end_block()
-            self._level = int(tag[1]) if tag[0] == "h" and tag[1].isdigit() else None
+        elif _is_block(tag):
+            self.close()
+            self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
             self._item = self._item or tag == "li"
             self._preformatted = tag == "pre"
 
     def end(self, tag: str) -> None:
-        """End an element."""
         self._depth -= 1
         if self._hidden:
             self._hidden -= 1
@@ -175,24 +120,19 @@ class _Reader:
                 if title := " ".join("".join(self._title).split()):
                     self._builder.metadata.setdefault("title", title)
                 self._title = None
-        elif tag in _BLOCKS:
-            self._end_block()
+        elif _is_block(tag):
+            self.close()
             self._level = None
             self._item = self._item and tag != "li"
             self._preformatted = False
 
     def data(self, text: str) -> None:
-        """Take in text."""
         if self._title is not None:
             self._title.append(text)
         elif not self._hidden:
             self._words.append(text if self._preformatted else re.sub(r"\s+", " ", text))
 
     def close(self) -> None:
-        """End the page."""
-        self._end_block()
-
-    def _end_block(self) -> None:
         """Write the block that ends here, if it holds anything."""
         text = "".join(self._words)
         self._words.clear()

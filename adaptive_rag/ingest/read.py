@@ -14,7 +14,6 @@ from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText
 from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 _ATTEMPTS = 2
-_BLOCK = 1 << 20
 
 
 def read_sources(
@@ -58,11 +57,8 @@ def extract_text(path: str | Path) -> SourceText:
 
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, hexadecimal; `SourceText.content_hash` is the same."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_settled(file: SourceFile) -> SourceText:
