@@ -4,7 +4,7 @@ from adaptive_rag.ingest.chunking import page_in_chunk, split
 from adaptive_rag.ingest.discovery import discover
 from adaptive_rag.ingest.documents import Failure, Note, SourceFile, SourceText
 from adaptive_rag.ingest.langchain import from_langchain, to_document
-from adaptive_rag.ingest.read import extract_text, hash_file, read_source, read_sources
+from adaptive_rag.ingest.read import extract_text, hash_file, read_source
 
 __all__ = [
     "Failure",
@@ -17,7 +17,6 @@ __all__ = [
     "hash_file",
     "page_in_chunk",
     "read_source",
-    "read_sources",
     "split",
     "to_document",
 ]

@@ -46,17 +46,13 @@ def clean(text: str) -> str:
 def _mend(match: re.Match[str]) -> str:
     if match["ligature"]:
         return _LIGATURES[match[0]]
-    if match["accent"]:
-        return _compose(match[0])
+    if accented := match["accent"]:
+        letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
+        composed = unicodedata.normalize("NFC", letter + _ACCENTS[accented[0]])
+        return composed if len(composed) == 1 else accented
     if match["leader"]:
         return "… "
     return " " if match["blanks"] else ""
-
-
-def _compose(accented: str) -> str:
-    letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
-    composed = unicodedata.normalize("NFC", letter + _ACCENTS[accented[0]])
-    return composed if len(composed) == 1 else accented
 
 
 class Vocabulary:

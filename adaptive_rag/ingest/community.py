@@ -5,15 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 
 
 def load_srt(path: Path, builder: TextBuilder) -> None:
-    """Write the words of a subtitle file into `builder`.
-
-    Raises:
-        IndexingError: the file cannot be read.
-    """
+    """Write the words of a subtitle file into `builder`."""
     from langchain_community.document_loaders import SRTLoader
 
     try:

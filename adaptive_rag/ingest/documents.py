@@ -1,18 +1,23 @@
-"""What flows through this room: a file to read, its text, what was noted, or why it could not be read.
+"""What flows through this room: a file to read, its text, or why it could not be read; and who collects it.
 
-A span counts characters of `SourceText.text`, the text that `extract_text(path)` returns for the same
-file, every time. So `extract_text(path).text[start:end]` is a chunk's text, or a citation's quote, to the
-letter. For plain text and Markdown a span is also a span of the file's own content, as `Path.read_text`
-returns it.
+A span counts characters of `SourceText.text`, which `extract_text(path)` returns for the same file, every
+time. For plain text and Markdown it is also a span of the file's content, as `Path.read_text` returns it.
 """
 
 from __future__ import annotations
 
+import io
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+PARAGRAPH = "\n\n"
+_SECTION_SEPARATOR = " > "
+_LONGEST_TITLE = 120
+_DEEPEST_SECTION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +48,6 @@ class Note:
 
     source: str
     text: str
-
-    def __str__(self) -> str:
-        return f"{self.source}: {self.text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +105,91 @@ class SourceText:
     def section_at(self, offset: int) -> str | None:
         """Return the headings above `offset`, outermost first: "4 Storms > Warning levels"."""
         index = bisect_right(self.headings, offset, key=lambda heading: heading.offset) - 1
-        if index < 0:
-            return None
-        heading = self.headings[index]
+        record = bisect_right(self.records, offset, key=lambda record: record.start) - 1
         # the heading of one record says nothing about the next
-        return heading.section if heading.offset >= self._record_start(offset) else None
+        if index < 0 or (record >= 0 and self.headings[index].offset < self.records[record].start):
+            return None
+        return self.headings[index].section
 
-    def _record_start(self, offset: int) -> int:
-        index = bisect_right(self.records, offset, key=lambda record: record.start) - 1
-        return self.records[index].start if index >= 0 else 0
+
+class TextBuilder:
+    """Collects the text of one source; a loader fills it from top to bottom."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.metadata: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self._text = io.StringIO()
+        self._pages: list[Page] = []
+        self._headings: list[tuple[int, int, str]] = []
+        self._records: list[Record] = []
+        self._after_item = False
+
+    def add(self, text: str) -> None:
+        """Append text."""
+        self.length += self._text.write(text)
+
+    def add_paragraph(self, text: str, *, level: int | None = None, item: bool = False) -> None:
+        """Append a paragraph; with a level it is a heading. Items of a list stand on neighbouring lines."""
+        if self.length:
+            self.add("\n" if item and self._after_item else PARAGRAPH)
+        if level is not None:
+            self.mark_heading(text, level)
+        self.add(f"- {text}" if item else text)
+        self._after_item = item
+
+    def add_record(
+        self, text: str, metadata: Mapping[str, Any], *, page: int | None = None, title: str | None = None
+    ) -> None:
+        """Append a record, which chunks will not cross; with a title, that is its section."""
+        if self.length:
+            self.add(PARAGRAPH)
+        if title:
+            self.mark_heading(title, 1)
+        start = self.length
+        self.add(text)
+        self._records.append(Record(start, self.length, metadata, page))
+
+    def mark_heading(self, title: str, level: int, *, offset: int | None = None) -> None:
+        """Note that a heading's text starts at `offset`, by default where the text ends now.
+
+        Level 1 is the outermost.
+        """
+        title = re.sub(r"\s+", " ", title).strip()
+        if title:
+            self._headings.append((self.length if offset is None else offset, level, title[:_LONGEST_TITLE]))
+
+    def mark_page(self, number: int) -> None:
+        """Note that a page begins where the text ends now."""
+        self._pages.append(Page(number, self.length))
+
+    def build(self, source: str, content_hash: str) -> SourceText:
+        """Return what was collected."""
+        return SourceText(
+            source=source,
+            text=self._text.getvalue(),
+            content_hash=content_hash,
+            pages=tuple(self._pages),
+            headings=_with_sections(sorted(self._headings, key=lambda heading: heading[:2])),
+            records=tuple(self._records),
+            metadata=self.metadata,
+            notes=tuple(self.notes),
+        )
+
+
+def _with_sections(found: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
+    """Give each heading its path from the outermost one: "4 Storms > Warning levels".
+
+    A lone heading above all others is the document's title: it would stand in every path and tell
+    nothing apart, so paths leave it out.
+    """
+    levels = [level for _, level, _ in found]
+    titled = len(found) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)
+    headings, path = [], list[tuple[int, str]]()
+    for index, (offset, level, title) in enumerate(found):
+        path = [entry for entry in path if entry[0] < level]
+        path.append((level, title))
+        shown = path[1:] if titled and index else path
+        section = _SECTION_SEPARATOR.join(name for _, name in shown[-_DEEPEST_SECTION:])
+        headings.append(Heading(offset, section))
+    return tuple(headings)

@@ -17,50 +17,38 @@ from docx.oxml.ns import qn
 from lxml import etree
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 
-_PARAGRAPH, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
-# what a line is written with; all but letters stand for what is given here
-_LETTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-"} | dict.fromkeys(
-    map(qn, ("w:tab", "w:br", "w:cr")), " "
-)
+_P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
+# the elements that stand for characters, and which; "w:t" holds its own
+_BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:br", "w:cr")), " ")
+_CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", **_BLANKS}
 # formatting, text that was moved away, how to pronounce a word, and the second copy of a text box
-_LEFT_OUT = {
-    *map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")),
-    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",
-}
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_LEFT_OUT = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
 _HEADING = re.compile(r"heading\s*([1-9])", re.IGNORECASE)
-# a style inherits from others: "My chapter" from "Heading 1"; a circle of them ends here
+# styles inherit: "My chapter" from "Heading 1"; a circle of them ends here
 _LONGEST_INHERITANCE = 10
 # what a document's XML unpacks to, at most; more is an attack or not a document
 _LARGEST = 200_000_000
-_DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError),
-    *(etree.LxmlError, OpcError, XmlchemyError),
-)
+_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError)
+_BAD_XML = (etree.LxmlError, OpcError, XmlchemyError)
 
 
 def load_docx(path: Path, builder: TextBuilder) -> None:
-    """Write a Word document's text and headings into `builder`.
-
-    Raises:
-        IndexingError: the file is not a Word document, or is damaged or encrypted.
-    """
+    """Write a Word document's text and headings into `builder`."""
     try:
         document = docx.Document(_text_parts(path))
         styles = {style.style_id: _read_style(style) for style in document.styles}
         for text, level, item in _blocks(document.element.body, styles):
-            builder.add_block(text, level=level, item=item)
+            builder.add_paragraph(text, level=level, item=item)
     except IndexingError:
         raise  # said by _text_parts; it is a RuntimeError too
-    except _DAMAGED as error:
+    except (*_BAD_ARCHIVE, *_BAD_XML) as error:
+        reason = f"is not a Word document or is damaged ({error}). Save it from Word again"
         with path.open("rb") as file:
-            old = file.read(4) == b"\xd0\xcf\x11\xe0"
-        reason = (
-            "is encrypted, or is in the older .doc format. Save it from Word as .docx without a password"
-            if old
-            else f"is not a Word document or is damaged ({error}). Save it from Word again"
-        )
+            if file.read(4) == b"\xd0\xcf\x11\xe0":
+                reason = "is encrypted, or is in the older .doc format. Save it as .docx without a password"
         raise IndexingError(reason) from error
 
 
@@ -100,14 +88,14 @@ def _read_style(style: Any) -> tuple[int | None, bool]:
             return 1, False
         if outline := style.element.xpath("./w:pPr/w:outlineLvl/@w:val"):
             return (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), listed
-        listed = listed or bool(_numbering(style.element))
+        listed = listed or bool(_is_numbered(style.element))
         style = getattr(style, "base_style", None)
         if style is None:
             break
     return None, listed
 
 
-def _numbering(element: Any) -> bool | None:
+def _is_numbered(element: Any) -> bool | None:
     """Tell whether a paragraph or a style is numbered; None where it does not say."""
     found = element.xpath("./w:pPr/w:numPr")
     return not found[0].xpath("./w:numId[@w:val='0']") if found else None
@@ -117,32 +105,29 @@ def _blocks(
     element: Iterable[Any], styles: Mapping[str, tuple[int | None, bool]]
 ) -> Iterator[tuple[str, int | None, bool]]:
     """Yield the text of each paragraph and table, its heading level, and whether it is a list item."""
-    for block in _find(element, _PARAGRAPH, _TABLE):
+    for block in _find(element, _P, _TABLE):
         if block.tag == _TABLE:
-            rows = (
-                " | ".join(filter(None, (_cell_text(cell) for cell in _find(row, _CELL))))
-                for row in _find(block, _ROW)
-            )
+            rows = (" | ".join(_cell_texts(row)) for row in _find(block, _ROW))
             if table := "\n".join(filter(None, rows)):
                 yield table, None, False
             continue
         if text := _text(block):
             level, listed = styles.get(block.style, (None, False))
-            numbered = _numbering(block)
+            numbered = _is_numbered(block)
             yield text, level, level is None and (listed if numbered is None else numbered)
         for run in block:
             yield from _blocks(run, styles)  # text boxes
 
 
-def _cell_text(cell: Any) -> str:
-    return " ".join(filter(None, map(_text, _find(cell, _PARAGRAPH))))
+def _cell_texts(row: Any) -> Iterator[str]:
+    texts = (" ".join(filter(None, map(_text, _find(cell, _P)))) for cell in _find(row, _CELL))
+    return filter(None, texts)
 
 
 def _text(paragraph: Any) -> str:
     """Return a paragraph's own text, without that of a text box in it."""
-    found = _find(paragraph, *_LETTERS, _PARAGRAPH)
-    parts = (part.text or _LETTERS[part.tag] for part in found if part.tag != _PARAGRAPH)
-    return " ".join("".join(parts).split())
+    found = _find(paragraph, *_CHARACTERS, _P)
+    return " ".join("".join(part.text or _CHARACTERS[part.tag] for part in found if part.tag != _P).split())
 
 
 def _find(element: Iterable[Any], *tags: str) -> Iterator[Any]:

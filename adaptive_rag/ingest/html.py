@@ -5,12 +5,13 @@ from __future__ import annotations
 import codecs
 import email
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from lxml import etree
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.text import BYTE_ORDER_MARKS, decode
 
 _is_hidden = re.compile(
@@ -20,7 +21,10 @@ _is_block = re.compile(
     "address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
     "h[1-6]|header|hr|html|li|main|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
 ).fullmatch
+_MARKS = {"br": "\n", "td": "\t", "th": "\t"}
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+# Python's encodings of domain names take forever for a page; one that was searched by bytes is not UTF-16
+_NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
 # the parser takes what stands in it for text: "<p>This page has frames.</p>"
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
 # The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
@@ -29,20 +33,12 @@ _PIECE = 1 << 16
 
 
 def load_html(path: Path, builder: TextBuilder) -> None:
-    """Write an HTML file's visible text and headings into `builder`; its title goes to the metadata.
-
-    Raises:
-        IndexingError: its elements are nested so deep that reading it would not end.
-    """
+    """Write an HTML file's visible text and headings into `builder`; its title goes to the metadata."""
     _write(path.read_bytes(), None, builder)
 
 
 def load_mhtml(path: Path, builder: TextBuilder) -> None:
-    """Write the page of a file that a browser saved into `builder`, as `load_html` does.
-
-    Raises:
-        IndexingError: the file holds no web page.
-    """
+    """Write the page of a file that a browser saved into `builder`, as `load_html` does."""
     try:
         parts = email.message_from_bytes(path.read_bytes()).walk()
         page = next((part for part in parts if part.get_content_type() == "text/html"), None)
@@ -58,16 +54,15 @@ def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
     """Follow the page's own word on its encoding, unless a byte order mark says otherwise."""
     if declared is None and (found := _CHARSET.search(data[:4096])):
         declared = found[1].decode("ascii", "replace")
-    if declared is None or data.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
-        return decode(data, builder)
-    try:
-        known = codecs.lookup(declared).name
-        text = data.decode("cp1252" if known == "iso8859-1" else known)
-    except (LookupError, UnicodeDecodeError):
-        return decode(data, builder)
-    if known != "utf-8":
-        builder.metadata["encoding"] = known
-    return text
+    if declared and not data.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
+        with suppress(LookupError, ValueError):
+            known = codecs.lookup(declared).name
+            if not known.startswith(_NO_CHARSETS):
+                text = data.decode("cp1252" if known == "iso8859-1" else known)
+                if known != "utf-8":
+                    builder.metadata["encoding"] = known
+                return text
+    return decode(data, builder)
 
 
 def _write(data: bytes, charset: str | None, builder: TextBuilder) -> None:
@@ -102,10 +97,8 @@ class _Reader:
             if tag == "title" and not self._hidden:
                 self._title = []
             self._hidden += 1
-        elif tag == "br":
-            self._words.append("\n")
-        elif tag in {"td", "th"}:
-            self._words.append("\t")
+        elif tag in _MARKS:
+            self._words.append(_MARKS[tag])
         elif _is_block(tag):
             self.close()
             self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
@@ -145,5 +138,5 @@ class _Reader:
             )
             text = "\n".join(filter(None, lines))
         if text.strip():
-            self._builder.add_block(text, level=self._level, item=self._item)
+            self._builder.add_paragraph(text, level=self._level, item=self._item and not self._level)
             self._item = False

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.builder import TextBuilder
-from adaptive_rag.ingest.documents import SourceText
+from adaptive_rag.ingest.documents import SourceText, TextBuilder
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -31,9 +30,8 @@ def from_langchain(documents: Iterable[Document]) -> Iterator[SourceText]:
     grouped: dict[str, list[Document]] = {}
     for number, document in enumerate(documents, start=1):
         if not isinstance(getattr(document, "page_content", None), str):
-            raise ConfigurationError(
-                f"Item {number} is {type(document).__name__!r}; a LangChain Document was expected."
-            )
+            kind = type(document).__name__
+            raise ConfigurationError(f"Item {number} is {kind!r}; a LangChain Document was expected.")
         source = document.metadata.get("source") or f"document-{number}"
         grouped.setdefault(str(source), []).append(document)
     return (_source_text(source, group) for source, group in grouped.items())
@@ -47,12 +45,8 @@ def to_document(chunk: Chunk) -> Document:
     """
     from langchain_core.documents import Document
 
-    metadata = {
-        **chunk["metadata"],
-        "source": chunk["source"],
-        "start_index": chunk["start"],
-        "end_index": chunk["end"],
-    }
+    places = {"source": chunk["source"], "start_index": chunk["start"], "end_index": chunk["end"]}
+    metadata = {**chunk["metadata"], **places}
     # many vector stores take flat metadata only
     metadata.pop("page_starts", None)
     if chunk["page"] is not None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from adaptive_rag.errors import import_extra
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,7 @@ class Loader:
     package: str | None = None
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
-        """Import the loader and read a file with it.
-
-        Raises:
-            IndexingError: the file cannot be read.
-            MissingExtraError: the loader's package is not installed.
-        """
+        """Import the loader and read a file with it."""
         if self.extra and self.package:
             import_extra(self.package, extra=self.extra, purpose=f"Reading {path.suffix.lower()} files")
         module, _, name = self.function.partition(":")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from adaptive_rag.ingest.builder import PARAGRAPH, TextBuilder
 from adaptive_rag.ingest.cleaning import clean
+from adaptive_rag.ingest.documents import PARAGRAPH, TextBuilder
 from adaptive_rag.ingest.layout import NEW_LINE, NEW_PARAGRAPH, WRAPPED, Flow, Line, Survey
 
 _HEADING_CHARS, _HEADING_LINES = 150, 3
@@ -36,15 +36,22 @@ class ParagraphWriter:
         """Write all pages, and mark their headings."""
         for line, number, following, relation in _follow(pages):
             if number is not None:
-                self._turn_page(number)
+                self._mark_missed()
+                self._builder.mark_page(number)
+                self._page_start = self._builder.length
+                self._bookmarks = list(self._outline.get(number, ()))
             if not self._lines:
                 self._start = self._builder.length
             if len(self._lines) <= _HEADING_LINES:  # more can be no heading
                 self._lines.append(line)
             self._write_line(line, following, relation)
         self._mark_missed()
-        if not self._outline:
-            self._mark_by_type()
+        if self._outline:
+            return
+        # the largest type is the first level
+        ranks = sorted({rank for _, _, rank in self._found}, reverse=True)
+        for offset, title, rank in self._found:
+            self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
 
     def _write_line(self, line: Line, following: Line | None, relation: int) -> None:
         pieces = [piece.strip() for piece in line.pieces]
@@ -61,12 +68,6 @@ class ParagraphWriter:
         self._end_paragraph()
         if following is not None:
             self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
-
-    def _turn_page(self, number: int) -> None:
-        self._mark_missed()
-        self._builder.mark_page(number)
-        self._page_start = self._builder.length
-        self._bookmarks = list(self._outline.get(number, ()))
 
     def _mark_missed(self) -> None:
         """Mark the bookmarks whose words do not stand on the page at its start."""
@@ -96,12 +97,6 @@ class ParagraphWriter:
         body = self._survey.body_size
         bold = line.bold and not self._survey.body_bold and not title.endswith(".")
         return line.size >= _LARGER * body or (bold and line.size >= 0.95 * body)
-
-    def _mark_by_type(self) -> None:
-        """Mark the headings found by their type; the largest type is the first level."""
-        ranks = sorted({rank for _, _, rank in self._found}, reverse=True)
-        for offset, title, rank in self._found:
-            self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
 
 
 def _follow(

@@ -11,14 +11,14 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
+from itertools import count, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 import pymupdf
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.layout import Line, Survey, merge_fragments
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 
@@ -33,11 +33,7 @@ _STORE_PAGES = 50
 
 
 def load_pdf(path: Path, builder: TextBuilder) -> None:
-    """Write a PDF's text, pages and headings into `builder`.
-
-    Raises:
-        IndexingError: the file is encrypted, damaged, not a PDF, or holds no text.
-    """
+    """Write a PDF's text, pages and headings into `builder`."""
     with _open(path) as document:
         survey = Survey()
         kept: list[tuple[int, list[Line]]] = []
@@ -53,14 +49,13 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
         bodies = ((number, survey.body(lines)) for number, lines in kept or _pages(document))
         ParagraphWriter(builder, survey, _outline(document)).write(bodies)
         pages = document.page_count
-        title = ((document.metadata or {}).get("title") or "").strip()
+        if title := ((document.metadata or {}).get("title") or "").strip():
+            builder.metadata["title"] = title
     if not builder.length:
         raise IndexingError(
             f"holds no text: its {pages} page{'s are' if pages != 1 else ' is'} only images. Recognise the "
             f"text first, for example with: ocrmypdf {path.name} {path.stem}-text.pdf"
         )
-    if title:
-        builder.metadata["title"] = title
     if silent:
         builder.notes.append(f"{len(silent)} of {pages} pages hold no text: {_ranges(silent)}")
 
@@ -142,9 +137,9 @@ def _line(line: dict[str, Any], pieces: list[str]) -> Line:
     sizes: Counter[float] = Counter()
     heavy = 0
     for span in line["spans"]:
-        count = len(span["text"].strip())
-        sizes[span["size"]] += count
-        heavy += count if span["flags"] & _BOLD else 0
+        letters = len(span["text"].strip())
+        sizes[span["size"]] += letters
+        heavy += letters if span["flags"] & _BOLD else 0
     size = max(sizes, key=sizes.__getitem__, default=1.0)
     return Line(pieces, *line["bbox"], size, bold=heavy > 0.9 * sizes.total())
 
@@ -177,10 +172,6 @@ def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:
 
 def _ranges(numbers: Sequence[int]) -> str:
     """Write page numbers as people do: "1-3, 7"."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    places = count()
+    runs = [list(run) for _, run in groupby(numbers, key=lambda number: number - next(places))]
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

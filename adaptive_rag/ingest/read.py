@@ -4,27 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
-from adaptive_rag.ingest.builder import TextBuilder
-from adaptive_rag.ingest.discovery import discover, name_source
-from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText
-from adaptive_rag.ingest.loaders import find_loader, list_suffixes
+from adaptive_rag.ingest.discovery import discover
+from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText, TextBuilder
+from adaptive_rag.ingest.loaders import find_loader
 
 _ATTEMPTS = 2
-
-
-def read_sources(
-    paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path] = ()
-) -> Iterator[SourceText | Failure]:
-    """Read every file under the paths, one at a time, in the order of `discover`.
-
-    Raises:
-        ConfigurationError: as `discover` does, before any file is read.
-    """
-    return (read_source(file) for file in discover(paths, exclude=exclude))
 
 
 def read_source(file: SourceFile) -> SourceText | Failure:
@@ -43,12 +30,9 @@ def extract_text(path: str | Path) -> SourceText:
         ConfigurationError: it does not exist or its suffix is not read.
         MissingExtraError: its loader needs a package that is not installed.
     """
-    path = Path(path).expanduser()
-    if not path.is_file():
+    if not Path(path).expanduser().is_file():
         raise ConfigurationError(f"{str(path)!r} does not exist or is not a file.")
-    if find_loader(path) is None:
-        raise ConfigurationError(f"{str(path)!r} is not of a kind that is read: {list_suffixes()}.")
-    file = SourceFile(path, name_source(path))
+    [file] = discover(path)
     try:
         return _read_settled(file)
     except IndexingError as error:
@@ -86,8 +70,7 @@ def _read_settled(file: SourceFile) -> SourceText:
 
 def _read(file: SourceFile) -> SourceText:
     loader = find_loader(file.path)
-    if loader is None:
-        raise IndexingError(f"is not of a kind that is read: {list_suffixes()}")
+    assert loader is not None  # discover lists no other files
     builder = TextBuilder()
     content_hash = hash_file(file.path)
     loader(file.path, builder)

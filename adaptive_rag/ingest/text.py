@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
+from statistics import median_low
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 
 BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -50,11 +52,7 @@ def decode(data: bytes, builder: TextBuilder) -> str:
     Raises:
         IndexingError: these are no characters at all.
     """
-    encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None)
-    guessed = encoding is None and (b"\x00" in data or not _is_utf8(data))
-    if guessed:
-        encoding = _guess(data)
-    encoding = encoding or "utf-8"
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None) or _guess(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -63,39 +61,32 @@ def decode(data: bytes, builder: TextBuilder) -> str:
         raise IndexingError("holds zero bytes: it is a binary file, though its name says that it is text")
     if encoding != "utf-8":
         builder.metadata["encoding"] = encoding
-    if guessed and not encoding.startswith("utf"):
+    if not encoding.startswith("utf"):
         builder.notes.append(f"not UTF-8; read as {encoding}. Save it as UTF-8 if letters look wrong")
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _is_utf8(data: bytes) -> bool:
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _guess(data: bytes) -> str:
     """Guess an encoding by the letters that the bytes would be.
 
-    A guess counts where it is sure: other letters than Latin ones in most places (Russian, Greek,
-    Japanese), or UTF-16, which writes every blank with a zero byte. All else is Windows-1252, because
-    charset-normalizer takes a French text for Estonian and a lone "°" for Chinese.
+    A guess counts where it is sure: most letters are other than Latin (Russian, Greek, Japanese), or
+    zero bytes say that it is UTF-16. All else is Windows-1252, because charset-normalizer takes a French
+    text for Estonian, and a lone "°" for Chinese.
     """
+    wide = b"\x00" in data
+    if not wide:
+        with suppress(UnicodeDecodeError):
+            data.decode("utf-8")
+            return "utf-8"
     from charset_normalizer import from_bytes
 
-    wide = b"\x00" in data
     matches = from_bytes(data, cp_isolation=_WIDE) if wide else from_bytes(data, cp_exclusion=_WIDE)
-    if best := matches.best():
-        letters = [char for char in str(best) if char.isalpha()]
-        other = sum(char > "\u024f" for char in letters)
-        # bytes of a program read as UTF-16 give Chinese
-        rare = sum(char > "\u07ff" for char in letters)
-        if letters and (2 * rare < len(letters) if wide else 2 * other > len(letters)):
+    if (best := matches.best()) and (letters := [char for char in str(best) if char.isalpha()]):
+        middle = median_low(letters)
+        # the bytes of a program would be Chinese in UTF-16
+        if middle < "\u0800" if wide else middle > "\u024f":
             return best.encoding.replace("_", "-")
-    try:
+    with suppress(UnicodeDecodeError):  # five bytes have no meaning in Windows-1252
         data.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes have no meaning in Windows-1252
-        return "latin-1"
-    return "cp1252"
+        return "cp1252"
+    return "latin-1"

@@ -235,7 +235,6 @@ def test_what_a_loader_could_not_read_is_told_and_kept(tmp_path: Path) -> None:
     assert (again.unchanged, again.notes) == (4, first.notes)
     [note] = first.notes
     assert (Path(note.source).name, note.text[: len(NOTED[1])]) == NOTED
-    assert str(note) == f"{note.source}: {note.text}"
     assert open_index(kb).info()["notes"] == [{"source": note.source, "note": note.text}]
     os.utime(docs / "bad.jsonl", (time.time() - 60, time.time() - 60))
     assert build(docs, kb).notes == first.notes

@@ -33,9 +33,10 @@ def test_the_pages_own_word_on_its_encoding_is_followed(tmp_path):
     assert extract_text(path).text == "Привет"
 
 
-def test_a_wrong_word_on_the_encoding_does_no_harm(tmp_path):
+@pytest.mark.parametrize("name", ["nonsense", "punycode", "undefined", "utf-16", "hex"])
+def test_a_wrong_word_on_the_encoding_does_no_harm(tmp_path, name):
     path = tmp_path / "a.htm"
-    path.write_bytes('<meta charset="nonsense"><p>café'.encode())
+    path.write_bytes(f'<meta charset="{name}"><p>café'.encode())
     assert extract_text(path).text == "café"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.ingest import SourceText, discover, extract_text, read_sources, split
+from adaptive_rag.ingest import SourceText, discover, extract_text, read_source, split
 from adaptive_rag.ingest.loaders import LOADERS, Loader, find_loader
 
 TOY = """
@@ -25,7 +25,7 @@ def test_a_loader_is_one_file_and_one_row(tmp_path: Path, monkeypatch: pytest.Mo
     (folder / "a.TOY").write_text("shut the gate\nring the bell\n")
 
     assert [file.path.name for file in discover(folder)] == ["a.TOY"]
-    (text,) = read_sources(folder)
+    (text,) = map(read_source, discover(folder))
     assert isinstance(text, SourceText)
     assert text.notes == ("read by the toy loader",)
     chunks = list(split(text))

@@ -8,10 +8,10 @@ from adaptive_rag.ingest import (
     Failure,
     SourceFile,
     SourceText,
+    discover,
     extract_text,
     hash_file,
     read_source,
-    read_sources,
 )
 from adaptive_rag.ingest.loaders import Loader, list_suffixes
 from adaptive_rag.ingest.text import load_text
@@ -36,7 +36,7 @@ def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_read(tmp_pa
     for number in range(99):
         Path(f"{number:02}.txt").write_text(f"File number {number}.")
     Path("50.pdf").write_bytes(b"no PDF at all")
-    results = list(read_sources("."))
+    results = [read_source(file) for file in discover(".")]
     bad = [result for result in results if isinstance(result, Failure)]
     assert sum(isinstance(result, SourceText) for result in results) == 99
     assert [str(failure) for failure in bad] == [
