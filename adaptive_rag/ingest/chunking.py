@@ -138,10 +138,8 @@ def _best_cut(units: list[_Unit], fresh: int, limit: int, size: int) -> int:
 
 def _step_back(units: list[_Unit], fresh: int, cut: int, size: int, overlap: int) -> int:
     """Return the first unit that the next chunk repeats."""
-    if cut == len(units):
-        return cut
     first = cut
-    while first - 1 > fresh:
+    while cut < len(units) and first - 1 > fresh:
         candidate = units[first - 1]
         if units[cut - 1].end - candidate.start > overlap or units[cut].end - candidate.start > size:
             break

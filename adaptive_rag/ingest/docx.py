@@ -26,7 +26,7 @@ _CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", **_BLANKS}
 # formatting, text that was moved away, how to pronounce a word, and the second copy of a text box
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _LEFT_OUT = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
-_HEADING = re.compile(r"heading\s*([1-9])", re.IGNORECASE)
+_HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # styles inherit: "My chapter" from "Heading 1"; a circle of them ends here
 _LONGEST_INHERITANCE = 10
 # what a document's XML unpacks to, at most; more is an attack or not a document
@@ -81,11 +81,8 @@ def _read_style(style: Any) -> tuple[int | None, bool]:
     """
     listed = False
     for _ in range(_LONGEST_INHERITANCE):
-        name = style.name or ""
-        if match := _HEADING.match(name):
-            return int(match[1]), False
-        if name.casefold() == "title":
-            return 1, False
+        if match := _HEADING.match(style.name or ""):
+            return int(match[1] or 1), False
         if outline := style.element.xpath("./w:pPr/w:outlineLvl/@w:val"):
             return (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), listed
         listed = listed or bool(_is_numbered(style.element))

@@ -141,7 +141,8 @@ def _line(line: dict[str, Any], pieces: list[str]) -> Line:
         sizes[span["size"]] += letters
         heavy += letters if span["flags"] & _BOLD else 0
     size = max(sizes, key=sizes.__getitem__, default=1.0)
-    return Line(pieces, *line["bbox"], size, bold=heavy > 0.9 * sizes.total())
+    x0, y0, x1, y1 = line["bbox"]
+    return Line(pieces, x0, y0, x1, y1, size, bold=heavy > 0.9 * sizes.total())
 
 
 def _narrow_words(page: Any) -> dict[int, list[str]]:
