@@ -29,7 +29,7 @@ from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import Manifest, Settings
 from adaptive_rag.index.sentences import pack_spans, pack_vectors
 from adaptive_rag.index.table import Row, TableWriter
-from adaptive_rag.ingest import SourceText, read_sources
+from adaptive_rag.ingest import discover, extract_text
 from adaptive_rag.models.onnx import MINILM, load_minilm
 from adaptive_rag.samples import questions_path, samples_path
 from adaptive_rag.state import Chunk, TraceRecord
@@ -41,7 +41,7 @@ GOAL_MS = 40
 
 def make_index(folder: Path, size: int) -> None:
     """Write an index of so many chunks."""
-    texts = [text.text for text in read_sources([samples_path()]) if isinstance(text, SourceText)]
+    texts = [extract_text(file.path).text for file in discover(samples_path())]
     sentences = [" ".join(text[a:b].split()) for text in texts for a, b in sentence_spans(text)]
     sentences = list(dict.fromkeys(sentence for sentence in sentences if len(sentence) > 20))
     model = load_minilm()

@@ -9,7 +9,7 @@ from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
 
 def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     """Show what an index holds and how it was made."""
-    from adaptive_rag.cli.output import print_json, stdout
+    from adaptive_rag.cli.output import print_json, short_source, stdout
     from adaptive_rag.context import make_context
     from adaptive_rag.index import describe
 
@@ -20,12 +20,15 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     from rich.text import Text
 
     console = stdout()
+    notes = facts.pop("notes")
     shown = {name.replace("_", " "): _shown(name, value) for name, value in facts.items()}
     width = max(map(len, shown))
     console.print()
     for name, text in shown.items():
         if text:
             console.print(Text.assemble((f"  {name:<{width}}  ", "dim"), text), soft_wrap=True)
+    for note in notes:
+        console.print(f"  Note: {short_source(note['source'])}: {note['note']}", markup=False, soft_wrap=True)
 
 
 def _shown(name: str, value: Any) -> str:

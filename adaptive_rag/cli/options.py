@@ -48,7 +48,7 @@ def knobs(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
         name, equals, value = setting.partition("=")
         if not equals:
             raise ConfigurationError(
-                f"--set {setting!r} is not usable: expected NAME=VALUE, as in without=hedge or retrieval.alpha=0.5."
+                f"--set {setting!r} is not usable: expected NAME=VALUE, as in retrieval.alpha=0.5."
             )
         given[name.strip().replace("-", "_")] = value.strip()
     return given

@@ -33,7 +33,7 @@ from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
     from adaptive_rag.index.plan import Documents
-    from adaptive_rag.ingest import Failure
+    from adaptive_rag.ingest import Failure, Note, SourceText
 
 # What may lie in a folder before its first manifest does.
 OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}")
@@ -66,6 +66,8 @@ class IndexReport:
     failed: list[Failure] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     """Names of the sources that were found and can be searched, new or not."""
+    notes: list[Note] = field(default_factory=list)
+    """What the user should know of these sources: "3 of 12 pages hold no text: 4-6"."""
     chunks: int = 0
     """Chunks written in this run."""
     total_chunks: int = 0
@@ -102,6 +104,8 @@ def build_index(
         IndexingError: no document could be read, or the place cannot be written.
         ConfigurationError: a path leads nowhere.
     """
+    from adaptive_rag.ingest import Note
+
     started = time.perf_counter()
     before = _current(location, settings, rebuild=rebuild)
     plan = plan_run(documents, before, location.path, prune=prune)
@@ -118,6 +122,8 @@ def build_index(
     report.total_chunks = run.manifest.chunks
     failed = {failure.source for failure in report.failed}
     report.sources = sorted(plan.seen & run.manifest.sources.keys() - failed)
+    records = run.manifest.sources
+    report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
     return report
 
 
@@ -249,7 +255,7 @@ class _Run:
                     meter.tell(self._report.chunks, item.source)
                     pending = []
             count = meter.chunks - before
-            self._ended.append((item, _record(item, text.content_hash, doc, count)))
+            self._ended.append((item, _record(item, text, doc, count)))
             meter.ended(item.size)
         if pending:
             self._embed(pending)
@@ -365,7 +371,8 @@ def _doc_key(source: str, content_hash: str) -> str:
     return hashlib.sha256(f"{source}\0{content_hash}".encode(errors="surrogatepass")).hexdigest()[:16]
 
 
-def _record(item: Work, content_hash: str, doc: str, chunks: int) -> SourceRecord:
+def _record(item: Work, text: SourceText, doc: str, chunks: int) -> SourceRecord:
+    record = SourceRecord(text.content_hash, doc, chunks, notes=text.notes)
     if item.stamp is None:
-        return SourceRecord(content_hash, doc, chunks)
-    return SourceRecord(content_hash, doc, chunks, item.stamp.path, item.stamp.size, item.stamp.mtime_ns)
+        return record
+    return replace(record, path=item.stamp.path, size=item.stamp.size, mtime_ns=item.stamp.mtime_ns)

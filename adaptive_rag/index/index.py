@@ -274,6 +274,11 @@ def _describe(location: Location, manifest: Manifest) -> dict[str, Any]:
         "vector_search": "exact" if manifest.chunks <= EXACT_UP_TO else "approximate",
         "recall": manifest.recall,
         "updated": manifest.committed,
+        "notes": [
+            {"source": source, "note": text}
+            for source, record in manifest.sources.items()
+            for text in record.notes
+        ],
     }
 
 

@@ -43,6 +43,8 @@ class SourceRecord:
     size: int | None = None
     mtime_ns: int | None = None
     """None where the file was written so shortly before reading that its time proves nothing."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of it, such as pages without text; indexes of older versions have none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,10 @@ def read_manifest(location: Location) -> Manifest | None:
                 f"{rebuild_hint(location.uri)}"
             )
         settings = Settings(**raw.pop("settings"))
-        sources = {name: SourceRecord(**record) for name, record in raw.pop("sources").items()}
+        sources = {
+            name: SourceRecord(**{**record, "notes": tuple(record.get("notes", ()))})
+            for name, record in raw.pop("sources").items()
+        }
         return Manifest(settings=settings, sources=sources, **raw)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise IndexMismatchError(
