@@ -1,22 +1,80 @@
-"""Asks one question of every arm, and writes down what each made of it."""
+"""Opens what the arms share, asks one question of every arm, and writes down what each made of it."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
-from adaptive_rag.evaluation.answers import Answer, score_answer
-from adaptive_rag.evaluation.arms import Arm, ArmName, Bench, Result
-from adaptive_rag.evaluation.datasets import Dataset, Question
+from langgraph.graph import END, START, StateGraph
+
+from adaptive_rag.context import Context, make_context
+from adaptive_rag.evaluation.answer_metrics import Answer, score_answer
+from adaptive_rag.evaluation.arms import AnsweringGraph, Arm, ArmName, Bench, Result
+from adaptive_rag.evaluation.corpora import open_corpus
+from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
 from adaptive_rag.evaluation.metrics import ranked_ids
 from adaptive_rag.evaluation.records import ArmRecord, QuestionRecord
+from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
+from adaptive_rag.index import Progress
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.state import TraceRecord
+from adaptive_rag.nodes import generate
+from adaptive_rag.state import State, TraceRecord
 
 # Characters of a chunk that are kept for a reader of the report.
 BEGINNING = 300
 # Candidates of a step that are kept for the same reader.
 KEPT_CANDIDATES = 10
+
+
+def open_bench(
+    dataset: Dataset,
+    cache: Path,
+    *,
+    k: int = 10,
+    seed: int = 0,
+    answers: bool | None = None,
+    knobs: Mapping[str, Any] | None = None,
+    show_index: Callable[[str, Progress], None] | None = None,
+) -> tuple[Dataset, Bench]:
+    """Open the index and the graph for a data set; complete its judgements and notes from the index.
+
+    `answers` None scores answers where documents are searched. `show_index` is called with the name of the
+    data set while it is indexed.
+
+    Raises:
+        IndexingError: no document could be read.
+    """
+    knobs = dict(knobs or {})
+    corpus = open_corpus(
+        dataset,
+        cache,
+        embeddings=make_context(**knobs).embeddings,
+        progress=None if show_index is None else lambda progress: show_index(dataset.name, progress),
+    )
+    answered = answers if answers is not None else not dataset.passages
+    bench = Bench(
+        source=corpus.index,
+        graph=(build_graph() if answered else build_retrieval_graph()).compile(),
+        answering=_build_last_step() if answered else None,
+        k=k,
+        seed=seed,
+        knobs=knobs,
+    )
+    if not dataset.passages:
+        dataset = with_gold(dataset, corpus.index.chunks())
+    return replace(dataset, notes=(*dataset.notes, *corpus.notes)), bench
+
+
+def _build_last_step() -> AnsweringGraph:
+    """Build the graph that answers from documents which an arm found itself."""
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
+    graph.add_node("generate", generate)
+    graph.add_edge(START, "generate")
+    graph.add_edge("generate", END)
+    return graph.compile()
 
 
 def ask(dataset: Dataset, question: Question, arms: Mapping[ArmName, Arm], bench: Bench) -> QuestionRecord:

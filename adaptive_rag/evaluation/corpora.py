@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.index import Index, Progress
+from adaptive_rag.index import Index, IndexReport, Progress
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.models.onnx import MINILM
@@ -20,10 +20,22 @@ from adaptive_rag.models.onnx import MINILM
 WHOLE_PASSAGE = 1_000_000
 
 
+@dataclass(frozen=True)
+class Corpus:
+    """The index of a data set, and what could not be read of its documents."""
+
+    index: Index
+    notes: tuple[str, ...]
+
+
 def default_cache() -> Path:
-    """Return the folder for indexes of data sets, where the user's caches lie."""
-    caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(caches) / "adaptive-rag" / "evaluation"
+    """Return the folder for indexes of data sets, where the user's caches lie.
+
+    Raises:
+        MissingExtraError: platformdirs is not installed.
+    """
+    platformdirs = import_extra("platformdirs", extra="eval", purpose="Finding the user's cache folder")
+    return Path(platformdirs.user_cache_dir("adaptive-rag", appauthor=False)) / "evaluation"
 
 
 def open_corpus(
@@ -32,12 +44,13 @@ def open_corpus(
     *,
     embeddings: str | Embeddings | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Index:
+) -> Corpus:
     """Open the index of a data set, building it where it is missing or was broken off.
 
     Passages become one chunk each; documents are cut as `adaptive-rag index` does it.
 
     Raises:
+        ConfigurationError: a file stands where the cache should be.
         IndexingError: no document could be read.
     """
     model = embeddings or MINILM
@@ -56,9 +69,14 @@ def open_corpus(
             )
             for passage in dataset.passages
         ]
-        Index.build(
+        report = Index.build(
             sources, folder, embeddings=model, chunk_size=WHOLE_PASSAGE, chunk_overlap=0, progress=progress
         )
     else:
-        Index.build(list(dataset.documents), folder, embeddings=model, progress=progress)
-    return Index.open(folder, embeddings=embeddings)
+        report = Index.build(list(dataset.documents), folder, embeddings=model, progress=progress)
+    return Corpus(Index.open(folder, embeddings=embeddings), reading_notes(dataset, report))
+
+
+def reading_notes(dataset: Dataset, report: IndexReport) -> tuple[str, ...]:
+    """Return what an index report says of documents that were not read, or not in full, as sentences."""
+    return tuple(f"{dataset.name}: {failure}" for failure in report.failed)

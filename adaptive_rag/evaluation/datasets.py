@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -49,7 +49,7 @@ class Dataset:
     # sha256 of what is searched, and of what is asked; the first names the cached index
     corpus_digest: str = ""
     questions_digest: str = ""
-    # what was left out, in sentences for the person who runs it
+    # what was left out or could not be read, in sentences for the person who runs it
     notes: tuple[str, ...] = ()
 
 
@@ -106,78 +106,60 @@ def _load_beir(folder: Path) -> Dataset:
                 f"The data set {folder.name!r} has no {file.name}; expected {CORPUS}, {QUERIES} and "
                 f"{QRELS[0]}."
             )
-    passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS, "_id", "text")}
-    queries = {row["_id"]: row for row in _unique(folder / QUERIES, "_id", "text")}
+    passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS)}
+    queries = {row["_id"]: row for row in _unique(folder / QUERIES)}
     for name, rows in ((CORPUS, passages), (QUERIES, queries)):
         if not rows:
             raise ConfigurationError(f"{folder / name} is empty; there is nothing to evaluate.")
 
     gold: dict[str, dict[str, int]] = {}
-    for line, (query, passage, grade) in _table(qrels, QRELS_COLUMNS):
-        _check_known(qrels, line, query, passage, queries, passages)
+    for line, query, passage, grade in _judgements(qrels, QRELS_COLUMNS, queries, passages):
         if not grade.lstrip("-").isdigit():
             raise ConfigurationError(f"{qrels}:{line} has the score {grade!r}; expected a whole number.")
         gold.setdefault(query, {})[passage] = int(grade)
     aspects: dict[str, dict[str, list[str]]] = {}
     if (folder / ASPECTS).is_file():
-        for line, (query, passage, aspect) in _table(folder / ASPECTS, ASPECTS_COLUMNS):
-            _check_known(folder / ASPECTS, line, query, passage, queries, passages)
+        for _, query, passage, aspect in _judgements(folder / ASPECTS, ASPECTS_COLUMNS, queries, passages):
             aspects.setdefault(query, {}).setdefault(passage, []).append(aspect)
 
     judged = {query for query, grades in gold.items() if any(grade > 0 for grade in grades.values())}
     if not judged:
         raise ConfigurationError(f"{qrels} names no relevant passage; there is nothing to score.")
-    notes = []
-    if len(judged) < len(queries):
-        notes.append(
-            f"{folder.name}: {len(queries) - len(judged)} questions without a relevant passage left out."
-        )
-    questions = tuple(
-        _question(row, folder / QUERIES, gold[query], aspects.get(query, {}))
-        for query, row in queries.items()
-        if query in judged
-    )
+    left_out = len(queries) - len(judged)
     return Dataset(
         name=folder.resolve().name,
-        questions=questions,
+        # Only named fields are taken over: a rewrite or a label shipped with the data cannot reach an arm.
+        questions=tuple(
+            Question(
+                id=query,
+                text=row["text"],
+                **_common_fields(row, folder / QUERIES),
+                reference=row.get("reference_answer") or None,
+                gold=gold[query],
+                aspects={p: tuple(dict.fromkeys(names)) for p, names in aspects.get(query, {}).items()},
+            )
+            for query, row in queries.items()
+            if query in judged
+        ),
         passages=tuple(passages.values()),
         corpus_digest=_digest([folder / CORPUS]),
         questions_digest=_digest([folder / QUERIES, qrels, folder / ASPECTS]),
-        notes=tuple(notes),
+        notes=(f"{folder.name}: {left_out} questions without a relevant passage left out.",) * bool(left_out),
     )
 
 
 def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
-    questions = []
+    questions: dict[str, Question] = {}
     for file in files:
         for number, row in enumerate(_records(file), 1):
-            if not isinstance(row, dict) or not isinstance(row.get("question"), str):
-                raise ConfigurationError(
-                    f"Entry {number} of {file} has no 'question'; expected an object with "
-                    "'question', 'ideal_answer' and 'has_answer'."
-                )
-            has_answer = row.get("has_answer", True)
-            if not isinstance(has_answer, bool):
-                raise ConfigurationError(
-                    f"Entry {number} of {file} has has_answer = {has_answer!r}; expected true or false."
-                )
-            questions.append(
-                Question(
-                    id=str(row.get("id", f"{file.stem}-{number}")),
-                    text=row["question"],
-                    user_context=row.get("user_context") or "",
-                    history=_history(row, file),
-                    type=_type(row, file),
-                    reference=(row.get("ideal_answer") or row.get("answer")) if has_answer else None,
-                    has_answer=has_answer,
-                    quote=row.get("quote") or None,
-                )
-            )
+            question = _question(row, number, file)
+            if question.id in questions:
+                raise ConfigurationError(f"{file} repeats the id {question.id!r}; each must occur once.")
+            questions[question.id] = question
     if not questions:
         raise ConfigurationError(
             f"{', '.join(map(str, files))} holds no question; there is nothing to evaluate."
         )
-    _check_unique((question.id for question in questions), files[0])
     # Documents in a folder of their own keep clear of what else lies beside the questions.
     folder = folder / "documents" if (folder / "documents").is_dir() else folder
     documents = tuple(file.path for file in discover(folder) if not _holds_questions(file.path))
@@ -185,10 +167,32 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
         raise ConfigurationError(f"No document lies beside {files[0]}; put those that it asks about there.")
     return Dataset(
         name=name,
-        questions=tuple(questions),
+        questions=tuple(questions.values()),
         documents=documents,
         corpus_digest=_digest(documents),
         questions_digest=_digest(files),
+    )
+
+
+def _question(row: Any, number: int, file: Path) -> Question:
+    """Read an entry of a questions file."""
+    if not isinstance(row, dict) or not isinstance(row.get("question"), str):
+        raise ConfigurationError(
+            f"Entry {number} of {file} has no 'question'; expected an object with "
+            "'question', 'ideal_answer' and 'has_answer'."
+        )
+    has_answer = row.get("has_answer", True)
+    if not isinstance(has_answer, bool):
+        raise ConfigurationError(
+            f"Entry {number} of {file} has has_answer = {has_answer!r}; expected true or false."
+        )
+    return Question(
+        id=str(row.get("id", f"{file.stem}-{number}")),
+        text=row["question"],
+        **_common_fields(row, file),
+        reference=(row.get("ideal_answer") or row.get("answer")) if has_answer else None,
+        has_answer=has_answer,
+        quote=row.get("quote") or None,
     )
 
 
@@ -208,20 +212,13 @@ def _passage(row: dict[str, Any]) -> Chunk:
     )
 
 
-def _question(
-    row: dict[str, Any], file: Path, gold: dict[str, int], aspects: dict[str, list[str]]
-) -> Question:
-    # Only named fields are taken over: a rewrite or a label shipped with the data cannot leak into an arm.
-    return Question(
-        id=row["_id"],
-        text=row["text"],
-        user_context=row.get("user_context") or "",
-        history=_history(row, file),
-        type=_type(row, file),
-        reference=row.get("reference_answer") or None,
-        gold=gold,
-        aspects={passage: tuple(dict.fromkeys(names)) for passage, names in aspects.items()},
-    )
+def _common_fields(row: dict[str, Any], file: Path) -> dict[str, Any]:
+    """Return what the questions of both layouts have."""
+    return {
+        "user_context": row.get("user_context") or "",
+        "history": _history(row, file),
+        "type": _type(row, file),
+    }
 
 
 def _type(row: dict[str, Any], file: Path) -> QueryType | None:
@@ -243,10 +240,11 @@ def _history(row: dict[str, Any], file: Path) -> tuple[Turn, ...]:
     return tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns)
 
 
-def _unique(file: Path, *required: str) -> Iterator[dict[str, Any]]:
+def _unique(file: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file, each with a text and an id of its own."""
     seen: set[str] = set()
     for number, row in enumerate(_records(file), 1):
-        for name in required:
+        for name in ("_id", "text"):
             if not isinstance(row, dict) or not isinstance(row.get(name), str):
                 got = ", ".join(map(repr, row)) if isinstance(row, dict) else repr(row)
                 raise ConfigurationError(f"{file}:{number} has no text field {name!r}; it has {got}.")
@@ -256,23 +254,10 @@ def _unique(file: Path, *required: str) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _check_unique(ids: Iterable[str], file: Path) -> None:
-    seen: set[str] = set()
-    for name in ids:
-        if name in seen:
-            raise ConfigurationError(f"{file} repeats the id {name!r}; each must occur once.")
-        seen.add(name)
-
-
-def _check_known(
-    file: Path, line: int, query: str, passage: str, queries: dict[str, Any], passages: dict[str, Any]
-) -> None:
-    for name, known, where in ((query, queries, QUERIES), (passage, passages, CORPUS)):
-        if name not in known:
-            raise ConfigurationError(f"{file}:{line} names {name!r}, which {where} does not hold.")
-
-
-def _table(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+def _judgements(
+    file: Path, columns: tuple[str, ...], queries: Container[str], passages: Container[str]
+) -> Iterator[tuple[int, str, str, str]]:
+    """Yield the number of each line with its query, its passage and what is said about the two."""
     with file.open(encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         header = next(reader, [])
@@ -286,7 +271,10 @@ def _table(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str
                 continue
             if len(row) != len(columns):
                 raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
-            yield number, row
+            for name, known, where in ((row[0], queries, QUERIES), (row[1], passages, CORPUS)):
+                if name not in known:
+                    raise ConfigurationError(f"{file}:{number} names {name!r}, which {where} does not hold.")
+            yield number, row[0], row[1], row[2]
 
 
 def _records(file: Path) -> Iterator[Any]:

@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.evaluation.arms import ArmName
+from adaptive_rag.evaluation.arms import ArmName, find_arms
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.state import QUERY_TYPES
 
@@ -83,8 +83,6 @@ def comparison(spec: str) -> tuple[str, ...]:
     Raises:
         ConfigurationError: it is neither, or not two or three arms.
     """
-    from adaptive_rag.evaluation.arms import find_arms
-
     if spec in COMPARISONS:
         return COMPARISONS[spec]
     arms = tuple(find_arms([name.strip() for name in spec.split(",")]))

@@ -48,7 +48,7 @@ def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
 
 
 def require_measures(questions: Sequence[Question]) -> None:
-    """Fail now rather than after an hour where a package that scores these questions is missing.
+    """Import the packages that score these questions: fail now rather than after an hour.
 
     Raises:
         MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.

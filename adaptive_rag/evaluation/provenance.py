@@ -18,7 +18,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import RUN, RUN_FILES, read_json, write_json
 
 # The modules of the evaluation that decide an answer; the others only count and show.
-DECIDING = ("arms.py", "answers.py")
+DECIDING = ("arms.py", "asking.py", "answer_metrics.py")
 
 
 def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.judge import JudgeReport, judge_run, judgeable
-from adaptive_rag.evaluation.page import Report, render_html
+from adaptive_rag.evaluation.markdown import render_markdown
+from adaptive_rag.evaluation.page import Report, render_page
 from adaptive_rag.evaluation.records import (
     DETAILS,
     REPORT,
@@ -20,7 +21,6 @@ from adaptive_rag.evaluation.records import (
     write_json,
     write_text,
 )
-from adaptive_rag.evaluation.results_md import render_markdown
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import FinishedRun, no_bar
 from adaptive_rag.evaluation.summary import (
@@ -93,11 +93,12 @@ def write_reports(
         steps=steps,
         lost=lost,
         texts={(dataset.name, p["id"]): p["text"] for dataset in datasets for p in dataset.passages},
+        notes=run.notes,
         judge=verdicts,
         against=against,
         against_name=earlier[0] if earlier else "",
     )
-    write_text(out / REPORT, render_html(page))
+    write_text(out / REPORT, render_page(page))
     if markdown is not None:
         markdown.parent.mkdir(parents=True, exist_ok=True)
         text = render_markdown(run.about, rows, pooled, k=k, routing=routing.get(POOLED), command=command)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.context import make_context
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.evaluation.arms import Arm, ArmName, Bench
 from adaptive_rag.evaluation.asking import ask
 from adaptive_rag.evaluation.datasets import Dataset, Question
@@ -18,6 +18,13 @@ from adaptive_rag.evaluation.metrics import require_measures, score_rankings
 from adaptive_rag.evaluation.provenance import begin_run, code_digest, now
 from adaptive_rag.evaluation.records import RUN, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.sweep import sweep_alpha
+
+# What a finished run is reported with; whoever lacks it learns so before the first question.
+REPORTING = {
+    "scipy.stats": "Measuring how sure a figure is",
+    "matplotlib": "Drawing plots",
+    "jinja2": "Writing the report",
+}
 
 Advance = Callable[[], None]
 # Gives a bar for a description and a total, and closes it afterwards.
@@ -54,6 +61,11 @@ class FinishedRun:
     # data set -> type ("all" too) -> alpha -> headline metric
     alpha: dict[str, dict[str, dict[str, float]]]
 
+    @property
+    def notes(self) -> list[str]:
+        """Return what was left out or could not be read, data set by data set."""
+        return [note for notes in self.about.get("notes", {}).values() for note in notes]
+
 
 def run_arms(
     datasets: Sequence[Dataset],
@@ -73,9 +85,11 @@ def run_arms(
 
     Raises:
         ConfigurationError: `out` holds a run made with other settings, data or code.
-        MissingExtraError: a package that scores rankings is not installed.
+        MissingExtraError: a package that scores or reports is not installed.
     """
     _check_names(datasets)
+    for package, purpose in REPORTING.items():
+        import_extra(package, extra="eval", purpose=purpose)
     require_measures([question for dataset in datasets for question in dataset.questions])
     made_with = {
         "settings": settings.as_json(),
@@ -84,16 +98,18 @@ def run_arms(
     }
     about = begin_run(out, made_with, fresh=fresh)
     journal = Journal(out)
-    alpha = about.get("alpha", {})
+    alpha: dict[str, dict[str, dict[str, float]]] = about.setdefault("alpha", {})
+    notes: dict[str, list[str]] = about.setdefault("notes", {})
     for dataset in datasets:
+        notes.setdefault(dataset.name, list(dataset.notes))
         sweep = "fusion" in arms and dataset.name not in alpha
         if not sweep and not any(journal.missing(dataset.name, q.id, arms) for q in dataset.questions):
             continue
         dataset, bench = open_bench(dataset)
+        notes[dataset.name] = list(dict.fromkeys([*notes[dataset.name], *dataset.notes]))
         _answer(dataset, arms, bench, journal, open_bar or no_bar, jobs)
         if sweep:
             alpha[dataset.name] = sweep_alpha(dataset, bench)
-            about["alpha"] = alpha
             write_json(out / RUN, about)
     for dataset in datasets:
         _score(dataset, [journal.records[dataset.name, q.id] for q in dataset.questions], settings.k)
@@ -145,12 +161,11 @@ def _score(dataset: Dataset, records: Sequence[QuestionRecord], k: int) -> None:
 
 def _check_names(datasets: Sequence[Dataset]) -> None:
     names = [dataset.name for dataset in datasets]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice or not names:
+    if not names:
+        raise ConfigurationError("No data set was given; pass at least one folder.")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ConfigurationError(
             f"Two data sets are called {twice[0]!r}; results are filed by name, so rename one folder."
-            if twice
-            else "No data set was given; pass at least one folder."
         )
 
 

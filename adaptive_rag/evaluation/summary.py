@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from typing import TypedDict
+from typing import Any, NamedTuple, TypedDict
 
-from adaptive_rag.evaluation.answers import ANSWER_METRICS, score_abstention
+from adaptive_rag.evaluation.answer_metrics import ANSWER_METRICS, score_abstention
 from adaptive_rag.evaluation.arms import ARM_NAMES, BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import headline, metric_names
 from adaptive_rag.evaluation.records import ArmRecord, QuestionRecord
 from adaptive_rag.evaluation.routing import Routed, RoutingReport, score_routing
-from adaptive_rag.evaluation.statistics import bootstrap_interval, compare
+from adaptive_rag.evaluation.statistics import compare_all, intervals
 from adaptive_rag.state import QUERY_TYPES
 
 ALL = "all"
 POOLED = "all data sets"
+COSTS = ("model_calls", "rounds", "ms", "tokens")
 
 
 class DifferenceRow(TypedDict):
@@ -45,17 +46,49 @@ class Row(TypedDict):
     cost: dict[str, float]  # means per question
 
 
+class _Sample(NamedTuple):
+    """What becomes a row: an arm's answers, and the baseline's to the same questions where there are any."""
+
+    dataset: str
+    arm: str
+    type: str
+    answers: Sequence[ArmRecord]
+    baseline: Sequence[ArmRecord] | None
+
+
 def summarise(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[Row]:
     """Return the rows of each data set: "all" first, then the types that occur."""
-    rows: list[Row] = []
-    for dataset in dict.fromkeys(record["dataset"] for record in records):
-        rows += _rows(dataset, [record for record in records if record["dataset"] == dataset], k, seed)
-    return rows
+    names = dict.fromkeys(record["dataset"] for record in records)
+    return _rows({name: [r for r in records if r["dataset"] == name] for name in names}, k, seed)
 
 
 def summarise_pooled(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[Row]:
     """Return the rows of all data sets taken together, each question weighing the same."""
-    return _rows(POOLED, records, k, seed)
+    return _rows({POOLED: records}, k, seed)
+
+
+def compare_runs(
+    ours: Sequence[QuestionRecord], theirs: Sequence[QuestionRecord], *, k: int, seed: int = 0
+) -> list[Row]:
+    """Return, for arms and questions that two runs share, rows whose baseline is the earlier run.
+
+    The key `against_standard` keeps its name and holds the difference "this run minus the earlier one".
+    """
+    earlier = {(record["dataset"], record["id"]): record["arms"] for record in theirs}
+    shared = [record for record in ours if (record["dataset"], record["id"]) in earlier]
+    samples = []
+    for dataset in dict.fromkeys(record["dataset"] for record in shared):
+        for kind, group in _by_type([record for record in shared if record["dataset"] == dataset]):
+            for arm in _complete_arms(group):
+                pairs = [
+                    (record["arms"][arm], earlier[dataset, record["id"]][arm])
+                    for record in group
+                    if arm in earlier[dataset, record["id"]]
+                ]
+                if pairs:
+                    new, old = zip(*pairs, strict=True)
+                    samples.append(_Sample(dataset, arm, kind, new, old))
+    return _measure(samples, k, seed)
 
 
 def routing_of(records: Iterable[QuestionRecord], arm: str = SUBJECT) -> RoutingReport | None:
@@ -98,48 +131,29 @@ def lost_questions(
     return sorted(lost, key=lambda pair: pair[0])
 
 
-def compare_runs(
-    ours: Sequence[QuestionRecord], theirs: Sequence[QuestionRecord], *, k: int, seed: int = 0
+def _rows(
+    groups: dict[str, Sequence[QuestionRecord]] | dict[str, list[QuestionRecord]], k: int, seed: int
 ) -> list[Row]:
-    """Return, for arms and questions that two runs share, rows whose baseline is the earlier run.
-
-    The key `against_standard` keeps its name and holds the difference "this run minus the earlier one".
-    """
-    earlier = {(record["dataset"], record["id"]): record for record in theirs}
-    shared = [record for record in ours if (record["dataset"], record["id"]) in earlier]
-    rows: list[Row] = []
-    for dataset in dict.fromkeys(record["dataset"] for record in shared):
-        for kind, group in _by_type([record for record in shared if record["dataset"] == dataset]):
-            for arm in _complete_arms(group):
-                pairs = [
-                    (record["arms"][arm], earlier[record["dataset"], record["id"]]["arms"][arm])
-                    for record in group
-                    if arm in earlier[record["dataset"], record["id"]]["arms"]
-                ]
-                if pairs:
-                    new, old = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-                    rows.append(_row(dataset, arm, kind, new, old, k, seed))
-    return rows
-
-
-def _rows(dataset: str, records: Sequence[QuestionRecord], k: int, seed: int) -> list[Row]:
-    rows = []
-    for kind, group in _by_type(records):
-        for arm in _complete_arms(group):
-            baseline = [r["arms"][BASELINE] for r in group] if BASELINE in _complete_arms(group) else None
-            row = _row(dataset, arm, kind, [record["arms"][arm] for record in group], baseline, k, seed)
-            row["metrics"] |= _abstention(group, arm)
-            rows.append(row)
+    samples, abstentions = [], []
+    for dataset, records in groups.items():
+        for kind, group in _by_type(records):
+            arms = _complete_arms(group)
+            for arm in arms:
+                compared = BASELINE in arms and arm != BASELINE
+                baseline = [record["arms"][BASELINE] for record in group] if compared else None
+                answers = [record["arms"][arm] for record in group]
+                samples.append(_Sample(dataset, arm, kind, answers, baseline))
+                abstentions.append(_abstention(group, arm))
+    rows = _measure(samples, k, seed)
+    for row, abstention in zip(rows, abstentions, strict=True):
+        row["metrics"] |= abstention
     return rows
 
 
 def _by_type(records: Sequence[QuestionRecord]) -> list[tuple[str, list[QuestionRecord]]]:
     groups: list[tuple[str, list[QuestionRecord]]] = [(ALL, list(records))]
-    for kind in QUERY_TYPES:
-        group = [record for record in records if record["type"] == kind]
-        if group:
-            groups.append((kind, group))
-    return groups
+    groups += [(kind, [record for record in records if record["type"] == kind]) for kind in QUERY_TYPES]
+    return [(kind, group) for kind, group in groups if group]
 
 
 def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
@@ -147,56 +161,52 @@ def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
     return [arm for arm in ARM_NAMES if all(arm in record["arms"] for record in records)]
 
 
-def _row(
-    dataset: str,
-    arm: str,
-    kind: str,
-    answered: Sequence[ArmRecord],
-    baseline: Sequence[ArmRecord] | None,
-    k: int,
-    seed: int,
-) -> Row:
-    row = Row(
-        dataset=dataset,
-        arm=arm,
-        type=kind,
-        n=len(answered),
+def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[Row]:
+    """Return a row a sample; the statistics of all rows are drawn together, which shares their resamples."""
+    rows = [_plain_row(sample) for sample in samples]
+    values: dict[tuple[int, str], list[float]] = {}
+    pairs: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
+    for number, sample in enumerate(samples):
+        for name in (*metric_names(k), *ANSWER_METRICS):
+            scored = [one["metrics"][name] for one in sample.answers if name in one["metrics"]]
+            if not scored:
+                continue
+            values[number, name] = scored
+            both = [
+                (one["metrics"][name], other["metrics"][name])
+                for one, other in zip(sample.answers, sample.baseline or (), strict=False)
+                if name in one["metrics"] and name in other["metrics"]
+            ]
+            if both:
+                pairs[number, name] = [a for a, _ in both], [b for _, b in both]
+    for ((number, name), scored), bounds in zip(
+        values.items(), intervals(list(values.values()), seed), strict=True
+    ):
+        rows[number]["metrics"][name] = _mean(scored)
+        rows[number]["counts"][name] = len(scored)
+        rows[number]["intervals"][name] = [round(bound, 6) for bound in bounds]
+    for (number, name), difference in zip(pairs, compare_all(list(pairs.values()), seed), strict=True):
+        rounded: Any = {
+            key: round(value, 6) if isinstance(value, float) else value
+            for key, value in asdict(difference).items()
+        }
+        rows[number]["against_standard"][name] = rounded
+    return rows
+
+
+def _plain_row(sample: _Sample) -> Row:
+    costs = [{name: float(one[name]) for name in COSTS} for one in sample.answers]  # type: ignore[literal-required]
+    return Row(
+        dataset=sample.dataset,
+        arm=sample.arm,
+        type=sample.type,
+        n=len(sample.answers),
         metrics={},
         counts={},
         intervals={},
         against_standard={},
-        cost={
-            "model_calls": _mean([one["model_calls"] for one in answered]),
-            "rounds": _mean([one["rounds"] for one in answered]),
-            "ms": _mean([one["ms"] for one in answered]),
-            "tokens": _mean([one["tokens"] for one in answered]),
-        },
+        cost={name: _mean([cost[name] for cost in costs]) for name in COSTS},
     )
-    for name in (*metric_names(k), *ANSWER_METRICS):
-        values = [one["metrics"][name] for one in answered if name in one["metrics"]]
-        if not values:
-            continue
-        row["metrics"][name] = _mean(values)
-        row["counts"][name] = len(values)
-        row["intervals"][name] = [round(bound, 6) for bound in bootstrap_interval(values, seed)]
-        if baseline is not None and baseline is not answered and not _same(answered, baseline):
-            pairs = [
-                (one["metrics"][name], other["metrics"][name])
-                for one, other in zip(answered, baseline, strict=True)
-                if name in one["metrics"] and name in other["metrics"]
-            ]
-            if pairs:
-                difference = compare([a for a, _ in pairs], [b for _, b in pairs], seed)
-                rounded = {
-                    key: round(value, 6) if isinstance(value, float) else value
-                    for key, value in asdict(difference).items()
-                }
-                row["against_standard"][name] = DifferenceRow(**rounded)  # type: ignore[typeddict-item]
-    return row
-
-
-def _same(answered: Sequence[ArmRecord], baseline: Sequence[ArmRecord]) -> bool:
-    return all(one is other for one, other in zip(answered, baseline, strict=True))
 
 
 def _abstention(records: Sequence[QuestionRecord], arm: str) -> dict[str, float]:
@@ -206,7 +216,7 @@ def _abstention(records: Sequence[QuestionRecord], arm: str) -> dict[str, float]
         if record["has_answer"] is not None and "abstained" in record["arms"][arm]
     ]
     abstained = [record["arms"][arm]["abstained"] for record in known]
-    return score_abstention(abstained, [bool(record["has_answer"]) for record in known]) if known else {}
+    return score_abstention(abstained, [bool(record["has_answer"]) for record in known])
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from adaptive_rag.evaluation.metrics import headline
 from adaptive_rag.evaluation.summary import ALL, Row
-from adaptive_rag.state import QueryType
+
+SHORT_NAMES = {
+    "alpha_ndcg": "α-ndcg",
+    "semantic_similarity": "similarity",
+    "context_relevance": "context",
+    "citation_correctness": "citations",
+    "abstention_precision": "abst. P",
+    "abstention_recall": "abst. R",
+}
 
 
 def without_repeats(rows: Sequence[Row]) -> list[Row]:
@@ -28,7 +36,12 @@ def headline_of(rows: Sequence[Row], k: int) -> str:
     return headline(k) if any(headline(k) in row["metrics"] for row in rows) else "quality"
 
 
-def label_of(kind: QueryType | str) -> str:
+def count_questions(rows: Sequence[Row]) -> int:
+    """Return how many questions a run asked."""
+    return sum(row["n"] for row in rows if row["type"] == ALL and row["arm"] == rows[0]["arm"])
+
+
+def label_of(kind: str) -> str:
     """Return a type as a reader sees it."""
     return "all types" if kind == ALL else kind
 
@@ -38,14 +51,13 @@ def format_p(p: float) -> str:
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
+def tone(low: float, high: float) -> str:
+    """Return how an interval is marked: "good" or "bad" where it leaves out zero, else "flat"."""
+    return "good" if low > 0 else "bad" if high < 0 else "flat"
+
+
 def short_name(name: str) -> str:
     """Return a metric's name as a column has room for it."""
-    return (
-        name.replace("alpha_ndcg", "α-ndcg")
-        .replace("semantic_similarity", "similarity")
-        .replace("context_relevance", "context")
-        .replace("citation_correctness", "citations")
-        .replace("abstention_precision", "abst. P")
-        .replace("abstention_recall", "abst. R")
-        .replace("_", " ")
-    )
+    for long, short in SHORT_NAMES.items():
+        name = name.replace(long, short)
+    return name.replace("_", " ")

@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adaptive_rag.evaluation.answers import (
+from adaptive_rag.evaluation.answer_metrics import (
     Answer,
     citation_correctness,
     rouge_l,
