@@ -59,7 +59,7 @@ def evaluate(
     from adaptive_rag.cli.output import stderr, stdout
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
-    from adaptive_rag.evaluation.run import RunSettings
+    from adaptive_rag.evaluation.provenance import RunSettings
     from adaptive_rag.evaluation.terminal import Bars, print_against, print_report
 
     experiment = Experiment(

@@ -2,7 +2,8 @@
 
 from adaptive_rag.evaluation.arms import ARMS, Arm, ArmName, Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset, Question, limited, load_dataset
-from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
+from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.evaluation.run import FinishedRun, run_arms
 
 __all__ = [
     "ARMS",

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
+from typing import Any, Literal, Protocol, TypeAlias, cast
 
 from adaptive_rag.answering.parts import as_ranked
 from adaptive_rag.context import make_context
@@ -248,5 +248,3 @@ ARMS: dict[ArmName, Arm] = {
     "without-balance": _without("balancing viewpoints", balance=False),
     "without-hedge": _without("hedging between two strategies", hedge=False),
 }
-
-ARM_NAMES: tuple[ArmName, ...] = get_args(ArmName)

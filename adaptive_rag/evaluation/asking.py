@@ -5,17 +5,18 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
 from adaptive_rag.context import Context, make_context
-from adaptive_rag.evaluation.answer_metrics import Answer, score_answer
 from adaptive_rag.evaluation.arms import AnsweringGraph, Arm, ArmName, Bench, Result
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
-from adaptive_rag.evaluation.metrics import ranked_ids
+from adaptive_rag.evaluation.metrics import Answer, ranked_ids, score_answer
+from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import ArmRecord, QuestionRecord
 from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.index import Progress
@@ -32,36 +33,26 @@ KEPT_CANDIDATES = 10
 def open_bench(
     dataset: Dataset,
     cache: Path,
-    *,
-    k: int = 10,
-    seed: int = 0,
-    answers: bool | None = None,
-    knobs: Mapping[str, Any] | None = None,
-    show_index: Callable[[str, Progress], None] | None = None,
+    settings: RunSettings,
+    show_index: Callable[[str, Progress], None] = lambda name, progress: None,
 ) -> tuple[Dataset, Bench]:
     """Open the index and the graph for a data set; complete its judgements and notes from the index.
 
-    `answers` None scores answers where documents are searched. `show_index` is called with the name of the
-    data set while it is indexed.
+    `show_index` is called with the name of the data set while it is indexed.
 
     Raises:
         IndexingError: no document could be read.
     """
-    knobs = dict(knobs or {})
-    corpus = open_corpus(
-        dataset,
-        cache,
-        embeddings=make_context(**knobs).embeddings,
-        progress=None if show_index is None else lambda progress: show_index(dataset.name, progress),
-    )
-    answered = answers if answers is not None else not dataset.passages
+    embeddings = make_context(**settings.knobs).embeddings
+    corpus = open_corpus(dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name))
+    answered = settings.answers if settings.answers is not None else not dataset.passages
     bench = Bench(
         source=corpus.index,
         graph=(build_graph() if answered else build_retrieval_graph()).compile(),
         answering=_build_last_step() if answered else None,
-        k=k,
-        seed=seed,
-        knobs=knobs,
+        k=settings.k,
+        seed=settings.seed,
+        knobs=dict(settings.knobs),
     )
     if not dataset.passages:
         dataset = with_gold(dataset, corpus.index.chunks())

@@ -85,12 +85,12 @@ def limited(dataset: Dataset, limit: int | None, seed: int) -> Dataset:
 
 def with_gold(dataset: Dataset, chunks: Iterable[Chunk]) -> Dataset:
     """Judge the chunks of documents: relevant is what holds the quote of a question."""
-    quoted = {q.id: _squeeze(q.quote) for q in dataset.questions if q.quote and not q.gold}
+    quoted = {q.id: squeeze(q.quote) for q in dataset.questions if q.quote and not q.gold}
     if not quoted:
         return dataset
     gold: dict[str, dict[str, int]] = {}
     for chunk in chunks:
-        text = _squeeze(chunk["text"])
+        text = squeeze(chunk["text"])
         for question, quote in quoted.items():
             if quote in text:
                 gold.setdefault(question, {})[chunk["id"]] = 1
@@ -312,7 +312,8 @@ def _holds_questions(file: Path) -> bool:
     )
 
 
-def _squeeze(text: str) -> str:
+def squeeze(text: str) -> str:
+    """Return a text with one blank between its words."""
     return " ".join(text.split())
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,11 @@ from adaptive_rag.evaluation.asking import open_bench
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
 from adaptive_rag.evaluation.judge import comparison
+from adaptive_rag.evaluation.page import Report
+from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_questions
-from adaptive_rag.evaluation.report import Written, write_reports
-from adaptive_rag.evaluation.run import OpenBar, RunSettings, no_bar, run_arms
+from adaptive_rag.evaluation.report import write_reports
+from adaptive_rag.evaluation.run import OpenBar, no_bar, run_arms
 from adaptive_rag.index import Progress
 from adaptive_rag.models.chat import chat_model_of
 
@@ -45,8 +46,8 @@ def evaluate(
     *,
     say: Callable[[str], None] = lambda note: None,
     open_bar: OpenBar = no_bar,
-    show_index: Callable[[str, Progress], None] | None = None,
-) -> Written:
+    show_index: Callable[[str, Progress], None] = lambda name, progress: None,
+) -> Report:
     """Run an experiment, or go on with the run that its folder holds; return what the reports say.
 
     `say` is told what was left out or could not be read.
@@ -71,15 +72,7 @@ def evaluate(
     run = run_arms(
         datasets,
         arms,
-        partial(
-            open_bench,
-            cache=experiment.cache or default_cache(),
-            k=settings.k,
-            seed=settings.seed,
-            answers=settings.answers,
-            knobs=settings.knobs,
-            show_index=show_index,
-        ),
+        lambda dataset: open_bench(dataset, experiment.cache or default_cache(), settings, show_index),
         settings,
         experiment.out,
         open_bar=open_bar,

@@ -6,10 +6,11 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict
+from statistics import fmean
+from typing import Annotated, Literal, TypedDict
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ArmName, find_arms
@@ -30,21 +31,20 @@ TRIES = 2
 REASONS_SHOWN = 20
 
 
+Score = Annotated[float, Field(ge=0, le=10)]
+
+
 class AnswerScores(BaseModel):
-    """The scores of one answer."""
+    """The scores of one answer; the fields are CRITERIA."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    accuracy: float = Field(ge=0, le=10)
-    relevance: float = Field(ge=0, le=10)
-    comprehensiveness: float = Field(ge=0, le=10)
-    clarity: float = Field(ge=0, le=10)
+    accuracy: Score
+    relevance: Score
+    comprehensiveness: Score
+    clarity: Score
 
 
 class Verdict(BaseModel):
     """What the judge says about one question, with the answers in one order."""
-
-    model_config = ConfigDict(extra="ignore")
 
     scores: dict[Literal["A", "B", "C"], AnswerScores]
     best: Literal["A", "B", "C", "tie"]
@@ -102,12 +102,9 @@ def judge_run(
 ) -> JudgeReport:
     """Judge every question that has a reference and an answer of each arm."""
     judged: list[Judged] = []
-    failed = 0
-    for record in judgeable(records, arms):
-        found = judge_question(model, record, arms)
-        if found is None:
-            failed += 1
-        else:
+    waiting = judgeable(records, arms)
+    for record in waiting:
+        if (found := judge_question(model, record, arms)) is not None:
             judged.append(found)
         advance()
     report = JudgeReport(
@@ -116,7 +113,7 @@ def judge_run(
         wins=_wins(judged, arms),
         means=_means(judged, arms),
         order_changed_verdict=sum(not one["agreed"] for one in judged),
-        failed=failed,
+        failed=len(waiting) - len(judged),
         analysis="",
         questions=judged,
     )
@@ -147,25 +144,17 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
         if verdict is None:
             return None
         verdicts.append((order, verdict))
-    scores = {
-        arm: {
-            criterion: sum(
-                float(getattr(answer, criterion))
-                for order, verdict in verdicts
-                for letter, answer in verdict.scores.items()
-                if order.get(letter) == arm
-            )
-            / len(verdicts)
-            for criterion in CRITERIA
-        }
-        for arm in arms
-    }
+    points = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
+    for order, verdict in verdicts:
+        for letter, arm in order.items():
+            for criterion, score in dict(verdict.scores[letter]).items():  # type: ignore[index]
+                points[arm][criterion] += score / len(verdicts)
     named = {TIE if verdict.best == TIE else order[verdict.best] for order, verdict in verdicts}
     return Judged(
         dataset=record["dataset"],
         id=record["id"],
         type=record["type"],
-        scores=scores,
+        scores=points,
         best=next(iter(named)) if len(named) == 1 else TIE,
         agreed=len(named) == 1,
         reasons=[_with_names(verdict.reason, order) for order, verdict in verdicts if verdict.reason],
@@ -192,38 +181,35 @@ def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None
     for _ in range(TRIES):
         reply = model.invoke(asked).text
         try:
-            verdict = Verdict.model_validate_json(_json_of(reply))
-            missing = letters - set(verdict.scores)
-            if missing or (verdict.best != TIE and verdict.best not in letters):
+            verdict = Verdict.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])
+            if letters - set(verdict.scores) or verdict.best not in {*letters, TIE}:
                 raise ValueError(f"expected scores for {sorted(letters)}, and one of them or 'tie' as best")
-        except (ValidationError, ValueError) as error:
+            return verdict
+        except ValueError as error:  # that of pydantic is one too
             asked = (
                 f"{prompt}\n\nYour last reply could not be used: {error}\nReply with the JSON object only."
             )
-            continue
-        return verdict
     return None
 
 
 def _analyse(model: BaseChatModel, report: JudgeReport) -> str:
-    columns = [*report["arms"], TIE]
-    table = "\n".join(
-        f"{kind}: " + ", ".join(f"{name} best on {wins[name]}" for name in columns)
+    """Ask the model what the results say, in words."""
+    lines = [
+        f"{kind}: " + ", ".join(f"{name} best on {count}" for name, count in wins.items())
         for kind, wins in report["wins"].items()
-    )
-    means = "\n".join(
+    ]
+    lines += ["", "Mean scores:"]
+    lines += [
         f"{arm}: " + ", ".join(f"{name} {value:.1f}" for name, value in scores.items())
         for arm, scores in report["means"].items()
-    )
+    ]
     reasons = [
-        f"- ({one['type'] or 'untyped'}) {reason}"
-        for one in report["questions"]
-        for reason in one["reasons"][:1]
+        f"- ({one['type'] or 'untyped'}) {r}" for one in report["questions"] for r in one["reasons"][:1]
     ]
     prompt = _fill(
         "judge_overall.md",
         count=str(report["n"]),
-        table=f"{table}\n\nMean scores:\n{means}",
+        table="\n".join(lines),
         reasons="\n".join(reasons[:REASONS_SHOWN]),
     )
     return model.invoke(prompt).text.strip()
@@ -241,10 +227,8 @@ def _wins(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, 
 def _means(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, float]]:
     means: dict[str, dict[str, float]] = {}
     for arm in arms if judged else ():
-        scores: dict[str, float] = {
-            name: sum(one["scores"][arm][name] for one in judged) / len(judged) for name in CRITERIA
-        }
-        means[arm] = {**scores, "overall": sum(scores.values()) / len(CRITERIA)}
+        scores = {name: fmean(one["scores"][arm][name] for one in judged) for name in CRITERIA}
+        means[arm] = {**scores, "overall": fmean(scores.values())}
     return means
 
 
@@ -254,25 +238,13 @@ def _fill(name: str, **values: str) -> str:
     return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], prompt)
 
 
-def _json_of(reply: str) -> str:
-    start, end = reply.find("{"), reply.rfind("}")
-    if start < 0 or end < start:
-        raise ValueError("it holds no JSON object")
-    return reply[start : end + 1]
-
-
 def _unfenced(answer: str) -> str:
     """Break up marks inside an answer, so that it cannot close its own fence."""
     return re.sub(r"<(/?)\s*answer", r"‹\1answer", answer, flags=re.IGNORECASE)
 
 
 def _with_names(reason: str, order: Mapping[str, str]) -> str:
-    return re.sub(r"\b(?:[Aa]nswer )?([ABC])\b(?=[ ,.;:)]|$)", lambda m: _name(m, order), reason)
-
-
-def _name(found: re.Match[str], order: Mapping[str, str]) -> str:
-    # A lone "A" at the head of a sentence is an article, not an answer.
-    letter = found[1]
-    if letter == "A" and not found[0].lower().startswith("answer"):
-        return found[0]
-    return order.get(letter, found[0])
+    """Name the arms that a reason calls "answer B" or "B"; a lone "A" is left, as it may be an article."""
+    return re.sub(
+        r"\b(?:[Aa]nswer ([ABC])|([BC]))\b(?=[ ,.;:)]|$)", lambda m: order.get(m[1] or m[2], m[0]), reason
+    )

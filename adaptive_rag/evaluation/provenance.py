@@ -8,17 +8,37 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import RUN, RUN_FILES, read_json, write_json
 
 # The modules of the evaluation that decide an answer; the others only count and show.
-DECIDING = ("arms.py", "asking.py", "answer_metrics.py")
+DECIDING = ("arms.py", "asking.py", "metrics.py")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What makes two runs comparable; a run is resumed only under the same."""
+
+    k: int = 10
+    seed: int = 0
+    limit: int | None = None
+    # None scores answers where documents are searched and leaves them out where passages are judged
+    answers: bool | None = None
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as plain data; a live model is named by its class."""
+        plain = make_context(**self.knobs).model_dump(exclude={"index", "retriever", "k"})
+        return {**asdict(self), "knobs": {name: _as_plain(value) for name, value in plain.items()}}
 
 
 def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
@@ -51,12 +71,10 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
 
 def _continued(earlier: dict[str, Any], made_with: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Return what is known of a run, with data sets that it gains."""
-    differs = [
-        name for name, value in made_with.items() if name != "data" and earlier.get(name) != _as_read(value)
-    ]
     known = earlier.get("data", {})
+    differs = [name for name in ("settings", "code") if earlier.get(name) != _as_read(made_with[name])]
     differs += [
-        f"data of {name}" for name, value in made_with["data"].items() if known.get(name, value) != value
+        f"data of {name}" for name, data in made_with["data"].items() if known.get(name, data) != data
     ]
     if differs:
         raise ConfigurationError(
@@ -100,13 +118,9 @@ def describe_code() -> dict[str, str]:
 
 def describe_machine() -> str:
     """Return the processor, its cores and the Python, in one line."""
-    model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
-    if info.is_file():
-        names = [
-            line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line
-        ]
-        model = names[0] if names else model
+    named = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
+    model = named[1] if named else platform.processor() or platform.machine()
     return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
 
 
@@ -128,3 +142,9 @@ def _git(folder: Path, *arguments: str) -> str:
 def _as_read(value: Any) -> Any:
     """Return a value as it comes back from JSON."""
     return json.loads(json.dumps(value))
+
+
+def _as_plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.evaluation.arms import Arm, ArmName, Bench
 from adaptive_rag.evaluation.asking import ask
 from adaptive_rag.evaluation.datasets import Dataset, Question
 from adaptive_rag.evaluation.metrics import require_measures, score_rankings
-from adaptive_rag.evaluation.provenance import begin_run, code_digest, now
+from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
 from adaptive_rag.evaluation.records import RUN, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.sweep import sweep_alpha
 
@@ -29,27 +28,6 @@ REPORTING = {
 Advance = Callable[[], None]
 # Gives a bar for a description and a total, and closes it afterwards.
 OpenBar = Callable[[str, int], Any]
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """What makes two runs comparable; a run is resumed only under the same."""
-
-    k: int = 10
-    seed: int = 0
-    limit: int | None = None
-    # None scores answers where documents are searched and leaves them out where passages are judged
-    answers: bool | None = None
-    knobs: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the settings as plain data; a live model is named by its class."""
-        context = make_context(**self.knobs)
-        plain = context.model_dump(exclude={"index", "retriever", "k"})
-        return {
-            **asdict(self),
-            "knobs": {name: _as_plain(value) for name, value in plain.items()},
-        }
 
 
 @dataclass(frozen=True)
@@ -186,9 +164,3 @@ def _workers(jobs: int) -> Iterator[Callable[..., Iterator[QuestionRecord]]]:
 def no_bar(description: str, total: int) -> Iterator[Advance]:
     """Show nothing."""
     yield lambda: None
-
-
-def _as_plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return f"{type(value).__module__}.{type(value).__qualname__}"

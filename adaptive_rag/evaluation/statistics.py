@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,15 +43,8 @@ def intervals(samples: Sequence[ArrayLike], seed: int = 0) -> list[tuple[float, 
         ValueError: a sample is empty.
         MissingExtraError: SciPy is not installed.
     """
-    arrays = [np.asarray(sample, dtype=np.float64) for sample in samples]
-    if any(array.size == 0 for array in arrays):
-        raise ValueError("An interval needs at least one value.")
-    found: list[tuple[float, float]] = [(0.0, 0.0)] * len(arrays)
-    for places, rows in _by_length(arrays):
-        low, high = _bootstrap(rows, seed)
-        for place, bounds in zip(places, zip(low, high, strict=True), strict=True):
-            found[place] = (float(bounds[0]), float(bounds[1]))
-    return found
+    found = _by_length(_bootstrap, [np.asarray(sample, float) for sample in samples], seed)
+    return [(low, high) for low, high in found]
 
 
 def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> list[Difference]:
@@ -67,30 +60,25 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
     """
     differences = []
     for values, baseline in pairs:
-        first, second = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
+        first, second = np.asarray(values, float), np.asarray(baseline, float)
         if first.shape != second.shape or first.size == 0:
             raise ValueError(
                 f"A paired test needs two samples of one length, got {first.size} and {second.size}."
             )
         differences.append(first - second)
-    p_values = [1.0] * len(differences)
-    for places, rows in _by_length(differences):
-        for place, p in zip(places, _sign_flip(rows, seed), strict=True):
-            p_values[place] = float(p)
+    bounds, p_values = intervals(differences, seed), _by_length(_sign_flip, differences, seed)
     return [
         Difference(
-            n=difference.size,
-            mean=float(difference.mean()),
+            n=d.size,
+            mean=float(d.mean()),
             low=low,
             high=high,
             p=p,
-            wins=int((difference > TIE).sum()),
-            losses=int((difference < -TIE).sum()),
-            ties=int((np.abs(difference) <= TIE).sum()),
+            wins=int((d > TIE).sum()),
+            losses=int((d < -TIE).sum()),
+            ties=int((np.abs(d) <= TIE).sum()),
         )
-        for difference, (low, high), p in zip(
-            differences, intervals(differences, seed), p_values, strict=True
-        )
+        for d, (low, high), p in zip(differences, bounds, p_values, strict=True)
     ]
 
 
@@ -99,17 +87,27 @@ def compare(values: ArrayLike, baseline: ArrayLike, seed: int = 0) -> Difference
     return compare_all([(values, baseline)], seed)[0]
 
 
-def _by_length(arrays: Sequence[Floats]) -> Iterator[tuple[list[int], Floats]]:
-    """Group samples of one length, shape (samples, questions); a group shares its resamples."""
-    for length in sorted({array.size for array in arrays}):
-        places = [place for place, array in enumerate(arrays) if array.size == length]
-        yield places, np.stack([arrays[place] for place in places])
+def _by_length(
+    measure: Callable[[Any, Floats, int], Floats], samples: Sequence[Floats], seed: int
+) -> list[Any]:
+    """Measure samples, those of one length together, shape (samples, questions): they share resamples."""
+    stats = import_extra("scipy.stats", extra="eval", purpose="Measuring how sure a figure is")
+    found: list[Any] = [None] * len(samples)
+    for length in {sample.size for sample in samples}:
+        if length == 0:
+            raise ValueError("An interval needs at least one value.")
+        places = [place for place, sample in enumerate(samples) if sample.size == length]
+        rows = np.stack([samples[place] for place in places])
+        for place, figures in zip(places, measure(stats, rows, seed).tolist(), strict=True):
+            found[place] = figures
+    return found
 
 
-def _bootstrap(rows: Floats, seed: int) -> tuple[Floats, Floats]:
+def _bootstrap(stats: Any, rows: Floats, seed: int) -> Floats:
+    """Return the bounds of each row's mean, shape (rows, 2)."""
     if rows.shape[1] == 1:
-        return rows[:, 0], rows[:, 0]
-    found = _scipy_stats().bootstrap(
+        return np.repeat(rows, 2, axis=1)
+    found = stats.bootstrap(
         (rows,),
         np.mean,
         axis=-1,
@@ -119,22 +117,18 @@ def _bootstrap(rows: Floats, seed: int) -> tuple[Floats, Floats]:
         batch=max(1, BATCH_SIZE // rows.size),
         rng=seed,
     )
-    return found.confidence_interval.low, found.confidence_interval.high
+    return np.stack(list(found.confidence_interval), axis=-1)
 
 
-def _sign_flip(rows: Floats, seed: int) -> Floats:
+def _sign_flip(stats: Any, rows: Floats, seed: int) -> Floats:
     """Return the p of each row of differences."""
     if rows.shape[1] == 1:
         return np.ones(len(rows))
     # In whole multiples of TIE all sums are exact, so equal sums compare as equal.
     whole = np.rint(rows / TIE).T
-
-    def distance(signs: Floats, axis: int) -> Floats:
-        return np.abs(np.asarray(signs @ whole, dtype=np.float64))
-
-    found = _scipy_stats().permutation_test(
+    found = stats.permutation_test(
         (np.ones(len(whole)),),
-        distance,
+        lambda signs, axis: np.abs(signs @ whole),
         permutation_type="samples",
         alternative="greater",
         vectorized=True,
@@ -142,8 +136,4 @@ def _sign_flip(rows: Floats, seed: int) -> Floats:
         batch=max(1, BATCH_SIZE // (2 * len(whole) + len(rows))),
         rng=seed,
     )
-    return np.asarray(found.pvalue, dtype=np.float64)
-
-
-def _scipy_stats() -> Any:
-    return import_extra("scipy.stats", extra="eval", purpose="Measuring how sure a figure is")
+    return np.asarray(found.pvalue, float)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple, TypedDict
 
-from adaptive_rag.evaluation.answer_metrics import ANSWER_METRICS, score_abstention
-from adaptive_rag.evaluation.arms import ARM_NAMES, BASELINE, SUBJECT
-from adaptive_rag.evaluation.metrics import headline, metric_names
+from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
+from adaptive_rag.evaluation.metrics import ANSWER_METRICS, headline, metric_names, score_abstention
 from adaptive_rag.evaluation.records import ArmRecord, QuestionRecord
 from adaptive_rag.evaluation.routing import Routed, RoutingReport, score_routing
-from adaptive_rag.evaluation.statistics import compare_all, intervals
+from adaptive_rag.evaluation.statistics import TIE, compare_all, intervals
 from adaptive_rag.state import QUERY_TYPES
 
 ALL = "all"
@@ -19,17 +19,8 @@ POOLED = "all data sets"
 COSTS = ("model_calls", "rounds", "ms", "tokens")
 
 
-class DifferenceRow(TypedDict):
-    """A metric's distance from the baseline, over the questions both answered."""
-
-    n: int
-    mean: float
-    low: float
-    high: float
-    p: float
-    wins: int
-    losses: int
-    ties: int
+# The fields of `statistics.Difference`: how far a metric lies from the baseline's on the same questions.
+DifferenceRow = dict[str, Any]
 
 
 class Row(TypedDict):
@@ -47,13 +38,13 @@ class Row(TypedDict):
 
 
 class _Sample(NamedTuple):
-    """What becomes a row: an arm's answers, and the baseline's to the same questions where there are any."""
+    """What becomes a row: an arm's answers, and the baseline's to the same questions; none without one."""
 
     dataset: str
     arm: str
     type: str
     answers: Sequence[ArmRecord]
-    baseline: Sequence[ArmRecord] | None
+    baseline: Sequence[ArmRecord]
 
 
 def summarise(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[Row]:
@@ -91,11 +82,11 @@ def compare_runs(
     return _measure(samples, k, seed)
 
 
-def routing_of(records: Iterable[QuestionRecord], arm: str = SUBJECT) -> RoutingReport | None:
-    """Score an arm's routes over the questions that carry a label."""
+def routing_of(records: Iterable[QuestionRecord]) -> RoutingReport | None:
+    """Score the subject's routes over the questions that carry a label."""
     routed = []
     for record in records:
-        answered = record["arms"].get(arm)
+        answered = record["arms"].get(SUBJECT)
         if record["type"] and answered and answered["route"] and answered["probability"] is not None:
             routed.append(Routed(record["type"], answered["route"], answered["probability"]))
     return score_routing(routed)
@@ -103,44 +94,36 @@ def routing_of(records: Iterable[QuestionRecord], arm: str = SUBJECT) -> Routing
 
 def step_times(records: Iterable[QuestionRecord]) -> dict[str, dict[str, float]]:
     """Return, for each arm, the mean milliseconds per question that each step took."""
-    sums: dict[str, dict[str, float]] = {}
-    counts: dict[str, int] = {}
+    sums: dict[str, Counter[str]] = {}
+    counts: Counter[str] = Counter()
     for record in records:
         for arm, answered in record["arms"].items():
-            counts[arm] = counts.get(arm, 0) + 1
+            counts[arm] += 1
             for step in answered["trace"]:
-                times = sums.setdefault(arm, {})
-                times[step["step"]] = times.get(step["step"], 0.0) + step.get("ms", 0.0)
-    return {
-        arm: {step: round(ms / counts[arm], 3) for step, ms in times.items()} for arm, times in sums.items()
-    }
+                sums.setdefault(arm, Counter())[step["step"]] += step.get("ms", 0.0)  # type: ignore[assignment]
+    return {arm: {step: round(ms / counts[arm], 3) for step, ms in sums[arm].items()} for arm in sums}
 
 
-def lost_questions(
-    records: Iterable[QuestionRecord], *, k: int, arm: str = SUBJECT, baseline: str = BASELINE
-) -> list[tuple[float, QuestionRecord]]:
-    """Return the questions on which an arm scored below the baseline, the worst first."""
-    name = headline(k)
+def lost_questions(records: Iterable[QuestionRecord], *, k: int) -> list[tuple[float, QuestionRecord]]:
+    """Return the questions on which the subject scored below the baseline, the worst first."""
     lost = []
     for record in records:
-        if arm in record["arms"] and baseline in record["arms"]:
-            ours, theirs = (record["arms"][a]["metrics"] for a in (arm, baseline))
-            metric = name if name in ours else "quality"
-            if metric in ours and metric in theirs and ours[metric] < theirs[metric] - 1e-9:
+        if SUBJECT in record["arms"] and BASELINE in record["arms"]:
+            ours, theirs = (record["arms"][arm]["metrics"] for arm in (SUBJECT, BASELINE))
+            metric = headline(k) if headline(k) in ours else "quality"
+            if metric in ours and metric in theirs and ours[metric] < theirs[metric] - TIE:
                 lost.append((ours[metric] - theirs[metric], record))
     return sorted(lost, key=lambda pair: pair[0])
 
 
-def _rows(
-    groups: dict[str, Sequence[QuestionRecord]] | dict[str, list[QuestionRecord]], k: int, seed: int
-) -> list[Row]:
+def _rows(groups: Mapping[str, Sequence[QuestionRecord]], k: int, seed: int) -> list[Row]:
     samples, abstentions = [], []
     for dataset, records in groups.items():
         for kind, group in _by_type(records):
             arms = _complete_arms(group)
             for arm in arms:
-                compared = BASELINE in arms and arm != BASELINE
-                baseline = [record["arms"][BASELINE] for record in group] if compared else None
+                compared = group if BASELINE in arms and arm != BASELINE else []
+                baseline = [record["arms"][BASELINE] for record in compared]
                 answers = [record["arms"][arm] for record in group]
                 samples.append(_Sample(dataset, arm, kind, answers, baseline))
                 abstentions.append(_abstention(group, arm))
@@ -158,63 +141,43 @@ def _by_type(records: Sequence[QuestionRecord]) -> list[tuple[str, list[Question
 
 def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
     """Return the arms that answered every question, so that comparisons stay paired."""
-    return [arm for arm in ARM_NAMES if all(arm in record["arms"] for record in records)]
+    return [arm for arm in ARMS if all(arm in record["arms"] for record in records)]
 
 
 def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[Row]:
     """Return a row a sample; the statistics of all rows are drawn together, which shares their resamples."""
-    rows = [_plain_row(sample) for sample in samples]
+    rows = []
     values: dict[tuple[int, str], list[float]] = {}
     pairs: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
-    for number, sample in enumerate(samples):
+    for number, (dataset, arm, kind, answers, baseline) in enumerate(samples):
+        cost = {name: _mean([dict(one)[name] for one in answers]) for name in COSTS}
+        empty: dict[str, Any] = {"metrics": {}, "counts": {}, "intervals": {}, "against_standard": {}}
+        rows.append(Row(dataset=dataset, arm=arm, type=kind, n=len(answers), **empty, cost=cost))  # type: ignore[typeddict-item]
         for name in (*metric_names(k), *ANSWER_METRICS):
-            scored = [one["metrics"][name] for one in sample.answers if name in one["metrics"]]
-            if not scored:
-                continue
-            values[number, name] = scored
+            if scored := [one["metrics"][name] for one in answers if name in one["metrics"]]:
+                values[number, name] = scored
             both = [
                 (one["metrics"][name], other["metrics"][name])
-                for one, other in zip(sample.answers, sample.baseline or (), strict=False)
+                for one, other in zip(answers, baseline, strict=False)
                 if name in one["metrics"] and name in other["metrics"]
             ]
             if both:
                 pairs[number, name] = [a for a, _ in both], [b for _, b in both]
-    for ((number, name), scored), bounds in zip(
-        values.items(), intervals(list(values.values()), seed), strict=True
-    ):
+    bounds = intervals(list(values.values()), seed)
+    for ((number, name), scored), interval in zip(values.items(), bounds, strict=True):
         rows[number]["metrics"][name] = _mean(scored)
         rows[number]["counts"][name] = len(scored)
-        rows[number]["intervals"][name] = [round(bound, 6) for bound in bounds]
+        rows[number]["intervals"][name] = [round(bound, 6) for bound in interval]
     for (number, name), difference in zip(pairs, compare_all(list(pairs.values()), seed), strict=True):
-        rounded: Any = {
+        rows[number]["against_standard"][name] = {
             key: round(value, 6) if isinstance(value, float) else value
             for key, value in asdict(difference).items()
         }
-        rows[number]["against_standard"][name] = rounded
     return rows
 
 
-def _plain_row(sample: _Sample) -> Row:
-    costs = [{name: float(one[name]) for name in COSTS} for one in sample.answers]  # type: ignore[literal-required]
-    return Row(
-        dataset=sample.dataset,
-        arm=sample.arm,
-        type=sample.type,
-        n=len(sample.answers),
-        metrics={},
-        counts={},
-        intervals={},
-        against_standard={},
-        cost={name: _mean([cost[name] for cost in costs]) for name in COSTS},
-    )
-
-
 def _abstention(records: Sequence[QuestionRecord], arm: str) -> dict[str, float]:
-    known = [
-        record
-        for record in records
-        if record["has_answer"] is not None and "abstained" in record["arms"][arm]
-    ]
+    known = [r for r in records if r["has_answer"] is not None and "abstained" in r["arms"][arm]]
     abstained = [record["arms"][arm]["abstained"] for record in known]
     return score_abstention(abstained, [bool(record["has_answer"]) for record in known])
 

@@ -12,9 +12,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 from rich.text import Text
 
-from adaptive_rag.evaluation.answer_metrics import ABSTENTION, ANSWER_METRICS
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
-from adaptive_rag.evaluation.metrics import headline, metric_names
+from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import Advance
 from adaptive_rag.evaluation.summary import Row

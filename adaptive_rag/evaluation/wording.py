@@ -36,11 +36,6 @@ def headline_of(rows: Sequence[Row], k: int) -> str:
     return headline(k) if any(headline(k) in row["metrics"] for row in rows) else "quality"
 
 
-def count_questions(rows: Sequence[Row]) -> int:
-    """Return how many questions a run asked."""
-    return sum(row["n"] for row in rows if row["type"] == ALL and row["arm"] == rows[0]["arm"])
-
-
 def label_of(kind: str) -> str:
     """Return a type as a reader sees it."""
     return "all types" if kind == ALL else kind

@@ -3,7 +3,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adaptive_rag.evaluation.answer_metrics import (
+from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.evaluation.metrics import (
     Answer,
     citation_correctness,
     rouge_l,
@@ -11,7 +12,6 @@ from adaptive_rag.evaluation.answer_metrics import (
     score_answer,
     token_f1,
 )
-from adaptive_rag.evaluation.datasets import Question
 
 VOCABULARY = ["harbour", "dredged", "1987", "wall", "library"]
 
