@@ -12,15 +12,13 @@ from langchain_core.language_models import BaseChatModel
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, find_arms
-from adaptive_rag.evaluation.asking import open_bench
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
 from adaptive_rag.evaluation.judge import comparison
-from adaptive_rag.evaluation.page import Report
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_questions
-from adaptive_rag.evaluation.report import write_reports
-from adaptive_rag.evaluation.run import OpenBar, no_bar, run_arms
+from adaptive_rag.evaluation.report import Report, write_reports
+from adaptive_rag.evaluation.run import OpenBar, no_bar, open_bench, run_arms
 from adaptive_rag.index import Progress
 from adaptive_rag.models.chat import chat_model_of
 

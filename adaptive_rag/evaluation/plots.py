@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 from adaptive_rag.errors import import_extra
 from adaptive_rag.evaluation.arms import ARMS, SUBJECT
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import ALL, Row
-from adaptive_rag.evaluation.wording import label_of
+from adaptive_rag.evaluation.summary import ALL, Row, label_of
 from adaptive_rag.state import QUERY_TYPES
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import RUN, RUN_FILES, read_json, write_json
 
 # The modules of the evaluation that decide an answer; the others only count and show.
-DECIDING = ("arms.py", "asking.py", "metrics.py")
+DECIDING = ("arms.py", "metrics.py", "run.py")
 
 
 @dataclass(frozen=True)

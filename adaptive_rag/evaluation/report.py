@@ -1,28 +1,73 @@
-"""Turns a finished run into its files: summary.json, details.json, report.html, and Markdown on demand."""
+"""Turns a finished run into its files: summary.json, details.json, report.html, and Markdown on demand.
+
+What the HTML and the Markdown page say stands in their templates; this file gathers what they show.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
+from adaptive_rag.errors import import_extra
+from adaptive_rag.evaluation import metrics, plots, summary
+from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.judge import judge_run, judgeable
-from adaptive_rag.evaluation.page import Report, render_markdown, render_page
+from adaptive_rag.evaluation.judge import JudgeReport, judge_run, judgeable
 from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json, write_text
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar
-from adaptive_rag.evaluation.summary import (
-    POOLED,
-    compare_runs,
-    lost_questions,
-    routing_of,
-    step_times,
-    summarise,
-    summarise_pooled,
-)
+from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, Row
+
+# Below this many questions a type has no bars or line of its own: its intervals say nothing.
+FEW = 10
+# Arms that a plot has room for, and groups of bars that stand side by side.
+ARMS_DRAWN, GROUPS_IN_A_ROW = 7, 4
+# The least difference that fills half a cell, so that noise does not look like much.
+LEAST_REACH = 0.05
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a run's files say."""
+
+    about: Mapping[str, Any]
+    k: int
+    rows: Sequence[Row]
+    pooled: Sequence[Row]
+    routing_by_dataset: Mapping[str, RoutingReport]  # and for all of them together
+    alpha: Mapping[str, Mapping[str, Mapping[str, float]]]
+    steps: Mapping[str, Mapping[str, float]]
+    lost: Sequence[tuple[float, QuestionRecord]]
+    texts: Mapping[tuple[str, str], str]  # of a passage by data set and id
+    notes: Sequence[str]
+    judge: JudgeReport | None
+    against: Sequence[Row]
+    against_name: str
+
+    @property
+    def routing(self) -> RoutingReport | None:
+        """Return the router's scores over all data sets; None where no question has a label."""
+        return self.routing_by_dataset.get(POOLED)
+
+    @property
+    def metric(self) -> str:
+        """Return the metric that arms are compared by."""
+        return summary.headline_of(self.rows, self.k)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Return the names of the data sets."""
+        return list(dict.fromkeys(row["dataset"] for row in self.rows))
+
+    @property
+    def questions(self) -> int:
+        """Return how many questions were asked."""
+        first = self.rows[0]["arm"]
+        return sum(row["n"] for row in self.rows if (row["type"], row["arm"]) == (ALL, first))
 
 
 def write_reports(
@@ -53,16 +98,16 @@ def write_reports(
     report = Report(
         about=run.about,
         k=k,
-        rows=summarise(run.records, k=k, seed=seed),
-        pooled=summarise_pooled(run.records, k=k, seed=seed),
+        rows=summary.summarise(run.records, k=k, seed=seed),
+        pooled=summary.summarise_pooled(run.records, k=k, seed=seed),
         routing_by_dataset=_routing(run.records),
         alpha=run.alpha,
-        steps=step_times(run.records),
-        lost=lost_questions(run.records, k=k),
+        steps=summary.step_times(run.records),
+        lost=summary.lost_questions(run.records, k=k),
         texts={(dataset.name, p["id"]): p["text"] for dataset in datasets for p in dataset.passages},
         notes=run.notes,
         judge=verdicts,
-        against=compare_runs(run.records, earlier[1], k=k, seed=seed) if earlier else [],
+        against=summary.compare_runs(run.records, earlier[1], k=k, seed=seed) if earlier else [],
         against_name=earlier[0] if earlier else "",
     )
     details = {
@@ -83,9 +128,153 @@ def write_reports(
     return report
 
 
+def render_page(report: Report) -> str:
+    """Return the HTML page. It loads nothing from elsewhere, and text from data sets stays text.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+    """
+    arms = list(dict.fromkeys(row["arm"] for row in report.rows))
+    theirs = {row["type"]: row for row in report.pooled if row["arm"] == BASELINE}
+    coverage = _compared(report.pooled, metrics.coverage_names(report.k))
+    retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
+    answers = (*metrics.ANSWER_METRICS, *metrics.ABSTENTION)
+    page = _render(
+        "report.html.j2",
+        report,
+        arms=arms,
+        arms_drawn=arms[:ARMS_DRAWN],
+        arm_table=ARMS,
+        cards=[(theirs[row["type"]], row, d) for row, _, d in _compared(report.pooled, [report.metric])],
+        coverage=[(theirs["opinion"], *found) for found in coverage if found[0]["type"] == "opinion"],
+        tables=[
+            (name, _table(report.rows, name, retrieval), _table(report.rows, name, answers))
+            for name in report.datasets
+        ],
+        against=[
+            r for r in summary.without_repeats(report.against) if report.metric in r["against_standard"]
+        ],
+        weights=metrics.WEIGHTS,
+        support=metrics.SUPPORT,
+        **_draw(report, arms[:ARMS_DRAWN]),
+    )
+    return page.lstrip()
+
+
+def render_markdown(report: Report, command: str) -> str:
+    """Return the Markdown page: where the figures come from, the verdict by type, the losses, every arm.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    rows, names = report.rows, (*metrics.metric_names(report.k), *metrics.ANSWER_METRICS)
+    # A type that occurs in one data set has nothing to pool.
+    kinds = [kind for _, kind in {(row["dataset"], row["type"]) for row in rows}]
+    shown = [*summary.without_repeats(rows), *(r for r in report.pooled if kinds.count(r["type"]) > 1)]
+    both = (*rows, *report.pooled)
+    theirs = {(row["dataset"], row["type"]): row for row in both if row["arm"] == BASELINE}
+    coverage = _compared(rows, metrics.coverage_names(report.k))
+    return _render(
+        "results.md.j2",
+        report,
+        command=command,
+        verdict=[(theirs[r["dataset"], r["type"]], r, d) for r, _, d in _compared(shown, [report.metric])],
+        coverage=[found for found in coverage if found[0]["type"] == "opinion"],
+        losses=[f for f in _compared(rows, names) if f[0]["type"] != ALL and f[2]["mean"] < 0],
+        tables=[(dataset, *_table(rows, dataset, names)) for dataset in report.datasets],
+    )
+
+
+def _render(template: str, report: Report, **values: Any) -> str:
+    """Fill in a template; HTML is escaped, Markdown is not."""
+    jinja2 = import_extra("jinja2", extra="eval", purpose="Writing the report")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=template.endswith(".html.j2"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    words = {"label": summary.label_of, "short": summary.short_name, "p": summary.format_p}
+    environment.filters.update(words, css=plots.css_colour, tone=summary.tone, reach=_reach_of)
+    shared = {"report": report, "about": report.about, "baseline": BASELINE, "subject": SUBJECT}
+    model = report.about.get("settings", {}).get("knobs", {}).get("model")
+    return str(environment.get_template(template).render(**shared, model=model, **values))
+
+
 def _routing(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
     """Return the router's scores over all data sets, and for each."""
     groups = {POOLED: list(records)}
     for record in records:
         groups.setdefault(record["dataset"], []).append(record)
-    return {name: scored for name, group in groups.items() if (scored := routing_of(group)) is not None}
+    return {
+        name: scored for name, group in groups.items() if (scored := summary.routing_of(group)) is not None
+    }
+
+
+def _compared(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[Row, str, DifferenceRow]]:
+    """Return the subject's rows with each of these metrics that is compared with the baseline."""
+    ours = [row for row in rows if row["arm"] == SUBJECT]
+    return [(row, name, d) for row in ours for name in names if (d := row["against_standard"].get(name))]
+
+
+def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[list[str], list[Row]]:
+    """Return those of the metrics that a data set has, and its rows, type by type."""
+    rows = [row for row in rows if row["dataset"] == dataset]
+    shown = [row for kind in summary.types_shown(rows) for row in rows if row["type"] == kind]
+    return [name for name in names if any(name in row["metrics"] for row in rows)], shown
+
+
+def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
+    """Return the figures of the page as SVG; empty where there is nothing to draw."""
+    metric, router = report.metric, report.routing
+    by_type: dict[tuple[str, str], list[Row]] = {}
+    for row in report.rows:
+        if row["type"] != ALL and row["arm"] in arms:
+            by_type.setdefault((row["type"], row["dataset"]), []).append(row)
+    enough = [key for key, rows in by_type.items() if rows[0]["n"] >= FEW]
+    groups = [("\n".join(key), bars) for key in enough if (bars := plots.bars_of(by_type[key], metric))]
+    opinion = [row for row in report.pooled if row["type"] == "opinion" and row["arm"] in arms]
+    covered = {
+        name: bars for name in metrics.coverage_names(report.k) if (bars := plots.bars_of(opinion, name))
+    }
+    pooled = [row for row in report.pooled if row["type"] == ALL and metric in row["metrics"]]
+    steps = {arm: report.steps[arm] for arm in arms if arm in report.steps}
+    sweep = {
+        f"{kind}, {dataset}": values
+        for dataset, kinds in report.alpha.items()
+        for kind, values in kinds.items()
+        if (kind, dataset) in enough
+    }
+    few = [
+        f"{kind} in {dataset} (n={by_type[kind, dataset][0]['n']})"
+        for kind, dataset in by_type.keys() - enough
+    ]
+    svg = plots.as_svg
+    return {
+        "bars": [
+            svg(
+                plots.plot_bars(dict(groups[start : start + GROUPS_IN_A_ROW]), metric),
+                f"{metric} by type {start}",
+            )
+            for start in range(0, len(groups), GROUPS_IN_A_ROW)
+        ],
+        "few": sorted(few),
+        "covered": svg(plots.plot_bars(covered, "share"), "Coverage of aspects") if covered else "",
+        "cost": svg(plots.plot_cost(pooled, metric), "Quality against cost") if len(pooled) > 1 else "",
+        "steps": svg(plots.plot_steps(steps), "Time by step") if steps else "",
+        "alpha": svg(plots.plot_alpha(sweep, metrics.headline(report.k)), "Alpha sweep") if sweep else "",
+        "router": {
+            "Confusion": svg(plots.plot_confusion(router), "Confusion matrix of the router"),
+            "Reliability": svg(plots.plot_reliability(router), "Reliability of the router"),
+            "Risk against coverage": svg(plots.plot_risk_coverage(router), "Risk against coverage"),
+        }
+        if router
+        else {},
+    }
+
+
+def _reach_of(differences: Iterable[DifferenceRow]) -> float:
+    """Return how far from zero the intervals of a table reach."""
+    return max([LEAST_REACH, *(abs(bound) for d in differences for bound in (d["low"], d["high"]))])

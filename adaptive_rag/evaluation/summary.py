@@ -1,4 +1,4 @@
-"""Folds a run's questions into rows: every arm, per data set and question type, and overall."""
+"""Folds a run's questions into rows, every arm by data set and type, and says in what words they are shown."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ from adaptive_rag.state import QUERY_TYPES
 ALL = "all"
 POOLED = "all data sets"
 COSTS = ("model_calls", "rounds", "ms", "tokens")
+SHORT_NAMES = {
+    "alpha_ndcg": "α-ndcg",
+    "semantic_similarity": "similarity",
+    "context_relevance": "context",
+    "citation_correctness": "citations",
+    "abstention_precision": "abst. P",
+    "abstention_recall": "abst. R",
+}
 
 
 # The fields of `statistics.Difference`: how far a metric lies from the baseline's on the same questions.
@@ -114,6 +122,47 @@ def lost_questions(records: Iterable[QuestionRecord], *, k: int) -> list[tuple[f
             if metric in ours and metric in theirs and ours[metric] < theirs[metric] - TIE:
                 lost.append((ours[metric] - theirs[metric], record))
     return sorted(lost, key=lambda pair: pair[0])
+
+
+def without_repeats(rows: Sequence[Row]) -> list[Row]:
+    """Leave out the overall rows of a data set of one type, which say what that type's rows say."""
+    kinds: dict[str, set[str]] = {}
+    for row in rows:
+        kinds.setdefault(row["dataset"], set()).add(row["type"])
+    return [row for row in rows if row["type"] != ALL or len(kinds[row["dataset"]]) != 2]
+
+
+def types_shown(rows: Sequence[Row]) -> list[str]:
+    """Return the types of a data set that a table shows; a single one has the same figures as all."""
+    kinds = list(dict.fromkeys(row["type"] for row in rows))
+    return kinds[1:] if len(kinds) == 2 else kinds
+
+
+def headline_of(rows: Sequence[Row], k: int) -> str:
+    """Return the metric that rows are compared by: that of rankings, or of answers where none is judged."""
+    return headline(k) if any(headline(k) in row["metrics"] for row in rows) else "quality"
+
+
+def label_of(kind: str) -> str:
+    """Return a type as a reader sees it."""
+    return "all types" if kind == ALL else kind
+
+
+def format_p(p: float) -> str:
+    """Return the p of a test as tables have room for it."""
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
+def tone(d: DifferenceRow) -> str:
+    """Return how a difference is marked: "good" or "bad" where its interval leaves out zero, else "flat"."""
+    return "good" if d["low"] > 0 else "bad" if d["high"] < 0 else "flat"
+
+
+def short_name(name: str) -> str:
+    """Return a metric's name as a column has room for it."""
+    for long, short in SHORT_NAMES.items():
+        name = name.replace(long, short)
+    return name.replace("_", " ")
 
 
 def _rows(groups: Mapping[str, Sequence[QuestionRecord]], k: int, seed: int) -> list[Row]:

@@ -16,8 +16,7 @@ from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import Advance
-from adaptive_rag.evaluation.summary import Row
-from adaptive_rag.evaluation.wording import format_p, label_of, short_name, tone, types_shown
+from adaptive_rag.evaluation.summary import Row, format_p, label_of, short_name, tone, types_shown
 from adaptive_rag.index import Progress as IndexProgress
 
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
@@ -192,7 +191,7 @@ def _change_columns(k: int) -> list[_Column]:
         if metric is None:
             return ""
         d = row["against_standard"][metric]
-        style = STYLES[tone(d["low"], d["high"])]
+        style = STYLES[tone(d)]
         return {
             "change": f"[{style}]{d['mean']:+.3f}[/]",
             "95 %": f"{d['low']:+.3f} {d['high']:+.3f}",
