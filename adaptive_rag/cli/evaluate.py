@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -60,7 +62,7 @@ def evaluate(
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.provenance import RunSettings
-    from adaptive_rag.evaluation.terminal import Bars, print_against, print_report
+    from adaptive_rag.evaluation.terminal import print_against, print_report
 
     experiment = Experiment(
         datasets=datasets,
@@ -74,11 +76,38 @@ def evaluate(
         jobs=jobs,
         fresh=fresh,
     )
-    with Bars(stderr()) as bars:
-        written = run_experiment(experiment, say=bars.say, open_bar=bars.open_bar, show_index=bars.show_index)
+    with _bars() as (say, open_bar, show_index):
+        written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
     print_report(stdout(), written.rows, k=k, routing=written.routing)
     if against:
         print_against(stdout(), written.against, k=k, name=str(against))
     stderr().print(
         f"Wrote {out / 'report.html'} and, beside it, summary.json and questions.jsonl.", markup=False
     )
+
+
+@contextmanager
+def _bars() -> Iterator[tuple[Callable[[str], None], Callable[[str, int], Any], Callable[[str, Any], None]]]:
+    """Show how far a run is, in bars that vanish; give what prints a note, opens a bar, shows an index."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from adaptive_rag.cli.output import stderr
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=stderr(), transient=True) as progress:
+        indexing: dict[str, Any] = {}
+
+        @contextmanager
+        def open_bar(description: str, total: int) -> Iterator[Callable[[], None]]:
+            for task in indexing.values():
+                progress.update(task, visible=False)
+            task = progress.add_task(description, total=total)
+            yield lambda: progress.advance(task)
+            progress.update(task, visible=False)
+
+        def show_index(name: str, state: Any) -> None:
+            if name not in indexing:
+                indexing[name] = progress.add_task(f"Indexing {name}", total=state.total)
+            progress.update(indexing[name], completed=state.done, total=state.total)
+
+        yield lambda note: progress.console.print(note, markup=False), open_bar, show_index

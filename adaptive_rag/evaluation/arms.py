@@ -19,28 +19,11 @@ from adaptive_rag.retrieval.fusion import fuse
 from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, QueryType, TraceRecord
 
 ArmName = Literal[
-    "standard",
-    "bm25",
-    "fusion",
-    "adaptive",
-    "oracle",
-    "random",
-    "costliest",
-    "only-factual",
-    "only-analytical",
-    "only-opinion",
-    "only-contextual",
-    "without-fusion",
-    "without-rerank",
-    "without-window",
-    "without-analysis",
-    "without-context",
-    "without-fan-out",
-    "without-enhance",
-    "without-diversify",
-    "without-balance",
-    "without-hedge",
-]
+    "standard", "bm25", "fusion", "adaptive", "oracle", "random", "costliest",
+    "only-factual", "only-analytical", "only-opinion", "only-contextual",
+    "without-fusion", "without-rerank", "without-window", "without-analysis", "without-context",
+    "without-fan-out", "without-enhance", "without-diversify", "without-balance", "without-hedge",
+]  # fmt: skip
 MAIN_ARMS: tuple[ArmName, ...] = ("standard", "bm25", "fusion", "adaptive", "oracle")
 BASELINE: ArmName = "standard"
 SUBJECT: ArmName = "adaptive"
@@ -121,10 +104,8 @@ def find_arms(names: Sequence[str]) -> dict[ArmName, Arm]:
     """
     unknown = [name for name in names if name not in ARMS]
     if unknown or not names:
-        raise ConfigurationError(
-            f"{', '.join(map(repr, unknown)) or 'An empty list'} is not an arm. The arms are: "
-            f"{', '.join(ARMS)}."
-        )
+        wrong = ", ".join(map(repr, unknown)) or "An empty list"
+        raise ConfigurationError(f"{wrong} is not an arm. The arms are: {', '.join(ARMS)}.")
     return {cast("ArmName", name): ARMS[cast("ArmName", name)] for name in dict.fromkeys(names)}
 
 

@@ -55,23 +55,18 @@ def open_corpus(
     """
     model = embeddings or MINILM
     name = model if isinstance(model, str) else embedding_name(model)
-    digest = hashlib.sha256(f"{dataset.corpus_digest} {name}".encode()).hexdigest()[:16]
-    folder = cache / f"{dataset.name}-{digest}"
+    folder = cache / f"{dataset.name}-{_sha256(f'{dataset.corpus_digest} {name}')[:16]}"
     if folder.is_file() or cache.is_file():
         raise ConfigurationError(f"--cache {str(cache)!r} cannot hold indexes: a file stands in the way.")
     if dataset.passages:
         sources = [
             SourceText(
-                source=passage["source"],
-                text=passage["text"],
-                content_hash=hashlib.sha256(passage["text"].encode()).hexdigest(),
-                metadata=passage["metadata"],
+                p["source"], p["text"], hashlib.sha256(p["text"].encode()).hexdigest(), metadata=p["metadata"]
             )
-            for passage in dataset.passages
+            for p in dataset.passages
         ]
-        report = Index.build(
-            sources, folder, embeddings=model, chunk_size=WHOLE_PASSAGE, chunk_overlap=0, progress=progress
-        )
+        sizes = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
+        report = Index.build(sources, folder, embeddings=model, progress=progress, **sizes)
     else:
         report = Index.build(list(dataset.documents), folder, embeddings=model, progress=progress)
     return Corpus(Index.open(folder, embeddings=embeddings), reading_notes(dataset, report))
@@ -80,3 +75,7 @@ def open_corpus(
 def reading_notes(dataset: Dataset, report: IndexReport) -> tuple[str, ...]:
     """Return what an index report says of documents that were not read, or not in full, as sentences."""
     return tuple(f"{dataset.name}: {failure}" for failure in report.failed)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

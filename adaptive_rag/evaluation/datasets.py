@@ -62,10 +62,8 @@ def load_dataset(path: str | Path) -> Dataset:
     path = Path(path).expanduser()
     if path.is_dir() and ((path / CORPUS).exists() or (path / QUERIES).exists()):
         return _load_beir(path)
-    if path.is_dir():
-        files = sorted(file for file in path.glob("*.json*") if _holds_questions(file))
-        if files:
-            return _load_documents(path.resolve().name, files, path)
+    if path.is_dir() and (files := sorted(file for file in path.glob("*.json*") if _holds_questions(file))):
+        return _load_documents(path.resolve().name, files, path)
     if path.is_file():
         name = path.resolve().parent.name if path.stem == "questions" else path.stem
         return _load_documents(name, [path], path.parent)
@@ -102,10 +100,8 @@ def _load_beir(folder: Path) -> Dataset:
     qrels = next((folder / name for name in QRELS if (folder / name).is_file()), folder / QRELS[0])
     for file in (folder / CORPUS, folder / QUERIES, qrels):
         if not file.is_file():
-            raise ConfigurationError(
-                f"The data set {folder.name!r} has no {file.name}; expected {CORPUS}, {QUERIES} and "
-                f"{QRELS[0]}."
-            )
+            expected = f"{CORPUS}, {QUERIES} and {QRELS[0]}"
+            raise ConfigurationError(f"The data set {folder.name!r} has no {file.name}; expected {expected}.")
     passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS)}
     queries = {row["_id"]: row for row in _unique(folder / QUERIES)}
     for name, rows in ((CORPUS, passages), (QUERIES, queries)):
@@ -157,9 +153,8 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
                 raise ConfigurationError(f"{file} repeats the id {question.id!r}; each must occur once.")
             questions[question.id] = question
     if not questions:
-        raise ConfigurationError(
-            f"{', '.join(map(str, files))} holds no question; there is nothing to evaluate."
-        )
+        named = ", ".join(map(str, files))
+        raise ConfigurationError(f"{named} holds no question; there is nothing to evaluate.")
     # Documents in a folder of their own keep clear of what else lies beside the questions.
     folder = folder / "documents" if (folder / "documents").is_dir() else folder
     documents = tuple(file.path for file in discover(folder) if not _holds_questions(file.path))
@@ -176,16 +171,13 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
 
 def _question(row: Any, number: int, file: Path) -> Question:
     """Read an entry of a questions file."""
+    entry = f"Entry {number} of {file}"
     if not isinstance(row, dict) or not isinstance(row.get("question"), str):
-        raise ConfigurationError(
-            f"Entry {number} of {file} has no 'question'; expected an object with "
-            "'question', 'ideal_answer' and 'has_answer'."
-        )
+        expected = "expected an object with 'question', 'ideal_answer' and 'has_answer'"
+        raise ConfigurationError(f"{entry} has no 'question'; {expected}.")
     has_answer = row.get("has_answer", True)
     if not isinstance(has_answer, bool):
-        raise ConfigurationError(
-            f"Entry {number} of {file} has has_answer = {has_answer!r}; expected true or false."
-        )
+        raise ConfigurationError(f"{entry} has has_answer = {has_answer!r}; expected true or false.")
     return Question(
         id=str(row.get("id", f"{file.stem}-{number}")),
         text=row["question"],
@@ -197,19 +189,12 @@ def _question(row: Any, number: int, file: Path) -> Question:
 
 
 def _passage(row: dict[str, Any]) -> Chunk:
-    title, body = str(row.get("title") or "").strip(), str(row["text"])
+    title, text = str(row.get("title") or "").strip(), str(row["text"])
     # Some corpora repeat the title at the head of the text.
-    text = f"{title}\n{body}" if title and not body.startswith(title) else body
-    return Chunk(
-        id=row["_id"],
-        source=row["_id"],
-        page=None,
-        section=title or None,
-        start=0,
-        end=len(text),
-        text=text,
-        metadata={"_id": row["_id"]},
-    )
+    if title and not text.startswith(title):
+        text = f"{title}\n{text}"
+    place: Any = {"page": None, "section": title or None, "start": 0, "end": len(text)}
+    return Chunk(id=row["_id"], source=row["_id"], text=text, metadata={"_id": row["_id"]}, **place)
 
 
 def _common_fields(row: dict[str, Any], file: Path) -> dict[str, Any]:
@@ -234,9 +219,8 @@ def _history(row: dict[str, Any], file: Path) -> tuple[Turn, ...]:
     turns = row.get("history") or []
     for turn in turns if isinstance(turns, list) else [turns]:
         if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
-            raise ConfigurationError(
-                f"{file} has the history turn {turn!r}; expected {{'role': 'user' or 'agent', 'text': ..}}."
-            )
+            expected = "{'role': 'user' or 'agent', 'text': ..}"
+            raise ConfigurationError(f"{file} has the history turn {turn!r}; expected {expected}.")
     return tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns)
 
 
@@ -262,10 +246,8 @@ def _judgements(
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         header = next(reader, [])
         if tuple(header) != columns:
-            raise ConfigurationError(
-                f"{file} has the columns {', '.join(header) or 'of an empty file'}; "
-                f"expected {', '.join(columns)}, separated by tabs."
-            )
+            got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
+            raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
         for number, row in enumerate(reader, 2):
             if not row:
                 continue
@@ -281,10 +263,7 @@ def _records(file: Path) -> Iterator[Any]:
     """Yield the records of a JSON list, of lists under headings, or of JSON lines."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".json":
-        try:
-            whole = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ConfigurationError(f"{file} is not JSON: {error}.") from error
+        whole = _parse(text, f"{file} is not JSON")
         if isinstance(whole, dict) and all(isinstance(group, list) for group in whole.values()):
             whole = [record for group in whole.values() for record in group]
         if not isinstance(whole, list):
@@ -293,10 +272,14 @@ def _records(file: Path) -> Iterator[Any]:
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ConfigurationError(f"{file}:{number} is not a line of JSON: {error}.") from error
+            yield _parse(line, f"{file}:{number} is not a line of JSON")
+
+
+def _parse(text: str, complaint: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(f"{complaint}: {error}.") from error
 
 
 def _holds_questions(file: Path) -> bool:
@@ -308,7 +291,9 @@ def _holds_questions(file: Path) -> bool:
         return False
     # A FAQ has questions too, but answers them: it is a document.
     return (
-        isinstance(first, dict) and "question" in first and ("ideal_answer" in first or "has_answer" in first)
+        isinstance(first, dict)
+        and "question" in first
+        and not {"ideal_answer", "has_answer"}.isdisjoint(first)
     )
 
 

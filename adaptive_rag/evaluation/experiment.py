@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
@@ -64,7 +63,7 @@ def evaluate(
     judge = (_judge_model(settings), judged) if judged else None
     if judged:
         settings = replace(settings, answers=True)
-    noted = [note for dataset in datasets for note in dataset.notes]
+    noted = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
     for note in noted:
         say(note)
     run = run_arms(
@@ -77,9 +76,8 @@ def evaluate(
         jobs=experiment.jobs,
         fresh=experiment.fresh,
     )
-    for note in run.notes:
-        if note not in noted:
-            say(note)
+    for note in (note for note in run.notes if note not in noted):
+        say(note)
     return write_reports(
         run,
         datasets,
@@ -107,7 +105,7 @@ def _command(
 
 
 def _judge_model(settings: RunSettings) -> BaseChatModel:
-    model: Any = chat_model_of(make_context(**settings.knobs), "answer")
+    model = chat_model_of(make_context(**settings.knobs), "answer")
     if model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
     return model

@@ -7,7 +7,7 @@ import io
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from adaptive_rag.errors import import_extra
 from adaptive_rag.evaluation.arms import ARMS, SUBJECT
@@ -41,16 +41,6 @@ QUARTERS = (0, 0.25, 0.5, 0.75, 1)
 
 Arguments = ParamSpec("Arguments")
 Point = tuple[float, float]
-
-
-class Bar(NamedTuple):
-    """One figure with its interval."""
-
-    series: str
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 def drawn_in_style(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
@@ -102,47 +92,44 @@ def css_colour(arm: str) -> str:
     return f"var(--{CSS_NAMES[colour]})" if colour in CSS_NAMES else colour
 
 
-def bars_of(rows: Sequence[Row], metric: str) -> list[Bar]:
-    """Return the bars of the rows that have a metric."""
-    return [
-        Bar(row["arm"], row["metrics"][metric], *row["intervals"][metric], n=row["counts"][metric])
-        for row in rows
-        if metric in row["intervals"]
-    ]
-
-
 def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
     """Draw an arm's metric for each question type as bars with 95 % intervals.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    kinds = dict.fromkeys(row["type"] for row in rows)
-    groups = {label_of(kind): bars_of([row for row in rows if row["type"] == kind], metric) for kind in kinds}
-    return plot_bars({label: bars for label, bars in groups.items() if bars}, metric, legend=True)
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if metric in row["intervals"]:
+            groups.setdefault(label_of(row["type"]), []).append(row)
+    return plot_bars({label: (metric, group) for label, group in groups.items()}, metric, legend=True)
 
 
 @drawn_in_style
-def plot_bars(groups: Mapping[str, Sequence[Bar]], metric: str, *, legend: bool = False) -> Figure:
-    """Draw groups of bars from 0 to 1 with 95 % intervals, and the number of questions under each group."""
+def plot_bars(groups: Mapping[str, tuple[str, Sequence[Row]]], title: str, *, legend: bool = False) -> Figure:
+    """Draw groups of bars from 0 to 1 with 95 % intervals, and the number of questions under each group.
+
+    A group is a metric and the rows that have it.
+    """
     labels, widths = [], []
-    for name, bars in groups.items():
-        bounds = dict.fromkeys((min(bar.n for bar in bars), max(bar.n for bar in bars)))
-        labels.append(f"{name}\nn={'-'.join(map(str, bounds))}")
-        widths.append(GAP + max(BAR * len(bars), LETTER * max(map(len, labels[-1].split("\n")))))
+    for name, (metric, rows) in groups.items():
+        counts = sorted({row["counts"][metric] for row in rows})
+        labels.append(f"{name}\nn={'-'.join(map(str, counts[:: max(len(counts) - 1, 1)]))}")
+        widths.append(GAP + max(BAR * len(rows), LETTER * max(map(len, labels[-1].split("\n")))))
     figure, axes = _new_figure(sum(widths), 2.7)
     centres = [sum(widths[:number]) + width / 2 for number, width in enumerate(widths)]
-    for centre, (name, bars) in zip(centres, groups.items(), strict=True):
-        for number, (series, value, low, high, n) in enumerate(bars):
-            x = centre + BAR * (number - (len(bars) - 1) / 2)
-            [patch] = axes.bar(x, value, BAR * 0.88, color=colour_of(series), label=series)
-            tip = f"{name}, {series}: {value:.3f} [{low:.3f}, {high:.3f}], n={n}"
+    for centre, (name, (metric, rows)) in zip(centres, groups.items(), strict=True):
+        for number, row in enumerate(rows):
+            x = centre + BAR * (number - (len(rows) - 1) / 2)
+            arm, value, (low, high) = row["arm"], row["metrics"][metric], row["intervals"][metric]
+            [patch] = axes.bar(x, value, BAR * 0.88, color=colour_of(arm), label=arm)
+            tip = f"{name}, {arm}: {value:.3f} [{low:.3f}, {high:.3f}], n={row['counts'][metric]}"
             patch.set_gid(TIP + tip.replace("\n", ", "))
             reach = [[max(value - low, 0)], [max(high - value, 0)]]
             axes.errorbar(x, value, reach, fmt="none", ecolor=INK, elinewidth=1, capsize=2.5, alpha=0.6)
             short = f"{value:.2f}".removeprefix("0") if value < 1 else "1"
             axes.text(x, max(high, value) + 0.015, short, ha="center", color=SOFT, size=7)
-    axes.set(xlim=(0, sum(widths)), ylim=(0, 1.08), ylabel=metric, yticks=QUARTERS)
+    axes.set(xlim=(0, sum(widths)), ylim=(0, 1.08), ylabel=title, yticks=QUARTERS)
     axes.set_xticks(centres, labels, color=INK)
     if legend:
         _add_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=99)
@@ -155,12 +142,9 @@ def plot_alpha(sweep: Mapping[str, Mapping[str, float]], metric: str) -> Figure:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    lines = {
-        label_of(kind): [(float(alpha), value) for alpha, value in values.items()]
-        for kind, values in sweep.items()
-    }
-    x_title = "alpha: 0 = words only (BM25), 1 = meaning only (vectors)"
-    return plot_lines(lines, x_title, f"{metric} of plain fusion", mark_best=True)
+    lines = {label_of(kind): [(float(x), y) for x, y in values.items()] for kind, values in sweep.items()}
+    title = "alpha: 0 = words only (BM25), 1 = meaning only (vectors)"
+    return plot_lines(lines, title, f"{metric} of plain fusion", mark_best=True)
 
 
 @drawn_in_style
@@ -284,12 +268,6 @@ def plot_reliability(report: RoutingReport) -> Figure:
     return figure
 
 
-def plot_risk_coverage(report: RoutingReport) -> Figure:
-    """Draw the share of wrong routes among the surest questions."""
-    curve = {"risk": report.risk_coverage}
-    return plot_lines(curve, "share of questions, the surest first", "routed wrongly")
-
-
 def _new_figure(width: float, height: float) -> tuple[Figure, Any]:
     """Return a figure whose axes have about this size in inches."""
     from matplotlib.figure import Figure
@@ -323,14 +301,7 @@ def _name_at_the_right(axes: Any, points: Mapping[str, tuple[float, float, str]]
     for place in reversed(range(len(names))):
         heights[place] = min(heights[place], high - gap * (len(names) - 1 - place))
         x, y, colour = points[names[place]]
-        axes.annotate(
-            names[place],
-            (x, y),
-            (1.03, heights[place]),
-            textcoords=axes.get_yaxis_transform(),
-            annotation_clip=False,
-            arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.5, "relpos": (0, 0.5)},
-            color=colour,
-            va="center",
-            fontsize=8,
-        )
+        line = {"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.5, "relpos": (0, 0.5)}
+        style = {"color": colour, "va": "center", "fontsize": 8, "annotation_clip": False}
+        to = {"xytext": (1.03, heights[place]), "textcoords": axes.get_yaxis_transform()}
+        axes.annotate(names[place], (x, y), **to, **style, arrowprops=line)

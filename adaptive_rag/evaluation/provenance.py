@@ -55,9 +55,17 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
     if fresh:
         for name in RUN_FILES:
             (out / name).unlink(missing_ok=True)
-    file = out / RUN
-    if file.is_file():
-        return _continued(read_json(file), made_with, out)
+    if (out / RUN).is_file():
+        earlier = read_json(out / RUN)
+        known = earlier.get("data", {})
+        differs = [name for name in ("settings", "code") if earlier.get(name) != _as_read(made_with[name])]
+        differs += [f"data of {name}" for name, d in made_with["data"].items() if known.get(name, d) != d]
+        if differs:
+            raise ConfigurationError(
+                f"{str(out)!r} holds a run made with other {' and '.join(differs)}. "
+                "Choose another --out, or pass --fresh to start over there."
+            )
+        return {**earlier, "data": {**known, **made_with["data"]}}
     if out.is_dir() and any(out.iterdir()) and not fresh:
         raise ConfigurationError(
             f"{str(out)!r} is not empty and holds no run; choose another --out, or pass --fresh to "
@@ -65,23 +73,8 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
         )
     out.mkdir(parents=True, exist_ok=True)
     about = {**made_with, "started": now(), "machine": describe_machine(), **describe_code()}
-    write_json(file, about)
+    write_json(out / RUN, about)
     return about
-
-
-def _continued(earlier: dict[str, Any], made_with: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Return what is known of a run, with data sets that it gains."""
-    known = earlier.get("data", {})
-    differs = [name for name in ("settings", "code") if earlier.get(name) != _as_read(made_with[name])]
-    differs += [
-        f"data of {name}" for name, data in made_with["data"].items() if known.get(name, data) != data
-    ]
-    if differs:
-        raise ConfigurationError(
-            f"{str(out)!r} holds a run made with other {' and '.join(differs)}. "
-            "Choose another --out, or pass --fresh to start over there."
-        )
-    return {**earlier, "data": {**known, **made_with["data"]}}
 
 
 def code_digest() -> str:
@@ -108,10 +101,9 @@ def _package_folders() -> Iterator[Path]:
 def describe_code() -> dict[str, str]:
     """Return the version, and the commit where the code lies in a checkout."""
     found = {"version": importlib.metadata.version("adaptive-rag")}
-    folder = Path(__file__).parent
-    commit = _git(folder, "rev-parse", "--short=12", "HEAD")
-    if commit and _git(folder, "ls-files", "--error-unmatch", Path(__file__).name):
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    if commit and _git("ls-files", "--error-unmatch", Path(__file__).name):
+        changed = _git("status", "--porcelain", "--untracked-files=no")
         found["commit"] = commit + (" with changes" if changed else "")
     return found
 
@@ -129,14 +121,12 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
 
 
 def _as_read(value: Any) -> Any:

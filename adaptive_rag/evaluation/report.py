@@ -139,6 +139,7 @@ def render_page(report: Report) -> str:
     coverage = _compared(report.pooled, metrics.coverage_names(report.k))
     retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
     answers = (*metrics.ANSWER_METRICS, *metrics.ABSTENTION)
+    against = summary.without_repeats(report.against)
     page = _render(
         "report.html.j2",
         report,
@@ -151,9 +152,7 @@ def render_page(report: Report) -> str:
             (name, _table(report.rows, name, retrieval), _table(report.rows, name, answers))
             for name in report.datasets
         ],
-        against=[
-            r for r in summary.without_repeats(report.against) if report.metric in r["against_standard"]
-        ],
+        against=[row for row in against if report.metric in row["against_standard"]],
         weights=metrics.WEIGHTS,
         support=metrics.SUPPORT,
         **_draw(report, arms[:ARMS_DRAWN]),
@@ -208,9 +207,7 @@ def _routing(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
     groups = {POOLED: list(records)}
     for record in records:
         groups.setdefault(record["dataset"], []).append(record)
-    return {
-        name: scored for name, group in groups.items() if (scored := summary.routing_of(group)) is not None
-    }
+    return {name: scored for name, group in groups.items() if (scored := summary.routing_of(group))}
 
 
 def _compared(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[Row, str, DifferenceRow]]:
@@ -228,16 +225,24 @@ def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[lis
 
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
     """Return the figures of the page as SVG; empty where there is nothing to draw."""
-    metric, router = report.metric, report.routing
+    metric, router, svg = report.metric, report.routing, plots.as_svg
     by_type: dict[tuple[str, str], list[Row]] = {}
     for row in report.rows:
         if row["type"] != ALL and row["arm"] in arms:
             by_type.setdefault((row["type"], row["dataset"]), []).append(row)
-    enough = [key for key, rows in by_type.items() if rows[0]["n"] >= FEW]
-    groups = [("\n".join(key), bars) for key in enough if (bars := plots.bars_of(by_type[key], metric))]
+    sizes = {key: rows[0]["n"] for key, rows in by_type.items()}
+    bars = [
+        ("\n".join(key), (metric, shown))
+        for key, rows in by_type.items()
+        if sizes[key] >= FEW and (shown := [row for row in rows if metric in row["intervals"]])
+    ]
+    starts = range(0, len(bars), GROUPS_IN_A_ROW)
+    bands = [plots.plot_bars(dict(bars[start : start + GROUPS_IN_A_ROW]), metric) for start in starts]
     opinion = [row for row in report.pooled if row["type"] == "opinion" and row["arm"] in arms]
     covered = {
-        name: bars for name in metrics.coverage_names(report.k) if (bars := plots.bars_of(opinion, name))
+        name: (name, shown)
+        for name in metrics.coverage_names(report.k)
+        if (shown := [row for row in opinion if name in row["intervals"]])
     }
     pooled = [row for row in report.pooled if row["type"] == ALL and metric in row["metrics"]]
     steps = {arm: report.steps[arm] for arm in arms if arm in report.steps}
@@ -245,34 +250,24 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
         f"{kind}, {dataset}": values
         for dataset, kinds in report.alpha.items()
         for kind, values in kinds.items()
-        if (kind, dataset) in enough
+        if sizes.get((kind, dataset), 0) >= FEW
     }
-    few = [
-        f"{kind} in {dataset} (n={by_type[kind, dataset][0]['n']})"
-        for kind, dataset in by_type.keys() - enough
-    ]
-    svg = plots.as_svg
-    return {
-        "bars": [
-            svg(
-                plots.plot_bars(dict(groups[start : start + GROUPS_IN_A_ROW]), metric),
-                f"{metric} by type {start}",
-            )
-            for start in range(0, len(groups), GROUPS_IN_A_ROW)
-        ],
-        "few": sorted(few),
+    drawn: dict[str, Any] = {
+        "bars": [svg(figure, f"{metric} by type, {number}") for number, figure in enumerate(bands, 1)],
+        "few": [f"{kind} in {dataset} (n={n})" for (kind, dataset), n in sizes.items() if n < FEW],
         "covered": svg(plots.plot_bars(covered, "share"), "Coverage of aspects") if covered else "",
         "cost": svg(plots.plot_cost(pooled, metric), "Quality against cost") if len(pooled) > 1 else "",
         "steps": svg(plots.plot_steps(steps), "Time by step") if steps else "",
         "alpha": svg(plots.plot_alpha(sweep, metrics.headline(report.k)), "Alpha sweep") if sweep else "",
-        "router": {
-            "Confusion": svg(plots.plot_confusion(router), "Confusion matrix of the router"),
-            "Reliability": svg(plots.plot_reliability(router), "Reliability of the router"),
-            "Risk against coverage": svg(plots.plot_risk_coverage(router), "Risk against coverage"),
-        }
-        if router
-        else {},
+        "router": {},
     }
+    if router:
+        curve = {"": router.risk_coverage}
+        risk = plots.plot_lines(curve, "share of questions, the surest first", "routed wrongly")
+        drawn["router"]["Confusion"] = svg(plots.plot_confusion(router), "Confusion of the router")
+        drawn["router"]["Reliability"] = svg(plots.plot_reliability(router), "Reliability of the router")
+        drawn["router"]["Risk against coverage"] = svg(risk, "Risk against coverage")
+    return drawn
 
 
 def _reach_of(differences: Iterable[DifferenceRow]) -> float:

@@ -79,23 +79,19 @@ def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
     )
 
 
-def reliability(routed: Sequence[Routed], bins: int = BINS) -> list[Bin]:
+def reliability(routed: Sequence[Routed]) -> list[Bin]:
     """Group questions by the probability of their type; empty bins are left out."""
-    edges = np.linspace(0, 1, bins + 1)
+    edges = np.linspace(0, 1, BINS + 1)
     probability = np.array([one.probability for one in routed])
     right = np.array([one.label == one.predicted for one in routed])
     bin_of = np.digitize(probability, edges[1:-1], right=True)
-    return [
-        Bin(
-            low=float(edges[number]),
-            high=float(edges[number + 1]),
-            n=int(inside.sum()),
-            probability=float(probability[inside].mean()),
-            accuracy=float(right[inside].mean()),
-        )
-        for number in range(bins)
-        if (inside := bin_of == number).any()
-    ]
+    found = []
+    for number in np.unique(bin_of):
+        inside = bin_of == number
+        low, high = edges[number].item(), edges[number + 1].item()
+        mean, accuracy = probability[inside].mean().item(), right[inside].mean().item()
+        found.append(Bin(low, high, int(inside.sum()), mean, accuracy))
+    return found
 
 
 def risk_coverage(routed: Sequence[Routed]) -> list[tuple[float, float]]:

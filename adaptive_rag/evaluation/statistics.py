@@ -43,8 +43,8 @@ def intervals(samples: Sequence[ArrayLike], seed: int = 0) -> list[tuple[float, 
         ValueError: a sample is empty.
         MissingExtraError: SciPy is not installed.
     """
-    found = _by_length(_bootstrap, [np.asarray(sample, float) for sample in samples], seed)
-    return [(low, high) for low, high in found]
+    arrays = [np.asarray(sample, float) for sample in samples]
+    return [(low, high) for low, high in _by_length(_bootstrap, arrays, seed)]
 
 
 def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> list[Difference]:
@@ -62,9 +62,8 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
     for values, baseline in pairs:
         first, second = np.asarray(values, float), np.asarray(baseline, float)
         if first.shape != second.shape or first.size == 0:
-            raise ValueError(
-                f"A paired test needs two samples of one length, got {first.size} and {second.size}."
-            )
+            got = f"{first.size} and {second.size}"
+            raise ValueError(f"A paired test needs two samples of one length, got {got}.")
         differences.append(first - second)
     bounds, p_values = intervals(differences, seed), _by_length(_sign_flip, differences, seed)
     return [

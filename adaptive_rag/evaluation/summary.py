@@ -1,4 +1,4 @@
-"""Folds a run's questions into rows, every arm by data set and type, and says in what words they are shown."""
+"""Folds a run's questions into rows, every arm by data set and type, with the words that show them."""
 
 from __future__ import annotations
 

@@ -1,64 +1,32 @@
-"""Shows a run in the terminal: bars while it works, one table for each data set, what is lost and won."""
+"""Shows a run in the terminal: one table for each data set, and what is lost and won."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.run import Advance
-from adaptive_rag.evaluation.summary import Row, format_p, label_of, short_name, tone, types_shown
-from adaptive_rag.index import Progress as IndexProgress
+from adaptive_rag.evaluation.summary import (
+    DifferenceRow,
+    Row,
+    format_p,
+    label_of,
+    short_name,
+    tone,
+    types_shown,
+)
 
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
 
 
-class Bars:
-    """Shows how far indexing and asking are; the bars vanish when they are done."""
-
-    def __init__(self, console: Console) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self._progress = Progress(*columns, console=console, transient=True)
-        self._indexing: dict[str, TaskID] = {}
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def say(self, note: str) -> None:
-        """Print a line above the bars."""
-        self._progress.console.print(note, markup=False)
-
-    @contextmanager
-    def open_bar(self, description: str, total: int) -> Iterator[Advance]:
-        """Show a bar while its block runs; the block is given what moves it one step."""
-        for task in self._indexing.values():
-            self._progress.update(task, visible=False)
-        task = self._progress.add_task(description, total=total)
-        yield lambda: self._progress.advance(task)
-        self._progress.update(task, visible=False)
-
-    def show_index(self, name: str, state: IndexProgress) -> None:
-        """Show how far the index of a data set is."""
-        if name not in self._indexing:
-            self._indexing[name] = self._progress.add_task(f"Indexing {name}", total=state.total)
-        self._progress.update(self._indexing[name], completed=state.done, total=state.total)
-
-
-@dataclass(frozen=True)
-class _Column:
+class _Column(NamedTuple):
     """One column of a table; those of the highest rank go first where the terminal is narrow."""
 
     heading: str
@@ -138,22 +106,26 @@ def _fitting(columns: Sequence[_Column], rows: Sequence[Row], width: int) -> lis
 def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
     first = {row["type"]: row["arm"] for row in reversed(rows)}
 
-    def once(text: Callable[[Row], str]) -> Callable[[Row], str]:
-        return lambda row: text(row) if row["arm"] == first[row["type"]] else ""
+    def once(row: Row, text: str) -> str:
+        return text if row["arm"] == first[row["type"]] else ""
+
+    def figure(row: Row, name: str) -> str:
+        value = row["metrics"].get(name)
+        if value is None:
+            return ""
+        best = max(other["metrics"].get(name, 0.0) for other in rows if other["type"] == row["type"])
+        return f"[cyan]{value:.3f}[/]" if value == best else f"{value:.3f}"
 
     shown = {name for row in rows for name in row["metrics"]}
     names = [name for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION) if name in shown]
+    called = any(row["cost"]["model_calls"] for row in rows)
     return [
-        _Column("type", 0, once(lambda row: label_of(row["type"])), left=True),
+        _Column("type", 0, lambda row: once(row, label_of(row["type"])), left=True),
         _Column("arm", 0, lambda row: row["arm"], left=True),
-        _Column("n", 0, once(lambda row: str(row["n"]))),
-        *(_Column(short_name(name), _rank(name, k), _figure_of(name, rows)) for name in names),
+        _Column("n", 0, lambda row: once(row, str(row["n"]))),
+        *(_Column(short_name(name), _rank(name, k), partial(figure, name=name)) for name in names),
         *_change_columns(k),
-        _Column(
-            "calls",
-            1 if any(row["cost"]["model_calls"] for row in rows) else 4,
-            lambda row: f"{row['cost']['model_calls']:.1f}",
-        ),
+        _Column("calls", 1 if called else 4, lambda row: f"{row['cost']['model_calls']:.1f}"),
         _Column("ms", 2, lambda row: f"{row['cost']['ms']:.0f}"),
     ]
 
@@ -163,45 +135,24 @@ def _rank(name: str, k: int) -> int:
         return 0
     if name.startswith(("alpha", "both")):
         return 2
-    if name.startswith(("recall", "mrr")) or name in ABSTENTION:
-        return 3
-    return 5
-
-
-def _figure_of(name: str, rows: Sequence[Row]) -> Callable[[Row], str]:
-    best = {
-        kind: max(row["metrics"].get(name, 0.0) for row in rows if row["type"] == kind)
-        for kind in {row["type"] for row in rows}
-    }
-
-    def figure(row: Row) -> str:
-        value = row["metrics"].get(name)
-        if value is None:
-            return ""
-        return f"[cyan]{value:.3f}[/]" if value == best[row["type"]] else f"{value:.3f}"
-
-    return figure
+    return 3 if name.startswith(("recall", "mrr")) or name in ABSTENTION else 5
 
 
 def _change_columns(k: int) -> list[_Column]:
     """Return the columns of the difference from the baseline, empty where a row has none."""
 
-    def cell(row: Row, part: str) -> str:
+    def cell(row: Row, text: Callable[[DifferenceRow], str]) -> str:
         metric = _metric(row, k)
-        if metric is None:
-            return ""
-        d = row["against_standard"][metric]
-        style = STYLES[tone(d)]
-        return {
-            "change": f"[{style}]{d['mean']:+.3f}[/]",
-            "95 %": f"{d['low']:+.3f} {d['high']:+.3f}",
-            "p": format_p(d["p"]),
-            "won": str(d["wins"]),
-            "lost": str(d["losses"]),
-        }[part]
+        return text(row["against_standard"][metric]) if metric else ""
 
-    ranks = {"change": 1, "95 %": 3, "p": 1, "won": 2, "lost": 2}
-    return [_Column(part, rank, lambda row, part=part: cell(row, part)) for part, rank in ranks.items()]  # type: ignore[misc]
+    columns: dict[str, tuple[int, Callable[[DifferenceRow], str]]] = {
+        "change": (1, lambda d: f"[{STYLES[tone(d)]}]{d['mean']:+.3f}[/]"),
+        "95 %": (3, lambda d: f"{d['low']:+.3f} {d['high']:+.3f}"),
+        "p": (1, lambda d: format_p(d["p"])),
+        "won": (2, lambda d: str(d["wins"])),
+        "lost": (2, lambda d: str(d["losses"])),
+    }
+    return [_Column(name, rank, partial(cell, text=text)) for name, (rank, text) in columns.items()]
 
 
 def _metric(row: Row, k: int) -> str | None:
