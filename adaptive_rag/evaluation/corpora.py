@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from langchain_core.embeddings import Embeddings
 
@@ -18,14 +18,6 @@ from adaptive_rag.models.onnx import MINILM
 
 # Larger than any passage: what was judged as one is found as one.
 WHOLE_PASSAGE = 1_000_000
-
-
-@dataclass(frozen=True)
-class Corpus:
-    """The index of a data set, and what could not be read of its documents."""
-
-    index: Index
-    notes: tuple[str, ...]
 
 
 def default_cache() -> Path:
@@ -44,8 +36,8 @@ def open_corpus(
     *,
     embeddings: str | Embeddings | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> Corpus:
-    """Open the index of a data set, building it where it is missing or was broken off.
+) -> tuple[Index, tuple[str, ...]]:
+    """Open the index of a data set, building it where it is missing or was broken off; note what is unread.
 
     Passages become one chunk each; documents are cut as `adaptive-rag index` does it.
 
@@ -65,11 +57,11 @@ def open_corpus(
             )
             for p in dataset.passages
         ]
-        sizes = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
+        sizes: Any = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
         report = Index.build(sources, folder, embeddings=model, progress=progress, **sizes)
     else:
         report = Index.build(list(dataset.documents), folder, embeddings=model, progress=progress)
-    return Corpus(Index.open(folder, embeddings=embeddings), reading_notes(dataset, report))
+    return Index.open(folder, embeddings=embeddings), reading_notes(dataset, report)
 
 
 def reading_notes(dataset: Dataset, report: IndexReport) -> tuple[str, ...]:

@@ -193,8 +193,16 @@ def _passage(row: dict[str, Any]) -> Chunk:
     # Some corpora repeat the title at the head of the text.
     if title and not text.startswith(title):
         text = f"{title}\n{text}"
-    place: Any = {"page": None, "section": title or None, "start": 0, "end": len(text)}
-    return Chunk(id=row["_id"], source=row["_id"], text=text, metadata={"_id": row["_id"]}, **place)
+    return Chunk(
+        id=row["_id"],
+        source=row["_id"],
+        page=None,
+        section=title or None,
+        start=0,
+        end=len(text),
+        text=text,
+        metadata={"_id": row["_id"]},
+    )
 
 
 def _common_fields(row: dict[str, Any], file: Path) -> dict[str, Any]:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from langchain_core.language_models import BaseChatModel
-
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, find_arms
@@ -60,9 +58,10 @@ def evaluate(
     arms = find_arms([*(ARMS if tuple(experiment.arms) == ("all",) else experiment.arms), *judged])
     datasets = [limited(load_dataset(path), settings.limit, settings.seed) for path in experiment.datasets]
     earlier = read_questions(experiment.against) if experiment.against else []
-    judge = (_judge_model(settings), judged) if judged else None
-    if judged:
-        settings = replace(settings, answers=True)
+    model = chat_model_of(make_context(**settings.knobs), "answer") if judged else None
+    if judged and model is None:
+        raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
+    settings = replace(settings, answers=bool(judged) or settings.answers)
     noted = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
     for note in noted:
         say(note)
@@ -82,7 +81,7 @@ def evaluate(
         run,
         datasets,
         experiment.out,
-        judge=judge,
+        judge=(model, judged) if model is not None else None,
         earlier=(str(experiment.against), earlier) if experiment.against else None,
         markdown=experiment.markdown,
         command=_command(datasets, list(arms), settings, experiment.markdown),
@@ -102,10 +101,3 @@ def _command(
         parts += ["--model", str(value)] if name == "model" else ["--set", f"{name}={value}"]
     parts += ["--markdown", markdown.as_posix()] if markdown and not markdown.is_absolute() else []
     return " ".join(parts)
-
-
-def _judge_model(settings: RunSettings) -> BaseChatModel:
-    model = chat_model_of(make_context(**settings.knobs), "answer")
-    if model is None:
-        raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
-    return model

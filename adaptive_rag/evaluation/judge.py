@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from statistics import fmean
 from typing import Annotated, Literal, TypedDict
 
@@ -15,6 +14,7 @@ from pydantic import BaseModel, Field
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ArmName, find_arms
 from adaptive_rag.evaluation.records import QuestionRecord
+from adaptive_rag.evaluation.templates import render
 from adaptive_rag.state import QUERY_TYPES
 
 CRITERIA = ("accuracy", "relevance", "comprehensiveness", "clarity")
@@ -87,8 +87,9 @@ def comparison(spec: str) -> tuple[str, ...]:
         return COMPARISONS[spec]
     arms = tuple(find_arms([name.strip() for name in spec.split(",")]))
     if not 2 <= len(arms) <= len(LETTERS):
+        ready = ", ".join(COMPARISONS)
         raise ConfigurationError(
-            f"A judge compares two or three arms, got {spec!r}; ready comparisons: {', '.join(COMPARISONS)}."
+            f"A judge compares two or three arms, got {spec!r}; ready comparisons: {ready}."
         )
     return arms
 
@@ -118,18 +119,19 @@ def judge_run(
         questions=judged,
     )
     if judged:
-        report["analysis"] = _analyse(model, report)
+        reasons = [(one["type"], reason) for one in judged for reason in one["reasons"][:1]]
+        prompt = render("judge_overall.md", report=report, reasons=reasons[:REASONS_SHOWN])
+        report["analysis"] = model.invoke(prompt).text.strip()
     return report
 
 
 def judgeable(records: Sequence[QuestionRecord], arms: Sequence[str]) -> list[QuestionRecord]:
     """Return the questions that can be judged."""
-    return [
-        record
-        for record in records
-        if record["reference"]
-        and all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
-    ]
+
+    def answered(record: QuestionRecord) -> bool:
+        return all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
+
+    return [record for record in records if record["reference"] and answered(record)]
 
 
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
@@ -162,18 +164,10 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
 
 
 def _prompt(record: QuestionRecord, order: Mapping[str, str]) -> str:
-    answers = "\n\n".join(
-        f"<answer {letter}>\n{_unfenced(record['arms'][arm]['answer'])}\n</answer {letter}>"
-        for letter, arm in order.items()
-    )
-    example = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
-    return _fill(
-        "judge.md",
-        question=record["question"],
-        reference=record["reference"] or "",
-        answers=answers,
-        form=json.dumps({"scores": example, "best": "A", "reason": ".."}),
-    )
+    answers = {letter: _unfenced(record["arms"][arm]["answer"]) for letter, arm in order.items()}
+    scores = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
+    form = json.dumps({"scores": scores, "best": "A", "reason": ".."})
+    return render("judge.md", record=record, answers=answers, form=form)
 
 
 def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None:
@@ -186,33 +180,9 @@ def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None
                 raise ValueError(f"expected scores for {sorted(letters)}, and one of them or 'tie' as best")
             return verdict
         except ValueError as error:  # that of pydantic is one too
-            asked = (
-                f"{prompt}\n\nYour last reply could not be used: {error}\nReply with the JSON object only."
-            )
+            wrong = f"Your last reply could not be used: {error}\nReply with the JSON object only."
+            asked = f"{prompt}\n\n{wrong}"
     return None
-
-
-def _analyse(model: BaseChatModel, report: JudgeReport) -> str:
-    """Ask the model what the results say, in words."""
-    lines = [
-        f"{kind}: " + ", ".join(f"{name} best on {count}" for name, count in wins.items())
-        for kind, wins in report["wins"].items()
-    ]
-    lines += ["", "Mean scores:"]
-    lines += [
-        f"{arm}: " + ", ".join(f"{name} {value:.1f}" for name, value in scores.items())
-        for arm, scores in report["means"].items()
-    ]
-    reasons = [
-        f"- ({one['type'] or 'untyped'}) {r}" for one in report["questions"] for r in one["reasons"][:1]
-    ]
-    prompt = _fill(
-        "judge_overall.md",
-        count=str(report["n"]),
-        table="\n".join(lines),
-        reasons="\n".join(reasons[:REASONS_SHOWN]),
-    )
-    return model.invoke(prompt).text.strip()
 
 
 def _wins(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -230,12 +200,6 @@ def _means(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str,
         scores = {name: fmean(one["scores"][arm][name] for one in judged) for name in CRITERIA}
         means[arm] = {**scores, "overall": fmean(scores.values())}
     return means
-
-
-def _fill(name: str, **values: str) -> str:
-    prompt = (Path(__file__).parent / name).read_text(encoding="utf-8")
-    # One pass, so that a value that looks like a placeholder stays as it is.
-    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], prompt)
 
 
 def _unfenced(answer: str) -> str:

@@ -27,15 +27,15 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from adaptive_rag.errors import import_extra
+from adaptive_rag.evaluation.arms import Result
 from adaptive_rag.evaluation.datasets import Question, squeeze
 from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.state import Candidate
 
 # A metric's value for one question; the keys are names such as "ndcg@10".
 Scores = dict[str, float]
@@ -58,16 +58,6 @@ SUPPORT = 0.5
 _MARKER = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
 _SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d+\])*\s+|\n+")
 _ARTICLES = frozenset({"a", "an", "the"})
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What an arm answered, and from what."""
-
-    text: str
-    citations: Sequence[Citation]
-    abstained: bool
-    documents: Sequence[Candidate]
 
 
 def metric_names(k: int) -> tuple[str, ...]:
@@ -153,25 +143,25 @@ def stances(aspects: Mapping[str, Sequence[str]], passages: Iterable[str]) -> se
     return {aspect.partition("/")[0] for aspect in met if "/" in aspect}
 
 
-def score_answer(question: Question, answer: Answer, embed: Embed) -> Scores:
+def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
     """Score one answer; without a reference only what needs none is scored."""
     if question.has_answer is False:
-        return {"quality": float(answer.abstained)}
+        return {"quality": float(result.abstained)}
     scores: Scores = {}
-    if answer.documents:
-        vectors = embed([question.text, *(document["text"] for document in answer.documents)])
+    if result.documents:
+        vectors = embed([question.text, *(document["text"] for document in result.documents)])
         scores["context_relevance"] = float(np.clip(vectors[1:] @ vectors[0], 0, 1).mean())
-    if not answer.abstained and answer.citations:
-        scores["citation_correctness"] = citation_correctness(answer, embed)
+    if not result.abstained and result.citations:
+        scores["citation_correctness"] = citation_correctness(result, embed)
     if question.reference is None:
         return scores
-    text = _MARKER.sub("", answer.text).strip()
+    text = _MARKER.sub("", result.answer or "").strip()
     first, second = embed([text, question.reference])
     scores["semantic_similarity"] = float(np.clip(first @ second, 0, 1))
     scores["token_f1"] = token_f1(text, question.reference)
     scores["rouge_l"] = rouge_l(text, question.reference)
     quality = sum(weight * scores.get(name, 0.0) for name, weight in WEIGHTS.items())
-    scores["quality"] = 0.0 if answer.abstained else quality
+    scores["quality"] = 0.0 if result.abstained else quality
     return scores
 
 
@@ -202,12 +192,12 @@ def rouge_l(answer: str, reference: str) -> float:
     return _f1(lengths[-1], len(first), len(second))
 
 
-def citation_correctness(answer: Answer, embed: Embed) -> float:
+def citation_correctness(result: Result, embed: Embed) -> float:
     """Return the share of citations that quote what was read and support what they are set to."""
-    texts = [squeeze(document["text"]) for document in answer.documents]
-    claims = _claims(answer.text)
+    texts = [squeeze(document["text"]) for document in result.documents]
+    claims = _claims(result.answer or "")
     correct = 0
-    for citation in answer.citations:
+    for citation in result.citations:
         quote, claim = squeeze(citation["quote"]), claims.get(citation["marker"])
         if not quote or claim is None or not any(quote in text for text in texts):
             continue
@@ -216,7 +206,7 @@ def citation_correctness(answer: Answer, embed: Embed) -> float:
             continue
         first, second = embed([claim, citation["quote"]])
         correct += float(first @ second) >= SUPPORT
-    return correct / len(answer.citations)
+    return correct / len(result.citations)
 
 
 def _claims(answer: str) -> dict[int, str]:

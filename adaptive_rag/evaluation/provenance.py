@@ -58,7 +58,11 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
     if (out / RUN).is_file():
         earlier = read_json(out / RUN)
         known = earlier.get("data", {})
-        differs = [name for name in ("settings", "code") if earlier.get(name) != _as_read(made_with[name])]
+        differs = [
+            name
+            for name in ("settings", "code")
+            if earlier.get(name) != json.loads(json.dumps(made_with[name]))
+        ]
         differs += [f"data of {name}" for name, d in made_with["data"].items() if known.get(name, d) != d]
         if differs:
             raise ConfigurationError(
@@ -127,11 +131,6 @@ def _git(*arguments: str) -> str:
         return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return ""
-
-
-def _as_read(value: Any) -> Any:
-    """Return a value as it comes back from JSON."""
-    return json.loads(json.dumps(value))
 
 
 def _as_plain(value: Any) -> Any:

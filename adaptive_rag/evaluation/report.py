@@ -12,7 +12,6 @@ from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
-from adaptive_rag.errors import import_extra
 from adaptive_rag.evaluation import metrics, plots, summary
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.datasets import Dataset
@@ -21,6 +20,7 @@ from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRe
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar
 from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, Row
+from adaptive_rag.evaluation.templates import render
 
 # Below this many questions a type has no bars or line of its own: its intervals say nothing.
 FEW = 10
@@ -153,8 +153,9 @@ def render_page(report: Report) -> str:
             for name in report.datasets
         ],
         against=[row for row in against if report.metric in row["against_standard"]],
-        weights=metrics.WEIGHTS,
-        support=metrics.SUPPORT,
+        metrics=metrics,
+        plots=plots,
+        reach_of=_reach_of,
         **_draw(report, arms[:ARMS_DRAWN]),
     )
     return page.lstrip()
@@ -185,21 +186,9 @@ def render_markdown(report: Report, command: str) -> str:
 
 
 def _render(template: str, report: Report, **values: Any) -> str:
-    """Fill in a template; HTML is escaped, Markdown is not."""
-    jinja2 = import_extra("jinja2", extra="eval", purpose="Writing the report")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=template.endswith(".html.j2"),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    words = {"label": summary.label_of, "short": summary.short_name, "p": summary.format_p}
-    environment.filters.update(words, css=plots.css_colour, tone=summary.tone, reach=_reach_of)
-    shared = {"report": report, "about": report.about, "baseline": BASELINE, "subject": SUBJECT}
     model = report.about.get("settings", {}).get("knobs", {}).get("model")
-    return str(environment.get_template(template).render(**shared, model=model, **values))
+    shared = {"report": report, "model": model, "baseline": BASELINE, "subject": SUBJECT, "words": summary}
+    return render(template, **shared, **values)
 
 
 def _routing(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
@@ -224,8 +213,8 @@ def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[lis
 
 
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
-    """Return the figures of the page as SVG; empty where there is nothing to draw."""
-    metric, router, svg = report.metric, report.routing, plots.as_svg
+    """Return what the page draws of single types, and which types have too few questions for that."""
+    metric = report.metric
     by_type: dict[tuple[str, str], list[Row]] = {}
     for row in report.rows:
         if row["type"] != ALL and row["arm"] in arms:
@@ -236,38 +225,23 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
         for key, rows in by_type.items()
         if sizes[key] >= FEW and (shown := [row for row in rows if metric in row["intervals"]])
     ]
-    starts = range(0, len(bars), GROUPS_IN_A_ROW)
-    bands = [plots.plot_bars(dict(bars[start : start + GROUPS_IN_A_ROW]), metric) for start in starts]
     opinion = [row for row in report.pooled if row["type"] == "opinion" and row["arm"] in arms]
-    covered = {
-        name: (name, shown)
-        for name in metrics.coverage_names(report.k)
-        if (shown := [row for row in opinion if name in row["intervals"]])
-    }
-    pooled = [row for row in report.pooled if row["type"] == ALL and metric in row["metrics"]]
-    steps = {arm: report.steps[arm] for arm in arms if arm in report.steps}
-    sweep = {
-        f"{kind}, {dataset}": values
-        for dataset, kinds in report.alpha.items()
-        for kind, values in kinds.items()
-        if sizes.get((kind, dataset), 0) >= FEW
-    }
-    drawn: dict[str, Any] = {
-        "bars": [svg(figure, f"{metric} by type, {number}") for number, figure in enumerate(bands, 1)],
+    return {
+        "bars": [dict(bars[i : i + GROUPS_IN_A_ROW]) for i in range(0, len(bars), GROUPS_IN_A_ROW)],
         "few": [f"{kind} in {dataset} (n={n})" for (kind, dataset), n in sizes.items() if n < FEW],
-        "covered": svg(plots.plot_bars(covered, "share"), "Coverage of aspects") if covered else "",
-        "cost": svg(plots.plot_cost(pooled, metric), "Quality against cost") if len(pooled) > 1 else "",
-        "steps": svg(plots.plot_steps(steps), "Time by step") if steps else "",
-        "alpha": svg(plots.plot_alpha(sweep, metrics.headline(report.k)), "Alpha sweep") if sweep else "",
-        "router": {},
+        "steps": {arm: report.steps[arm] for arm in arms if arm in report.steps},
+        "covered": {
+            name: (name, shown)
+            for name in metrics.coverage_names(report.k)
+            if (shown := [row for row in opinion if name in row["intervals"]])
+        },
+        "sweep": {
+            f"{kind}, {dataset}": values
+            for dataset, kinds in report.alpha.items()
+            for kind, values in kinds.items()
+            if sizes.get((kind, dataset), 0) >= FEW
+        },
     }
-    if router:
-        curve = {"": router.risk_coverage}
-        risk = plots.plot_lines(curve, "share of questions, the surest first", "routed wrongly")
-        drawn["router"]["Confusion"] = svg(plots.plot_confusion(router), "Confusion of the router")
-        drawn["router"]["Reliability"] = svg(plots.plot_reliability(router), "Reliability of the router")
-        drawn["router"]["Risk against coverage"] = svg(risk, "Risk against coverage")
-    return drawn
 
 
 def _reach_of(differences: Iterable[DifferenceRow]) -> float:

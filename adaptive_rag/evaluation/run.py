@@ -18,13 +18,7 @@ from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.evaluation.arms import AnsweringGraph, Arm, ArmName, Bench, Result
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
-from adaptive_rag.evaluation.metrics import (
-    Answer,
-    ranked_ids,
-    require_measures,
-    score_answer,
-    score_rankings,
-)
+from adaptive_rag.evaluation.metrics import ranked_ids, require_measures, score_answer, score_rankings
 from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
 from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.sweep import sweep_alpha
@@ -86,10 +80,12 @@ def open_bench(
         IndexingError: no document could be read.
     """
     embeddings = make_context(**settings.knobs).embeddings
-    corpus = open_corpus(dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name))
+    index, notes = open_corpus(
+        dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name)
+    )
     answered = settings.answers if settings.answers is not None else not dataset.passages
     bench = Bench(
-        source=corpus.index,
+        source=index,
         graph=(build_graph() if answered else build_retrieval_graph()).compile(),
         answering=_build_last_step() if answered else None,
         k=settings.k,
@@ -97,8 +93,8 @@ def open_bench(
         knobs=dict(settings.knobs),
     )
     if not dataset.passages:
-        dataset = with_gold(dataset, corpus.index.chunks())
-    return replace(dataset, notes=(*dataset.notes, *corpus.notes)), bench
+        dataset = with_gold(dataset, index.chunks())
+    return replace(dataset, notes=(*dataset.notes, *notes)), bench
 
 
 def run_arms(
@@ -198,8 +194,7 @@ def _arm_record(question: Question, result: Result) -> ArmRecord:
     if analysis and analysis["alternatives"]:
         record["routes"] = [analysis["type"], *analysis["alternatives"]]
     if result.answer is not None:
-        answer = Answer(result.answer, result.citations, result.abstained, result.documents)
-        record["metrics"] = score_answer(question, answer, load_minilm().encode)
+        record["metrics"] = score_answer(question, result, load_minilm().encode)
         record["answer"] = result.answer
         record["citations"] = result.citations
         record["abstained"] = result.abstained

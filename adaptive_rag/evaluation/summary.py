@@ -53,6 +53,7 @@ class _Sample(NamedTuple):
     type: str
     answers: Sequence[ArmRecord]
     baseline: Sequence[ArmRecord]
+    abstention: Mapping[str, float] = {}
 
 
 def summarise(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[Row]:
@@ -166,7 +167,7 @@ def short_name(name: str) -> str:
 
 
 def _rows(groups: Mapping[str, Sequence[QuestionRecord]], k: int, seed: int) -> list[Row]:
-    samples, abstentions = [], []
+    samples = []
     for dataset, records in groups.items():
         for kind, group in _by_type(records):
             arms = _complete_arms(group)
@@ -174,12 +175,8 @@ def _rows(groups: Mapping[str, Sequence[QuestionRecord]], k: int, seed: int) -> 
                 compared = group if BASELINE in arms and arm != BASELINE else []
                 baseline = [record["arms"][BASELINE] for record in compared]
                 answers = [record["arms"][arm] for record in group]
-                samples.append(_Sample(dataset, arm, kind, answers, baseline))
-                abstentions.append(_abstention(group, arm))
-    rows = _measure(samples, k, seed)
-    for row, abstention in zip(rows, abstentions, strict=True):
-        row["metrics"] |= abstention
-    return rows
+                samples.append(_Sample(dataset, arm, kind, answers, baseline, _abstention(group, arm)))
+    return _measure(samples, k, seed)
 
 
 def _by_type(records: Sequence[QuestionRecord]) -> list[tuple[str, list[QuestionRecord]]]:
@@ -198,8 +195,8 @@ def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[Row]:
     rows = []
     values: dict[tuple[int, str], list[float]] = {}
     pairs: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
-    for number, (dataset, arm, kind, answers, baseline) in enumerate(samples):
-        cost = {name: _mean([dict(one)[name] for one in answers]) for name in COSTS}
+    for number, (dataset, arm, kind, answers, baseline, _) in enumerate(samples):
+        cost = {name: _mean([dict[str, Any](one)[name] for one in answers]) for name in COSTS}
         empty: dict[str, Any] = {"metrics": {}, "counts": {}, "intervals": {}, "against_standard": {}}
         rows.append(Row(dataset=dataset, arm=arm, type=kind, n=len(answers), **empty, cost=cost))  # type: ignore[typeddict-item]
         for name in (*metric_names(k), *ANSWER_METRICS):
@@ -222,6 +219,8 @@ def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[Row]:
             key: round(value, 6) if isinstance(value, float) else value
             for key, value in asdict(difference).items()
         }
+    for row, sample in zip(rows, samples, strict=True):
+        row["metrics"] |= sample.abstention
     return rows
 
 
