@@ -10,7 +10,7 @@ import time
 import tomllib
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -60,7 +60,23 @@ Mechanism = Literal[
     "rerank",
     "window",
 ]
-MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
+MECHANISMS: dict[Mechanism, str] = {
+    "fusion": "BM25: dense retrieval in every strategy",
+    "rerank": "scoring candidates again",
+    "window": "dropping chunks far below the others",
+    "analysis": "analysis: one route and one alpha for every question",
+    "context": "the user's context and history",
+    "fan-out": "sub-questions and viewpoints",
+    "enhance": "enhancing factual questions",
+    "diversify": "diversifying analytical sets",
+    "balance": "balancing viewpoints",
+    "hedge": "hedging between two strategies",
+    "join": "joining chunks that overlap",
+    "abstain": "saying that the documents do not hold the answer",
+    "extractive-fallback": "replacing a model's draft that no passage supports",
+}
+# Those that change the answer alone, whatever was found.
+OF_ANSWERS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
 
 CONFIG_FILE = "adaptive-rag.toml"
 ENV_PREFIX = "ADAPTIVE_RAG_"

@@ -71,7 +71,7 @@ def test_every_file_of_the_tree_is_in_the_wheel_and_no_other(wheel: zipfile.ZipF
         "adaptive_rag/samples/documents/climate_handbook.pdf",
         "adaptive_rag/samples/questions.jsonl",
         "adaptive_rag/samples/ontology.yaml",
-        "adaptive_rag/evaluation/page/page.html",
+        "adaptive_rag/evaluation/report.html.j2",
         "adaptive_rag/graph/strategies/factual.py",
         "adaptive_rag/nodes/retrieve.py",
     ],

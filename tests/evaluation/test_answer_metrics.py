@@ -3,15 +3,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adaptive_rag.evaluation.answers import (
-    Answer,
+from adaptive_rag.evaluation.arms import Result
+from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.evaluation.metrics import (
     citation_correctness,
     rouge_l,
     score_abstention,
     score_answer,
     token_f1,
 )
-from adaptive_rag.evaluation.datasets import Question
 
 VOCABULARY = ["harbour", "dredged", "1987", "wall", "library"]
 
@@ -39,10 +39,9 @@ def citation(marker: int, quote: str) -> Any:
     }
 
 
-def answer(text: str, *citations: Any, abstained: bool = False) -> Answer:
-    return Answer(
-        text, citations, abstained, [document("The harbour was dredged in 1987.\nThe wall stands.")]
-    )
+def answer(text: str, *citations: Any, abstained: bool = False) -> Result:
+    read = [document("The harbour was dredged in 1987.\nThe wall stands.")]
+    return Result(read, ms=1.0, answer=text, citations=list(citations), abstained=abstained)
 
 
 def test_token_f1_counts_shared_words_without_articles_and_punctuation() -> None:
