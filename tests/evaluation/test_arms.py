@@ -1,19 +1,20 @@
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from adaptive_rag.answer.passages import join_neighbours
-from adaptive_rag.context import Context
+from adaptive_rag.context import MECHANISMS, OF_ANSWERS, Context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, Bench, find_arms, whole_table
 from adaptive_rag.evaluation.datasets import Dataset, Question
+from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.state import QUERY_TYPES
 
 PLAIN = ("standard", "bm25", "fusion")
 
 
-def test_the_table_holds_the_names_of_its_literal() -> None:
+def test_every_strategy_and_every_mechanism_has_an_arm() -> None:
     assert {f"only-{name}" for name in NAMES} | {f"without-{name}" for name in MECHANISMS} <= set(ARMS)
     assert set(ARMS) - set(whole_table(answers=False)) == {f"without-{name}" for name in OF_ANSWERS}
     assert set(MAIN_ARMS) <= set(ARMS)
@@ -100,16 +101,7 @@ def test_the_costliest_arm_pays_for_all_strategies(tiny: Dataset, bench: Bench) 
 @pytest.mark.parametrize(
     ("name", "changed"),
     [
-        ("without-fusion", {"fusion": "dense"}),
-        ("without-rerank", {"rerank": False}),
-        ("without-window", {"window": False}),
-        ("without-context", {"contextualize": False}),
-        ("without-fan-out", {"fan_out": False}),
-        ("without-enhance", {"enhance": False}),
-        ("without-diversify", {"diversify": False}),
-        ("without-balance", {"balance": False}),
-        ("without-hedge", {"hedge": False}),
-        ("without-analysis", {"route": "factual", "alpha": 0.5}),
+        *((f"without-{name}", {"without": frozenset({name})}) for name in MECHANISMS),
         ("only-opinion", {"route": "opinion"}),
         ("adaptive", {}),
     ],
