@@ -21,8 +21,7 @@ ADVICE = {
     "unknown model": "Check the model's name and base_url.",
     "connection": "Start the server, or check base_url (OPENAI_BASE_URL).",
 }
-# Seconds that a check of a model may take.
-TIMEOUT = 30
+TIMEOUT = 30  # seconds that a check of a model may take
 # The smallest form: a model that can fill it can fill ours.
 FORM = {
     "title": "Colour", "description": "A colour of the sky.", "type": "object", "additionalProperties": False,
@@ -86,7 +85,6 @@ def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
         try:
             yield from check
         except AdaptiveRAGError as error:
-            # The text of our own errors says what to do.
             yield Finding(what, "fault", str(error))
 
 
@@ -122,13 +120,12 @@ def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.models.chat import limit_length, load_chat_model
 
     specs = {"chat model": context.model, "fast model": context.fast_model}
-    if not any(specs.values()):
+    given = {what: spec for what, spec in specs.items() if spec}
+    if not given:
         found = "none: the local stand-ins do every step, and answers quote the documents"
         mend = "Set ADAPTIVE_RAG_MODEL or pass --model, such as openai:gpt-4.1-mini, to have answers written."
         yield Finding("chat model", "note", found, mend)
-    for what, spec in specs.items():
-        if not spec:
-            continue
+    for what, spec in given.items():
         model = load_chat_model(spec, base_url=context.base_url, timeout=TIMEOUT)
         name = spec if isinstance(spec, str) else type(spec).__name__
         if offline:

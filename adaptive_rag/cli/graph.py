@@ -21,9 +21,9 @@ def graph(
         return
     from adaptive_rag.cli.output import stderr
     from adaptive_rag.errors import ConfigurationError
-    from adaptive_rag.graph.drawing import draw_png
+    from adaptive_rag.graph.drawing import COLOURS, draw_png
 
-    picture = draw_png(drawable)
+    picture = draw_png(drawable, colours=COLOURS)
     try:
         png.write_bytes(picture)
     except OSError as error:
