@@ -5,7 +5,7 @@ import pytest
 from PIL import Image
 
 from adaptive_rag.graph.builder import build_graph
-from adaptive_rag.graph.drawing import _Block, _layout, draw_png
+from adaptive_rag.graph.drawing import COLOURS, _Block, _layout, draw_png
 from adaptive_rag.graph.strategies import STRATEGIES
 
 
@@ -53,7 +53,7 @@ def test_arrows_lead_to_the_right(drawable) -> None:  # type: ignore[no-untyped-
 
 def test_the_picture_is_a_png_with_ink_on_it() -> None:
     strategy = STRATEGIES["opinion"]().compile().get_graph()
-    picture = Image.open(io.BytesIO(draw_png(strategy, title="opinion", dpi=60)))
+    picture = Image.open(io.BytesIO(draw_png(strategy, colours=COLOURS, title="opinion", dpi=60)))
     assert picture.format == "PNG"
     dark = sum(picture.convert("L").histogram()[:100])
     assert dark > 200
