@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
+from adaptive_rag.cli.output import print_json, short_source, stdout
 
 
 def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     """Show what an index holds and how it was made."""
-    from adaptive_rag.cli.output import print_json, short_source, stdout
     from adaptive_rag.context import make_context
     from adaptive_rag.index import describe
 
@@ -32,7 +32,7 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
 
 def _shown(name: str, value: Any) -> str:
-    """Return a fact as a person reads it; nothing where there is nothing to say."""
+    """Return a fact as a person reads it; empty where there is none."""
     if value is None:
         return ""
     if name == "updated":

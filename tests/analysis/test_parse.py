@@ -2,8 +2,7 @@
 
 import pytest
 
-from adaptive_rag.analysis.references import find_references
-from adaptive_rag.analysis.text import tokenize
+from adaptive_rag.analysis.parse import find_references, tokenize
 
 
 @pytest.mark.parametrize(

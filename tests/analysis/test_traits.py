@@ -2,10 +2,8 @@
 
 import pytest
 
-from adaptive_rag.analysis.complexity import measure_complexity
-from adaptive_rag.analysis.entities import MAX_ENTITIES, find_entities
-from adaptive_rag.analysis.intent import find_intent
-from adaptive_rag.analysis.text import tokenize
+from adaptive_rag.analysis.parse import tokenize
+from adaptive_rag.analysis.traits import MAX_ENTITIES, find_entities, find_intent, measure_complexity
 from adaptive_rag.state import QueryType
 
 
@@ -43,7 +41,7 @@ def test_intent(question: str, query_type: QueryType, intent: str) -> None:
 
 
 def _complexity(question: str, query_type: QueryType) -> str:
-    return measure_complexity(tuple(tokenize(question)), question, query_type, find_entities(question))[0]
+    return measure_complexity(tuple(tokenize(question)), question, query_type, find_entities(question))
 
 
 @pytest.mark.parametrize(
