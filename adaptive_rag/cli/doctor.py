@@ -119,19 +119,19 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
 def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.models.chat import limit_length, load_chat_model
 
-    specs = {"chat model": context.model, "fast model": context.fast_model}
+    specs = {"chat model": context.model, "fast model": context.models.fast_model}
     given = {what: spec for what, spec in specs.items() if spec}
     if not given:
         found = "none: the local stand-ins do every step, and answers quote the documents"
         mend = "Set ADAPTIVE_RAG_MODEL or pass --model, such as openai:gpt-4.1-mini, to have answers written."
         yield Finding("chat model", "note", found, mend)
     for what, spec in given.items():
-        model = load_chat_model(spec, base_url=context.base_url, timeout=TIMEOUT)
+        model = load_chat_model(spec, base_url=context.models.base_url, timeout=TIMEOUT)
         name = spec if isinstance(spec, str) else type(spec).__name__
         if offline:
             yield Finding(what, "note", f"{name} can be opened; not called (--offline)")
         else:
-            yield from _call(what, name, limit_length(model, context.max_tokens))
+            yield from _call(what, name, limit_length(model, context.budget.max_tokens))
 
 
 def _call(what: str, name: str, model: Any) -> Iterator[Finding]:
@@ -183,8 +183,10 @@ def _check_files(context: Context) -> Iterator[Finding]:
     from adaptive_rag.llm.messages import load_prompt
     from adaptive_rag.llm.prices import load_prices
 
-    if context.prompts is not None:
-        load_prompt("enhance", context.prompts)
-        yield Finding("prompts", "ok", f"{context.prompts}")
-    if context.prices is not None:
-        yield Finding("prices", "ok", f"{context.prices}: {len(load_prices(context.prices))} models")
+    if context.models.prompts is not None:
+        load_prompt("enhance", context.models.prompts)
+        yield Finding("prompts", "ok", f"{context.models.prompts}")
+    if context.models.prices is not None:
+        yield Finding(
+            "prices", "ok", f"{context.models.prices}: {len(load_prices(context.models.prices))} models"
+        )

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from adaptive_rag.analysis.explain import Reason, WhyNot
     from adaptive_rag.analysis.learning import LearningResult
-    from adaptive_rag.state import QueryAnalysis
+    from adaptive_rag.state import QueryAnalysis, QueryType
 
 # What `--file --json` prints of each question, beside its text.
 LINE_KEYS = (
@@ -131,7 +131,7 @@ def _learn(file: Path, as_json: bool) -> None:
         _print_learning(result)
 
 
-def _print_analysis(answer: QueryAnalysis, reasons: dict[str, list[Reason]]) -> None:
+def _print_analysis(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
     from rich.table import Table
     from rich.text import Text
 

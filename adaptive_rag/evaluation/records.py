@@ -24,10 +24,10 @@ class ArmRecord(TypedDict):
     model_calls: int
     rounds: int
     tokens: int
-    route: QueryType | None
+    route: str | None
     probability: float | None
     confidence: float | None
-    routes: NotRequired[list[QueryType]]  # all that were run, where the router hedged
+    routes: NotRequired[list[str]]  # all that were run, where the router hedged
     answer: NotRequired[str]
     citations: NotRequired[list[Citation]]
     abstained: NotRequired[bool]

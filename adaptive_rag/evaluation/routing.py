@@ -17,7 +17,7 @@ class Routed:
     """One question's label and what the router made of it."""
 
     label: QueryType
-    predicted: QueryType
+    predicted: str
     probability: float  # that the router gave to what it predicted
 
 
@@ -40,7 +40,7 @@ class RoutingReport:
     accuracy: float
     macro_f1: float
     f1: dict[QueryType, float]
-    confusion: dict[QueryType, dict[QueryType, int]]  # label -> predicted -> questions
+    confusion: dict[QueryType, dict[str, int]]  # label -> predicted -> questions
     calibration_error: float
     bins: list[Bin]
     # (share of questions answered, share of those routed wrongly), the surest questions first
