@@ -51,7 +51,7 @@ class WhyNot:
     """Why a question is not of a type: what counted against it and for it, and what would change it."""
 
     type: QueryType
-    decided: QueryType
+    decided: str
     probability: float
     decided_probability: float
     against: list[Reason]

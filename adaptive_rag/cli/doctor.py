@@ -187,6 +187,5 @@ def _check_files(context: Context) -> Iterator[Finding]:
         load_prompt("enhance", context.models.prompts)
         yield Finding("prompts", "ok", f"{context.models.prompts}")
     if context.models.prices is not None:
-        yield Finding(
-            "prices", "ok", f"{context.models.prices}: {len(load_prices(context.models.prices))} models"
-        )
+        priced = len(load_prices(context.models.prices))
+        yield Finding("prices", "ok", f"{context.models.prices}: {priced} models")

@@ -137,7 +137,8 @@ def _print_analysis(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]
 
     console = stdout()
     table = _table("type", "probability", "", "what spoke for it")
-    for name, probability in sorted(answer["probabilities"].items(), key=lambda item: -item[1]):
+    for name in sorted(reasons, key=lambda name: -answer["probabilities"][name]):
+        probability = answer["probabilities"][name]
         chosen = name == answer["type"]
         bar = "█" * round(probability * BAR_WIDTH)
         table.add_row(

@@ -246,4 +246,5 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
 
 def _reach_of(differences: Iterable[DifferenceRow]) -> float:
     """Return how far from zero the intervals of a table reach."""
-    return max([LEAST_REACH, *(abs(bound) for d in differences for bound in (d["low"], d["high"]))])
+    bounds = [float(abs(bound)) for d in differences for bound in (d["low"], d["high"])]
+    return max([LEAST_REACH, *bounds])

@@ -57,7 +57,9 @@ def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
     """
     if not routed:
         return None
-    confusion = {label: dict.fromkeys(QUERY_TYPES, 0) for label in QUERY_TYPES}
+    confusion: dict[QueryType, dict[str, int]] = {
+        label: dict.fromkeys((str(name) for name in QUERY_TYPES), 0) for label in QUERY_TYPES
+    }
     for one in routed:
         confusion[one.label][one.predicted] += 1
     f1: dict[QueryType, float] = {}
