@@ -10,7 +10,7 @@ from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.query.expansion import FEEDBACK_HITS, QueryPart, feedback_scores
 from adaptive_rag.rank.features import best_sentence, bm25_among, count_terms, term_coverage
 from adaptive_rag.search.fusion import min_max, with_scores
-from adaptive_rag.source import ChunkSource, KnowsItsSentences, Sentences
+from adaptive_rag.source import ChunkSource, Sentences, StoresSentences
 from adaptive_rag.state import Candidate
 
 SENTENCE_WEIGHT = 0.7
@@ -69,7 +69,7 @@ def sentences_of(source: ChunkSource, candidates: Sequence[Candidate]) -> list[S
     To embed a sentence takes as long as to embed the question, and the candidates have hundreds of them.
     """
     read = len(candidates)
-    if isinstance(source, KnowsItsSentences) and not source.stores_sentences:
+    if isinstance(source, StoresSentences) and not source.stores_sentences:
         read = EMBEDDED_CHUNKS
     found = source.sentences([candidate["id"] for candidate in candidates[:read]])
     return [*found, *[NO_SENTENCES] * (len(candidates) - len(found))]

@@ -9,17 +9,11 @@ from numpy.typing import NDArray
 
 from adaptive_rag.context import Fusion
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.vectors import min_max
 
-EPSILON = 1e-9
+__all__ = ["fuse", "min_max", "reciprocal_rank", "with_scores"]
+
 RRF_K = 60  # Cormack, Clarke and Buettcher (SIGIR 2009)
-
-
-def min_max(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale scores to 0-1; equal scores become 0."""
-    if scores.size == 0:
-        return scores
-    low = scores.min()
-    return np.asarray((scores - low) / (scores.max() - low + EPSILON))
 
 
 def reciprocal_rank(scores: NDArray[np.float64]) -> NDArray[np.float64]:
