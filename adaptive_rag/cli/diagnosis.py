@@ -178,6 +178,6 @@ def _files(context: Context) -> Iterator[Finding]:
         load_prompt("enhance", context.prompts)
         yield Finding("prompts", "ok", f"{context.prompts}")
     if context.prices is not None:
-        from adaptive_rag.llm.prices import load_prices
+        from adaptive_rag.models.prices import load_prices
 
         yield Finding("prices", "ok", f"{context.prices}: {len(load_prices(context.prices))} models")

@@ -145,8 +145,8 @@ class TableReader:
         bare = {stored.row: stored for stored in found if stored.sentences is None}
         if bare and self.manifest.settings.sentence_vectors:
             taken = self._take(list(bare), SENTENCE_COLUMNS)
-            columns = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
-            unpacked = unpack_sentences(*columns, SENTENCE_DIMENSION)
+            spans, vectors = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
+            unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
             for row, sentences in zip(taken["_rowid"].to_pylist(), unpacked, strict=True):
                 bare[row].sentences = sentences
         elif bare:

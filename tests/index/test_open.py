@@ -108,7 +108,9 @@ def test_a_run_that_read_nothing_leaves_nothing_to_ask() -> None:
         narrow_to(IndexReport(), "kb", None)
 
 
-def test_the_index_of_a_run_is_not_opened_again_by_its_first_question(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_question_does_not_open_the_index_of_the_run_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     report = build("kb", "a", "b")
     opened: list[object] = []
     index_of = Index.open.__func__  # type: ignore[attr-defined]
