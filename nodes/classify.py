@@ -17,7 +17,7 @@ from adaptive_rag.analysis.ontology import Ontology, load_ontology
 from adaptive_rag.context import Context, context_of, live_key
 from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.open import source_of
+from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.history import join_context, read_question
 from adaptive_rag.rank.rerank import prepare_reranker

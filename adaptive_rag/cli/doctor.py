@@ -181,7 +181,7 @@ def _fill_form(model: Any, method: Any) -> str:
 
 def _check_files(context: Context) -> Iterator[Finding]:
     from adaptive_rag.llm.messages import load_prompt
-    from adaptive_rag.llm.prices import load_prices
+    from adaptive_rag.models.prices import load_prices
 
     if context.models.prompts is not None:
         load_prompt("enhance", context.models.prompts)

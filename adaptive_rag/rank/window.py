@@ -9,9 +9,10 @@ import numpy as np
 from adaptive_rag.context import Context, Profile
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.relevance import best_sentence
-from adaptive_rag.search.fusion import min_max, with_scores
+from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Complexity, Decision, QueryAnalysis
+from adaptive_rag.text.vectors import min_max
 
 BASE: dict[Profile, int] = {"conservative": 3, "balanced": 5, "aggressive": 8}
 BY_COMPLEXITY: dict[Complexity, float] = {"basic": 0.8, "intermediate": 1.0, "advanced": 1.3}

@@ -4,10 +4,10 @@ from threading import Event
 import numpy as np
 import pytest
 
-from adaptive_rag.index import held
-from adaptive_rag.index.held import Cosines, WordScores
+from adaptive_rag.index import memory_table
+from adaptive_rag.index.memory_table import Cosines, WordScores
 from adaptive_rag.index.neighbours import Ids
-from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.text.vectors import Vectors
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def test_every_row_is_compared_with_every_vector_in_the_order_given(matrix: Vect
 def test_a_vector_is_compared_once_while_it_is_remembered(
     matrix: Vectors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "QUERIES_KEPT", 3)
+    monkeypatch.setattr(memory_table, "QUERIES_KEPT", 3)
     cosines = Cosines(matrix)
     compared, compare = list[int](), cosines._compare
 
@@ -59,3 +59,19 @@ def test_known_words_are_not_waited_for_while_others_are_looked_up() -> None:
         assert (scores.of(("harbour",)) == known).all()
         assert not other.done()
         may_end.set()
+
+
+def test_a_query_that_begins_with_the_oldest_one_known_is_joined_with_it() -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def match(words: tuple[str, ...]) -> tuple[Ids, Vectors]:
+        asked.append(words)
+        return np.array([2]), np.full(1, len(words), dtype=np.float32)
+
+    scores = WordScores(np.arange(3), match)
+    for number in range(2 * memory_table.QUERIES_KEPT):
+        scores.of((f"word{number}",))
+    oldest = f"word{memory_table.QUERIES_KEPT}"
+    asked.clear()
+    assert scores.of((oldest, "tides", "tonight")).tolist() == [0, 0, 3]
+    assert asked == [("tides", "tonight")], "the words of the oldest query are known"
