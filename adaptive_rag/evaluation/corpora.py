@@ -52,9 +52,7 @@ def open_corpus(
         raise ConfigurationError(f"--cache {str(cache)!r} cannot hold indexes: a file stands in the way.")
     if dataset.passages:
         sources = [
-            SourceText(
-                p["source"], p["text"], hashlib.sha256(p["text"].encode()).hexdigest(), metadata=p["metadata"]
-            )
+            SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"])
             for p in dataset.passages
         ]
         sizes: Any = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
