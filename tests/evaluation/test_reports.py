@@ -12,9 +12,10 @@ from rich.console import Console
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
+from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_questions
 from adaptive_rag.evaluation.report import Report, write_reports
-from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
+from adaptive_rag.evaluation.run import FinishedRun, run_arms
 from adaptive_rag.evaluation.summary import compare_runs, summarise, without_repeats
 from adaptive_rag.evaluation.terminal import print_against, print_report
 from tests.evaluation.conftest import QUERIES, Graph, Words

@@ -9,7 +9,8 @@ import pytest
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
+from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.evaluation.run import FinishedRun, run_arms
 from tests.evaluation.conftest import Graph, Words
 
 
