@@ -70,6 +70,11 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     }
 
 
+def chosen_strategy(state: State) -> str:
+    """Name the strategy that the analysis chose, or the hedge where it left two open; the edge reads it."""
+    return "hedge" if state["analysis"]["alternatives"] else state["query_type"]
+
+
 def check_name(setting: str, name: str | None, known: Collection[str]) -> None:
     """Refuse a name that is in no table.
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
+from langgraph.types import CachePolicy
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.llm.ask import aask, ask
@@ -75,6 +78,30 @@ def step(function: NodeFunction) -> Step:
     `trace`. Who streams `custom` sees each step begin and end.
     """
     return Step(function)
+
+
+def cache_policy(step: str) -> CachePolicy[Any]:
+    """Return the policy of one node: its key holds all that its result depends on, and nothing else."""
+
+    def key(state: Mapping[str, Any]) -> str:
+        parts = json.dumps(
+            {
+                "step": step,
+                "settings": state.get("fingerprint", ""),
+                "question": state.get("question", ""),
+                "user_context": state.get("user_context", ""),
+                "history": state.get("history", []),
+                "type": state.get("query_type", ""),
+                "alternatives": state.get("analysis", {}).get("alternatives", []),
+                "context": state.get("implied_context", ""),
+                "documents": [document["id"] for document in state.get("documents", [])],
+            },
+            sort_keys=True,
+            default=str,
+        )
+        return hashlib.sha256(parts.encode()).hexdigest()
+
+    return CachePolicy(key_func=key)
 
 
 def _advance(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> tuple[bool, Any]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.context import MECHANISMS, OF_ANSWERS, make_context
@@ -74,15 +74,12 @@ class Result:
         return sum(sum(record.get("tokens", {}).values()) for record in self.trace)
 
 
-Run: TypeAlias = Callable[[Question, Bench], Result]
-
-
 @dataclass(frozen=True)
 class Arm:
     """A way to answer, and the line that explains it in a report."""
 
     what: str
-    run: Run
+    run: Callable[[Question, Bench], Result]
     # True where the arm reads the question's label, which no real caller has.
     sees_label: bool = False
     # True where it ranks as `adaptive` does, and only its answers may differ.

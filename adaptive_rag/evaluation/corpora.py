@@ -52,9 +52,7 @@ def open_corpus(
         raise ConfigurationError(f"--cache {str(cache)!r} cannot hold indexes: a file stands in the way.")
     if dataset.passages:
         sources = [
-            SourceText(
-                p["source"], p["text"], hashlib.sha256(p["text"].encode()).hexdigest(), metadata=p["metadata"]
-            )
+            SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"])
             for p in dataset.passages
         ]
         sizes: Any = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
@@ -66,7 +64,9 @@ def open_corpus(
 
 def reading_notes(dataset: Dataset, report: IndexReport) -> tuple[str, ...]:
     """Return what an index report says of documents that were not read, or not in full, as sentences."""
-    return tuple(f"{dataset.name}: {failure}" for failure in report.failed)
+    unread = [str(failure) for failure in report.failed]
+    partly = [f"{note.source}: {note.text}" for note in report.notes]
+    return tuple(f"{dataset.name}: {said}" for said in (*unread, *partly))
 
 
 def _sha256(text: str) -> str:

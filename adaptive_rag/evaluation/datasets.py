@@ -9,7 +9,7 @@ import random
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest import discover
@@ -193,34 +193,22 @@ def _passage(row: dict[str, Any]) -> Chunk:
     # Some corpora repeat the title at the head of the text.
     if title and not text.startswith(title):
         text = f"{title}\n{text}"
+    name, section, metadata = row["_id"], title or None, {"_id": row["_id"]}
     return Chunk(
-        id=row["_id"],
-        source=row["_id"],
-        page=None,
-        section=title or None,
-        start=0,
-        end=len(text),
-        text=text,
-        metadata={"_id": row["_id"]},
+        id=name, source=name, page=None, section=section, start=0, end=len(text), text=text, metadata=metadata
     )
 
 
 def _common_fields(row: dict[str, Any], file: Path) -> dict[str, Any]:
     """Return what the questions of both layouts have."""
+    kind = row.get("type")
+    if kind is not None and str(kind).lower() not in QUERY_TYPES:
+        raise ConfigurationError(f"{file} has the type {kind!r}; expected one of {', '.join(QUERY_TYPES)}.")
     return {
         "user_context": row.get("user_context") or "",
         "history": _history(row, file),
-        "type": _type(row, file),
+        "type": None if kind is None else str(kind).lower(),
     }
-
-
-def _type(row: dict[str, Any], file: Path) -> QueryType | None:
-    label = row.get("type")
-    if label is None:
-        return None
-    if not isinstance(label, str) or label.lower() not in QUERY_TYPES:
-        raise ConfigurationError(f"{file} has the type {label!r}; expected one of {', '.join(QUERY_TYPES)}.")
-    return cast("QueryType", label.lower())
 
 
 def _history(row: dict[str, Any], file: Path) -> tuple[Turn, ...]:

@@ -21,8 +21,7 @@ CRITERIA = ("accuracy", "relevance", "comprehensiveness", "clarity")
 LETTERS = ("A", "B", "C")
 TIE = "tie"
 
-ComparisonName = Literal["adaptive-against-standard", "vector-bm25-fusion"]
-COMPARISONS: dict[ComparisonName, tuple[str, ...]] = {
+COMPARISONS: dict[str, tuple[str, ...]] = {
     "adaptive-against-standard": ("standard", "adaptive"),
     "vector-bm25-fusion": ("standard", "bm25", "fusion"),
 }
@@ -87,10 +86,8 @@ def comparison(spec: str) -> tuple[str, ...]:
         return COMPARISONS[spec]
     arms = tuple(find_arms([name.strip() for name in spec.split(",")]))
     if not 2 <= len(arms) <= len(LETTERS):
-        ready = ", ".join(COMPARISONS)
-        raise ConfigurationError(
-            f"A judge compares two or three arms, got {spec!r}; ready comparisons: {ready}."
-        )
+        expected = f"expected two or three arms or one of {', '.join(COMPARISONS)}"
+        raise ConfigurationError(f"A judge compares two or three arms, got {spec!r}; {expected}.")
     return arms
 
 
@@ -135,10 +132,7 @@ def judgeable(records: Sequence[QuestionRecord], arms: Sequence[str]) -> list[Qu
 
 
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
-    """Ask once for each rotation, so that every arm stands in every position.
-
-    Returns None where a reply stays unusable.
-    """
+    """Ask once for each rotation, so that every arm stands in every position; None if a reply is unusable."""
     verdicts: list[tuple[dict[str, str], Verdict]] = []
     for shift in range(len(arms)):
         order = dict(zip(LETTERS, [*arms[shift:], *arms[:shift]], strict=False))

@@ -44,12 +44,7 @@ Embed = Callable[[Sequence[str]], Vectors]
 
 # Where the top of the list matters most, whatever k is asked for.
 SHORT = 5
-WEIGHTS = {
-    "semantic_similarity": 0.4,
-    "token_f1": 0.2,
-    "context_relevance": 0.2,
-    "citation_correctness": 0.2,
-}
+WEIGHTS = {"semantic_similarity": 0.4, "token_f1": 0.2, "context_relevance": 0.2, "citation_correctness": 0.2}
 ANSWER_METRICS = ("quality", "semantic_similarity", "token_f1", "rouge_l", *tuple(WEIGHTS)[2:])
 ABSTENTION = ("abstention_precision", "abstention_recall")
 # A cited sentence supports a claim from this cosine on; below it they share a topic at most.
@@ -102,26 +97,26 @@ def score_rankings(
     """
     require_measures(questions)
     scores: dict[str, Scores] = {question.id: {} for question in questions}
-    if judged := [question for question in questions if question.gold]:
-        ir = _ir_measures()
+    judged = [question for question in questions if question.gold]
+    with_aspects = [question for question in questions if question.aspects]
+    ir: Any = _ir_measures() if judged or with_aspects else None
+    if judged:
         names = dict(zip((ir.nDCG @ k, ir.R @ k, ir.RR @ k, ir.P @ k), metric_names(k), strict=False))
-        qrels = [ir.Qrel(q.id, passage, grade) for q in judged for passage, grade in q.gold.items()]
-        _add(names, qrels, judged, rankings, scores)
-    if with_aspects := [question for question in questions if question.aspects]:
-        ir = _ir_measures()
+        grades = [ir.Qrel(q.id, passage, grade) for q in judged for passage, grade in q.gold.items()]
+        _calculate(names, grades, judged, rankings, scores)
+    if with_aspects:
         subtopics = [
-            ir.Qrel(question.id, passage, 1, aspect)
-            for question in with_aspects
-            for passage, aspects in question.aspects.items()
+            ir.Qrel(q.id, passage, 1, aspect)
+            for q in with_aspects
+            for passage, aspects in q.aspects.items()
             for aspect in aspects
         ]
-        _add({ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}, subtopics, with_aspects, rankings, scores)
+        _calculate({ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}, subtopics, with_aspects, rankings, scores)
     for question in with_aspects:
-        ranking = rankings.get(question.id, ())
-        scores[question.id][f"aspects@{k}"] = aspects_at(question.aspects, ranking, k)
+        ranking, found = rankings.get(question.id, ()), scores[question.id]
+        found[f"aspects@{k}"] = aspects_at(question.aspects, ranking, k)
         if len(stances(question.aspects, question.aspects)) > 1:
-            for depth in (SHORT, k):
-                scores[question.id][f"both@{depth}"] = both_at(question.aspects, ranking, depth)
+            found |= {f"both@{depth}": both_at(question.aspects, ranking, depth) for depth in (SHORT, k)}
     return scores
 
 
@@ -228,7 +223,7 @@ def _f1(shared: int, first: int, second: int) -> float:
     return 2 * shared / (first + second) if shared else 0.0
 
 
-def _add(
+def _calculate(
     names: Mapping[Any, str],
     qrels: list[Any],
     questions: Sequence[Question],

@@ -75,7 +75,8 @@ def as_svg(figure: Figure, title: str) -> Any:
     for colour, name in CSS_NAMES.items():
         body = body.replace(colour, f"var(--{name})")
     return markupsafe.Markup(
-        f'<svg class="plot" viewBox="0 0 {width} {height}" style="max-width: {float(width) * 4 / 3:.0f}px" '
+        f'<svg class="plot" viewBox="0 0 {width} {height}" '
+        f'style="max-width: {float(width) * 4 / 3:.0f}px; min-width: {float(width):.0f}px" '
         f'role="img" aria-label="{markupsafe.escape(title)}">{body}'
     )
 
@@ -84,12 +85,6 @@ def colour_of(arm: str) -> str:
     """Return the colour of an arm, the same in every plot."""
     names: list[str] = list(ARMS)
     return COLOURS.get(arm) or HUES[(names.index(arm) if arm in names else len(arm)) % len(HUES)]
-
-
-def css_colour(arm: str) -> str:
-    """Return the colour of an arm as the page's style sheet names it."""
-    colour = colour_of(arm)
-    return f"var(--{CSS_NAMES[colour]})" if colour in CSS_NAMES else colour
 
 
 def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
@@ -224,7 +219,9 @@ def plot_steps(times: Mapping[str, Mapping[str, float]]) -> Figure:
     axes.invert_yaxis()
     axes.set_xticks([])
     _add_legend(axes, loc="upper center", bbox_to_anchor=(0.4, 0.0), ncols=4)
-    return _without_frame(figure, axes)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    return figure
 
 
 @drawn_in_style
@@ -248,7 +245,9 @@ def plot_confusion(report: RoutingReport) -> Figure:
     axes.set_yticks(places, [f"{label}\nn={totals[label]}" for label in QUERY_TYPES], color=INK)
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
-    return _without_frame(figure, axes)
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    return figure
 
 
 @drawn_in_style
@@ -282,12 +281,6 @@ def _add_legend(axes: Any, **place: Any) -> None:
     shown = dict(zip(labels, handles, strict=True))
     place["ncols"] = min(place["ncols"], len(shown))
     axes.legend(shown.values(), shown, frameon=False, fontsize=8, **place)
-
-
-def _without_frame(figure: Figure, axes: Any) -> Figure:
-    axes.grid(visible=False)
-    axes.spines[:].set_visible(False)
-    return figure
 
 
 def _name_at_the_right(axes: Any, points: Mapping[str, tuple[float, float, str]]) -> None:

@@ -58,12 +58,9 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
     if (out / RUN).is_file():
         earlier = read_json(out / RUN)
         known = earlier.get("data", {})
-        differs = [
-            name
-            for name in ("settings", "code")
-            if earlier.get(name) != json.loads(json.dumps(made_with[name]))
-        ]
-        differs += [f"data of {name}" for name, d in made_with["data"].items() if known.get(name, d) != d]
+        ours = json.loads(json.dumps(made_with))  # as it comes back from a file
+        differs = [name for name in ("settings", "code") if earlier.get(name) != ours[name]]
+        differs += [f"data of {name}" for name, data in ours["data"].items() if known.get(name, data) != data]
         if differs:
             raise ConfigurationError(
                 f"{str(out)!r} holds a run made with other {' and '.join(differs)}. "

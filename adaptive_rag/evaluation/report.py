@@ -55,19 +55,14 @@ class Report:
 
     @property
     def metric(self) -> str:
-        """Return the metric that arms are compared by."""
-        return summary.headline_of(self.rows, self.k)
+        """Return the metric that arms are compared by: that of answers where no ranking is judged."""
+        headline = metrics.headline(self.k)
+        return headline if any(headline in row["metrics"] for row in self.rows) else "quality"
 
     @property
     def datasets(self) -> list[str]:
         """Return the names of the data sets."""
         return list(dict.fromkeys(row["dataset"] for row in self.rows))
-
-    @property
-    def questions(self) -> int:
-        """Return how many questions were asked."""
-        first = self.rows[0]["arm"]
-        return sum(row["n"] for row in self.rows if (row["type"], row["arm"]) == (ALL, first))
 
 
 def write_reports(
@@ -100,7 +95,7 @@ def write_reports(
         k=k,
         rows=summary.summarise(run.records, k=k, seed=seed),
         pooled=summary.summarise_pooled(run.records, k=k, seed=seed),
-        routing_by_dataset=_routing(run.records),
+        routing_by_dataset=summary.score_routes(run.records),
         alpha=run.alpha,
         steps=summary.step_times(run.records),
         lost=summary.lost_questions(run.records, k=k),
@@ -191,14 +186,6 @@ def _render(template: str, report: Report, **values: Any) -> str:
     return render(template, **shared, **values)
 
 
-def _routing(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
-    """Return the router's scores over all data sets, and for each."""
-    groups = {POOLED: list(records)}
-    for record in records:
-        groups.setdefault(record["dataset"], []).append(record)
-    return {name: scored for name, group in groups.items() if (scored := summary.routing_of(group))}
-
-
 def _compared(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[Row, str, DifferenceRow]]:
     """Return the subject's rows with each of these metrics that is compared with the baseline."""
     ours = [row for row in rows if row["arm"] == SUBJECT]
@@ -207,9 +194,8 @@ def _compared(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[Row, str,
 
 def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[list[str], list[Row]]:
     """Return those of the metrics that a data set has, and its rows, type by type."""
-    rows = [row for row in rows if row["dataset"] == dataset]
-    shown = [row for kind in summary.types_shown(rows) for row in rows if row["type"] == kind]
-    return [name for name in names if any(name in row["metrics"] for row in rows)], shown
+    shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
+    return [name for name in names if any(name in row["metrics"] for row in shown)], shown
 
 
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
@@ -246,5 +232,4 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
 
 def _reach_of(differences: Iterable[DifferenceRow]) -> float:
     """Return how far from zero the intervals of a table reach."""
-    bounds = [float(abs(bound)) for d in differences for bound in (d["low"], d["high"])]
-    return max([LEAST_REACH, *bounds])
+    return max(LEAST_REACH, *(abs(float(d[bound])) for d in differences for bound in ("low", "high")), 0.0)

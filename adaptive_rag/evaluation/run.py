@@ -117,7 +117,13 @@ def run_arms(
         ConfigurationError: `out` holds a run made with other settings, data or code.
         MissingExtraError: a package that scores or reports is not installed.
     """
-    _check_names([dataset.name for dataset in datasets])
+    names = [dataset.name for dataset in datasets]
+    if not names:
+        raise ConfigurationError("No data set was given; pass at least one folder.")
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise ConfigurationError(
+            f"Two data sets are called {twice[0]!r}; results are filed by name, so rename one folder."
+        )
     for package, purpose in REPORTING.items():
         import_extra(package, extra="eval", purpose=purpose)
     require_measures([question for dataset in datasets for question in dataset.questions])
@@ -257,23 +263,10 @@ def _score(dataset: Dataset, records: Sequence[QuestionRecord], k: int) -> None:
                 metrics.update({key: round(value, 6) for key, value in scores[record["id"]].items()})
 
 
-def _check_names(names: Sequence[str]) -> None:
-    if not names:
-        raise ConfigurationError("No data set was given; pass at least one folder.")
-    if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise ConfigurationError(
-            f"Two data sets are called {twice[0]!r}; results are filed by name, so rename one folder."
-        )
-
-
 @contextmanager
 def _workers(jobs: int) -> Iterator[Callable[..., Iterator[QuestionRecord]]]:
-    if jobs == 1:
-        yield map
-        return
-    with ThreadPoolExecutor(jobs) as pool:
-        try:
-            yield pool.map
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield pool.map if jobs > 1 else map
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)

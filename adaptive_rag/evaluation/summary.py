@@ -91,14 +91,15 @@ def compare_runs(
     return _measure(samples, k, seed)
 
 
-def routing_of(records: Iterable[QuestionRecord]) -> RoutingReport | None:
-    """Score the subject's routes over the questions that carry a label."""
-    routed = []
+def score_routes(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
+    """Score the subject's routes over the questions with a label: of all data sets, and of each."""
+    routed: dict[str, list[Routed]] = {}
     for record in records:
-        answered = record["arms"].get(SUBJECT)
-        if record["type"] and answered and answered["route"] and answered["probability"] is not None:
-            routed.append(Routed(record["type"], answered["route"], answered["probability"]))
-    return score_routing(routed)
+        ours = record["arms"].get(SUBJECT)
+        if record["type"] and ours and ours["route"] and ours["probability"] is not None:
+            for name in (POOLED, record["dataset"]):
+                routed.setdefault(name, []).append(Routed(record["type"], ours["route"], ours["probability"]))
+    return {name: report for name, group in routed.items() if (report := score_routing(group))}
 
 
 def step_times(records: Iterable[QuestionRecord]) -> dict[str, dict[str, float]]:
@@ -131,17 +132,6 @@ def without_repeats(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         kinds.setdefault(row["dataset"], set()).add(row["type"])
     return [row for row in rows if row["type"] != ALL or len(kinds[row["dataset"]]) != 2]
-
-
-def types_shown(rows: Sequence[Row]) -> list[str]:
-    """Return the types of a data set that a table shows; a single one has the same figures as all."""
-    kinds = list(dict.fromkeys(row["type"] for row in rows))
-    return kinds[1:] if len(kinds) == 2 else kinds
-
-
-def headline_of(rows: Sequence[Row], k: int) -> str:
-    """Return the metric that rows are compared by: that of rankings, or of answers where none is judged."""
-    return headline(k) if any(headline(k) in row["metrics"] for row in rows) else "quality"
 
 
 def label_of(kind: str) -> str:

@@ -10,18 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from adaptive_rag.evaluation import summary
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import (
-    DifferenceRow,
-    Row,
-    format_p,
-    label_of,
-    short_name,
-    tone,
-    types_shown,
-)
+from adaptive_rag.evaluation.summary import DifferenceRow, Row
 
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
 
@@ -44,9 +37,7 @@ def print_report(
 ) -> None:
     """Print a table for each data set, and one line about the router."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        of_dataset = [row for row in rows if row["dataset"] == dataset]
-        kinds = types_shown(of_dataset)
-        shown = [row for kind in kinds for row in of_dataset if row["type"] == kind]
+        shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
         console.print(_table(dataset, shown, _columns(shown, k), console.width, bands=True))
         console.print()
     if routing is not None:
@@ -63,13 +54,10 @@ def print_report(
 
 def print_against(console: Console, rows: Sequence[Row], *, k: int, name: str) -> None:
     """Print what changed since an earlier run."""
-    shown: list[Row] = []
-    for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        of_dataset = [row for row in rows if row["dataset"] == dataset]
-        shown += [row for row in of_dataset if row["type"] in types_shown(of_dataset) and _metric(row, k)]
+    shown = [row for row in summary.without_repeats(rows) if _metric(row, k)]
     columns = [
         _Column("data", 3, lambda row: row["dataset"], left=True),
-        _Column("type", 0, lambda row: label_of(row["type"]), left=True),
+        _Column("type", 0, lambda row: summary.label_of(row["type"]), left=True),
         _Column("arm", 0, lambda row: row["arm"], left=True),
         _Column("n", 1, lambda row: str(row["n"])),
         _Column("now", 0, lambda row: f"{row['metrics'][_metric(row, k) or '']:.3f}"),
@@ -120,10 +108,10 @@ def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
     names = [name for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION) if name in shown]
     called = any(row["cost"]["model_calls"] for row in rows)
     return [
-        _Column("type", 0, lambda row: once(row, label_of(row["type"])), left=True),
+        _Column("type", 0, lambda row: once(row, summary.label_of(row["type"])), left=True),
         _Column("arm", 0, lambda row: row["arm"], left=True),
         _Column("n", 0, lambda row: once(row, str(row["n"]))),
-        *(_Column(short_name(name), _rank(name, k), partial(figure, name=name)) for name in names),
+        *(_Column(summary.short_name(name), _rank(name, k), partial(figure, name=name)) for name in names),
         *_change_columns(k),
         _Column("calls", 1 if called else 4, lambda row: f"{row['cost']['model_calls']:.1f}"),
         _Column("ms", 2, lambda row: f"{row['cost']['ms']:.0f}"),
@@ -146,9 +134,9 @@ def _change_columns(k: int) -> list[_Column]:
         return text(row["against_standard"][metric]) if metric else ""
 
     columns: dict[str, tuple[int, Callable[[DifferenceRow], str]]] = {
-        "change": (1, lambda d: f"[{STYLES[tone(d)]}]{d['mean']:+.3f}[/]"),
+        "change": (1, lambda d: f"[{STYLES[summary.tone(d)]}]{d['mean']:+.3f}[/]"),
         "95 %": (3, lambda d: f"{d['low']:+.3f} {d['high']:+.3f}"),
-        "p": (1, lambda d: format_p(d["p"])),
+        "p": (1, lambda d: summary.format_p(d["p"])),
         "won": (2, lambda d: str(d["wins"])),
         "lost": (2, lambda d: str(d["losses"])),
     }

@@ -19,7 +19,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Chunk
+from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -108,6 +108,12 @@ def to_arrow(rows: Sequence[Row], dimension: int) -> pa.Table:
     columns["sentence_vectors"] = [row.sentence_vectors for row in rows]
     shape = schema(dimension)
     return pa.table({name: columns[name] for name in shape.names}, schema=shape)
+
+
+def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
+    """Return a copy of a chunk with its scores; what later steps write into it stays out of the source."""
+    metadata = dict(chunk["metadata"])
+    return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
 
 
 def read_chunk(row: dict[str, Any]) -> Chunk:

@@ -1,5 +1,6 @@
 import inspect
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 from adaptive_rag.cli.evaluate import evaluate
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench
-from adaptive_rag.evaluation.corpora import open_corpus
+from adaptive_rag.evaluation.corpora import default_cache, open_corpus
 from adaptive_rag.evaluation.datasets import load_dataset
 
 app = typer.Typer()
@@ -127,6 +128,25 @@ def test_a_run_is_compared_with_an_earlier_one(ask: Any, write_set: Any) -> None
     result = ask(folder, "--arms", "standard", "--out", "two", "--against", "one")
     assert result.exit_code == 0
     assert "Since one" in result.stdout
+
+
+def test_what_could_not_be_read_is_told_in_the_terminal_and_on_the_page(ask: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "handbook"
+    folder.mkdir()
+    (folder / "town.txt").write_text("The sea wall of Saltmere is 4.1 metres high.")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 nothing of a document")
+    question = {"question": "How high is the wall?", "ideal_answer": "4.1 metres", "quote": "4.1 metres high"}
+    (folder / "val.json").write_text(json.dumps([question]))
+    result = ask(folder, "--arms", "standard", "--out", "results")
+    assert result.exit_code == 0, result.output
+    assert "broken.pdf" in result.stderr
+    assert "broken.pdf" in (tmp_path / "results" / "report.html").read_text()
+
+
+def test_indexes_lie_with_the_caches_of_the_user(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    if sys.platform == "linux":
+        assert default_cache() == tmp_path / "adaptive-rag" / "evaluation"
 
 
 def test_a_second_opening_of_a_corpus_indexes_nothing(write_set: Any, tmp_path: Path) -> None:

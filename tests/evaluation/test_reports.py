@@ -12,9 +12,10 @@ from rich.console import Console
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
+from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_questions
 from adaptive_rag.evaluation.report import Report, write_reports
-from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
+from adaptive_rag.evaluation.run import FinishedRun, run_arms
 from adaptive_rag.evaluation.summary import compare_runs, summarise, without_repeats
 from adaptive_rag.evaluation.terminal import print_against, print_report
 from tests.evaluation.conftest import QUERIES, Graph, Words
@@ -128,6 +129,34 @@ def test_questions_that_were_lost_are_shown_with_both_rankings(
     assert json.loads((out / "details.json").read_text())["lost"] == [
         {"dataset": "tiny", "id": "q2", "by": -0.8}
     ]
+
+
+def test_text_from_the_data_stays_text_wherever_the_page_shows_it(
+    finished: FinishedRun, tiny: Dataset, out: Path
+) -> None:
+    hostile = "<img src=x onerror=alert(1)>"
+    for record in finished.records:
+        record["dataset"] = record["question"] = record["user_context"] = hostile
+        record["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.1
+        record["arms"]["standard"]["metrics"]["ndcg@2"] = 0.9
+        record["arms"]["adaptive"]["answer"] = hostile
+        record["arms"]["adaptive"]["trace"] = [{"step": hostile, "ms": 1.0, "queries": [hostile]}]  # type: ignore[list-item]
+    finished.about["notes"] = {hostile: [f"{hostile}: no text"]}
+    finished.about["machine"] = hostile
+    write_reports(finished, [tiny], out, earlier=(hostile, finished.records))
+    text = (out / "report.html").read_text()
+    assert "<img" not in text
+    assert text.count("&lt;img src=x") > 10
+
+
+def test_the_page_says_what_could_not_be_read(finished: FinishedRun, tiny: Dataset, out: Path) -> None:
+    write_reports(finished, [tiny], out)
+    assert "What could not be read" not in (out / "report.html").read_text()
+    finished.about["notes"] = {"tiny": ["tiny: scan.pdf: 3 of 12 pages hold no text"]}
+    write_reports(finished, [tiny], out)
+    text = (out / "report.html").read_text()
+    assert '<h2 id="unread">What could not be read' in text
+    assert "<li>tiny: scan.pdf: 3 of 12 pages hold no text</li>" in text
 
 
 def test_the_page_of_documents_without_judgements_speaks_of_quality(

@@ -1,5 +1,6 @@
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,8 @@ import pytest
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
+from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.evaluation.run import FinishedRun, run_arms
 from tests.evaluation.conftest import Graph, Words
 
 
@@ -147,11 +149,24 @@ def test_a_folder_with_a_run_of_other_code_is_refused(
         run(tiny, tmp_path / "out", graph)
 
 
-@pytest.mark.parametrize("package", ["ir_measures", "pyndeval"])
+@pytest.mark.parametrize("package", ["ir_measures", "pyndeval", "scipy.stats", "matplotlib", "jinja2"])
 def test_a_missing_package_is_told_before_the_first_question(
     package: str, tiny: Dataset, graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtraError, match=rf"'{package}'.*pip install 'adaptive-rag\[eval\]'"):
+    with pytest.raises(
+        MissingExtraError, match=rf"'{package.partition('.')[0]}'.*pip install 'adaptive-rag\[eval\]'"
+    ):
         run(tiny, tmp_path / "out", graph)
     assert graph.asked == []
+
+
+def test_what_the_index_could_not_read_is_kept_with_the_run(tiny: Dataset, tmp_path: Path) -> None:
+    bench = Bench(source=Words(tiny), graph=Graph(tiny), k=2)
+    known = replace(tiny, notes=("tiny: one question left out.",))
+    opened = replace(tiny, notes=(*known.notes, "tiny: scan.pdf: 3 of 12 pages hold no text"))
+    arguments = (ARMS, lambda _: (opened, bench), RunSettings(k=2), tmp_path / "out")
+    first = run_arms([known], *arguments)
+    assert first.notes == list(opened.notes)
+    # The second run opens no index; the notes come from the folder.
+    assert run_arms([known], *arguments).notes == first.notes

@@ -1,7 +1,9 @@
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
-from adaptive_rag.evaluation.statistics import compare, intervals
+from adaptive_rag.evaluation.statistics import compare, compare_all, intervals
 
 
 def test_an_exact_p_counts_all_sign_patterns() -> None:
@@ -60,3 +62,21 @@ def test_the_same_seed_gives_the_same_interval() -> None:
 def test_samples_that_cannot_be_paired_are_refused(pair: tuple[list[float], list[float]]) -> None:
     with pytest.raises(ValueError, match="two samples of one length"):
         compare(*pair)
+
+
+def test_many_comparisons_at_once_give_what_each_gives_alone() -> None:
+    rng = np.random.default_rng(4)
+    pairs = [(rng.random(n), rng.random(n)) for n in (1, 12, 40, 40, 12)]
+    for together, pair in zip(compare_all(pairs, seed=5), pairs, strict=True):
+        assert asdict(together) == pytest.approx(asdict(compare(*pair, seed=5)))
+
+
+def test_one_question_tells_nothing_but_its_own_difference() -> None:
+    found = compare([0.75], [0.25])
+    assert (found.n, found.mean, found.low, found.high, found.p) == (1, 0.5, 0.5, 0.5, 1.0)
+
+
+def test_the_interval_of_a_known_sample() -> None:
+    # 100 questions, half right: the mean of a resample is binomial, so its 95 % lie within 0.40 and 0.60.
+    [(low, high)] = intervals([[0.0, 1.0] * 50])
+    assert (low, high) == (pytest.approx(0.40, abs=0.015), pytest.approx(0.60, abs=0.015))
