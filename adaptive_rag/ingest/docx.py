@@ -32,7 +32,8 @@ _LONGEST_INHERITANCE = 10
 # what a document's XML unpacks to, at most; more is an attack or not a document
 _LARGEST = 200_000_000
 _BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError)
-_BAD_XML = (etree.LxmlError, OpcError, XmlchemyError)
+# python-docx takes it for granted that the elements of a package are the right ones
+_BAD_XML = (etree.LxmlError, OpcError, XmlchemyError, AttributeError, TypeError)
 
 
 def load_docx(path: Path, builder: TextBuilder) -> None:

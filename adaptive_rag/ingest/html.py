@@ -66,13 +66,15 @@ def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
 
 
 def _write(data: bytes, charset: str | None, builder: TextBuilder) -> None:
-    page = _NO_FRAMES.sub("", _decode(data, charset, builder))
+    # half a character, as UTF-7 may give one, becomes a question mark
+    page = _NO_FRAMES.sub("", _decode(data, charset, builder)).encode(errors="replace").decode()
     reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
     parser = etree.HTMLParser(target=reader, huge_tree=True)
     # an error that the reader raises ends the parsing after the piece that it was raised in
     for start in range(0, len(page), _PIECE):
         parser.feed(page[start : start + _PIECE])
-    parser.close()
+    if page:
+        parser.close()
 
 
 class _Reader:

@@ -32,10 +32,8 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
     try:
         rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=False)
         header = [name.strip() for name in next(rows, [])]
-        for cells in rows:
-            if not any(cell.strip() for cell in cells):
-                continue
-            number += 1
+        filled = (cells for cells in rows if any(cell.strip() for cell in cells))
+        for number, cells in enumerate(filled, start=1):
             names = header + [f"column {at + 1}" for at in range(len(header), len(cells))]
             fields = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}
             _add_row(builder, fields, number, all_is_text=True)

@@ -130,3 +130,14 @@ def test_an_archive_of_something_else_is_refused(tmp_path):
         archive.writestr("readme.xml", "<a/>")
     with pytest.raises(IndexingError, match="not a Word document"):
         extract_text(path)
+
+
+@pytest.mark.parametrize("part", ["word/document.xml", "[Content_Types].xml", "word/_rels/document.xml.rels"])
+def test_a_part_that_is_something_else_is_refused(tmp_path, document, part):
+    whole, path = tmp_path / "whole.docx", tmp_path / "a.docx"
+    document.save(whole)
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(path, "w") as copy:
+        for name in source.namelist():
+            copy.writestr(name, b"<a/>" if name == part else source.read(name))
+    with pytest.raises(IndexingError, match="not a Word document or is damaged"):
+        extract_text(path)

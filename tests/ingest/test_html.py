@@ -40,6 +40,20 @@ def test_a_wrong_word_on_the_encoding_does_no_harm(tmp_path, name):
     assert extract_text(path).text == "café"
 
 
+def test_half_a_character_does_no_harm(tmp_path):
+    path = tmp_path / "a.htm"
+    path.write_bytes(b'<meta charset="utf-7"><p>Shut +2AA- the gate.')
+    assert extract_text(path).text == "Shut ? the gate."
+
+
+@pytest.mark.parametrize("page", ["<noframes>", "<!-- nothing -->", "<p></p>"])
+def test_a_page_that_shows_nothing_holds_no_text(tmp_path, page):
+    path = tmp_path / "a.htm"
+    path.write_text(page)
+    with pytest.raises(IndexingError, match="holds no text"):
+        extract_text(path)
+
+
 @pytest.mark.parametrize(
     ("page", "text"),
     [
