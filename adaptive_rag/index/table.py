@@ -153,10 +153,9 @@ def storing(uri: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0] if str(error) else repr(error)
-        for sign, plain in (("No space left", "the disk is full"), ("Read-only", "the disk is read-only")):
-            if sign in str(error):
-                reason = plain
+        said = str(error) or repr(error)
+        known = {"No space left": "the disk is full", "Read-only": "the disk is read-only"}
+        reason = next((plain for sign, plain in known.items() if sign in said), said.splitlines()[0])
         raise IndexingError(
             f"The index {uri} could not be written: {reason}. Its last complete state is untouched; "
             "run the same command again once this is mended."
@@ -184,10 +183,6 @@ class TableWriter:
     def version(self) -> int:
         """Return the version of the table after the last write."""
         return int(self._table.version)
-
-    def count(self) -> int:
-        """Return the number of chunks."""
-        return int(self._table.count_rows())
 
     def add(self, rows: Sequence[Row]) -> None:
         """Append rows."""
@@ -219,7 +214,7 @@ class TableWriter:
         fragments = int(stats["fragment_stats"]["num_fragments"])
         words = self._index_stats(TEXT)
         late = int(words.num_unindexed_rows) if words is not None else 0
-        if self.count() > SMALL and fragments <= FRAGMENTS_LEFT_ALONE and late <= SMALL:
+        if self._table.count_rows() > SMALL and fragments <= FRAGMENTS_LEFT_ALONE and late <= SMALL:
             return
         age = timedelta(seconds=max(0.0, time.time() - keep_since) + CLOCK_MARGIN_S)
         self._table.optimize(cleanup_older_than=age, delete_unverified=True)
@@ -235,7 +230,7 @@ class TableWriter:
 
     def index_vectors(self) -> dict[str, float] | None:
         """Make or renew the approximate vector index of a large table; return its recall, if made."""
-        total, stats = self.count(), self._index_stats(VECTOR)
+        total, stats = self._table.count_rows(), self._index_stats(VECTOR)
         trained_on = int(stats.num_indexed_rows) if stats else 0
         if total <= neighbours.EXACT_UP_TO or (trained_on and total < neighbours.RETRAIN_AT * trained_on):
             return None
