@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.state import Candidate
 
 Vectors = NDArray[np.float32]
 
@@ -72,9 +72,3 @@ class PreparesSearch(Protocol):
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
         """Begin what a search for these texts will need, and embed the others; return at once."""
         ...
-
-
-def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
-    """Return a copy of a chunk with its scores; what later steps write into it stays out of the source."""
-    metadata = dict(chunk["metadata"])
-    return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})

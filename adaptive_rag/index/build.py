@@ -253,7 +253,8 @@ class _Run:
                 self._report.failed.append(text)
                 meter.ended(item.size)
                 continue
-            doc, before = _doc_key(text.source, text.content_hash), meter.chunks
+            key = f"{text.source}\0{text.content_hash}".encode(errors="surrogatepass")
+            doc, before = hashlib.sha256(key).hexdigest()[:16], meter.chunks
             for chunk in split(text, size=settings.chunk_size, overlap=settings.chunk_overlap):
                 pending.append((chunk, doc))
                 meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
@@ -322,7 +323,3 @@ class _Run:
             committed=time.time(),
         ).publish(self._location)
         self._published_at = time.monotonic()
-
-
-def _doc_key(source: str, content_hash: str) -> str:
-    return hashlib.sha256(f"{source}\0{content_hash}".encode(errors="surrogatepass")).hexdigest()[:16]

@@ -8,9 +8,10 @@ from typing import Self, cast
 import numpy as np
 from rank_bm25 import BM25Okapi
 
+from adaptive_rag.index.table import to_candidate
 from adaptive_rag.index.vectorize import embed_sentences
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.source import Sentences, to_candidate
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 

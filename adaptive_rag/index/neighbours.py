@@ -66,7 +66,12 @@ def measure_recall(table: Table, chunks: int) -> dict[str, float]:
     Each drawn vector is moved a little, as a question stands beside its passage, not on it. The table
     is read once, in batches.
     """
-    queries = _draw(table, chunks)
+    generator = np.random.default_rng(0)
+    offsets = np.sort(generator.choice(chunks, size=min(RECALL_QUERIES, chunks), replace=False))
+    taken = table.take_offsets(offsets.tolist()).select([VECTOR]).to_arrow()
+    drawn = taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1)
+    moved = drawn + generator.normal(scale=0.3 / drawn.shape[1] ** 0.5, size=drawn.shape)
+    queries = (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float32)
     kept: list[tuple[Vectors, Ids]] = []
     stored = table.search().select([VECTOR]).with_row_id(True).limit(chunks)
     for batch in stored.to_batches(ROWS_PER_READ):
@@ -84,12 +89,3 @@ def measure_recall(table: Table, chunks: int) -> dict[str, float]:
         for query, truth in zip(queries, exact, strict=True)
     ]
     return {"recall_at_10": round(float(np.mean(found)), 4), "queries": len(queries), "chunks": chunks}
-
-
-def _draw(table: Table, chunks: int) -> Vectors:
-    generator = np.random.default_rng(0)
-    offsets = np.sort(generator.choice(chunks, size=min(RECALL_QUERIES, chunks), replace=False))
-    taken = table.take_offsets(offsets.tolist()).select([VECTOR]).to_arrow()
-    vectors = taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1)
-    moved = vectors + generator.normal(scale=0.3 / vectors.shape[1] ** 0.5, size=vectors.shape)
-    return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True), dtype=np.float32)

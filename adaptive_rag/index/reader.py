@@ -26,10 +26,11 @@ from adaptive_rag.index.table import (
     VIEWS,
     connect,
     read_chunk,
+    to_candidate,
     unpack_sentences,
 )
 from adaptive_rag.index.vectorize import embed_sentences
-from adaptive_rag.source import Sentences, to_candidate
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 

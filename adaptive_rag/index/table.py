@@ -19,7 +19,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Chunk
+from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
@@ -115,6 +115,12 @@ def read_chunk(row: dict[str, Any]) -> Chunk:
     chunk = {name: row[name] for name in CHUNK_COLUMNS}
     chunk["metadata"] = json.loads(row["metadata"] or "{}")
     return cast(Chunk, chunk)
+
+
+def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
+    """Return a copy of a chunk with its scores; what later steps write into it does not reach the source."""
+    metadata = dict(chunk["metadata"])
+    return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
 
 
 def pack_sentences(sentences: Sentences) -> tuple[bytes, bytes]:
