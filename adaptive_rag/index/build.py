@@ -25,8 +25,7 @@ from adaptive_rag.index.location import (
     rebuild_hint,
 )
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
-from adaptive_rag.index.plan import Plan, Work, plan_run
-from adaptive_rag.index.progress import Meter, Progress
+from adaptive_rag.index.plan import Meter, Plan, Progress, Work, plan_run
 from adaptive_rag.index.table import Row, TableWriter, storing
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
@@ -35,7 +34,7 @@ from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
     from adaptive_rag.index.plan import Documents
-    from adaptive_rag.ingest import Failure, Note, SourceText
+    from adaptive_rag.ingest import Failure, Note
 
 DEFAULT_CHUNK_SIZE = 1000
 DEFAULT_CHUNK_OVERLAP = 200
@@ -204,7 +203,7 @@ class _Run:
         self._published_at = time.monotonic()
 
     def apply(self, plan: Plan) -> None:
-        """Do the work of a plan."""
+        """Do the work of a plan, renew the store's indexes, and drop what nobody reads any more."""
         settings, committed = self.manifest.settings, self.manifest.committed
         cache = EmbeddingCache(self._location.path)
         self._vectorizer = Vectorizer(
@@ -218,7 +217,12 @@ class _Run:
             if self._report.failed and not self._sources and not self._ended:
                 reasons = "; ".join(str(failure) for failure in self._report.failed[:5])
                 raise IndexingError(f"No document could be read: {reasons}.")
-            self._finish(committed)
+            self._write(publish=not self._publish_at_end)
+            with storing(self._location.uri):
+                # a process that reads the version before this run may be in the middle of a question
+                self._writer.optimize(keep_since=committed or self.manifest.committed)
+                self._publish(self._writer.index_vectors())
+                self._writer.drop_other_tables()
         except KeyboardInterrupt as error:
             if not (self._writing or self._publish_at_end):
                 self._write(publish=True)
@@ -254,7 +258,8 @@ class _Run:
                 self._report.failed.append(text)
                 meter.ended(item.size)
                 continue
-            doc, before = _doc_key(text.source, text.content_hash), meter.chunks
+            key = f"{text.source}\0{text.content_hash}".encode(errors="surrogatepass")
+            doc, before = hashlib.sha256(key).hexdigest()[:16], meter.chunks
             for chunk in split(text, size=settings.chunk_size, overlap=settings.chunk_overlap):
                 pending.append((chunk, doc))
                 meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
@@ -263,7 +268,10 @@ class _Run:
                     meter.tell(self._report.chunks, item.source)
                     pending = []
             count = meter.chunks - before
-            self._ended.append((item, _record(item, text, doc, count)))
+            record = SourceRecord(text.content_hash, doc, count, notes=text.notes)
+            if item.stamp is not None:
+                record = replace(record, **item.stamp._asdict())
+            self._ended.append((item, record))
             meter.ended(item.size)
         if pending:
             self._embed(pending)
@@ -308,7 +316,12 @@ class _Run:
         self._writer.remove([doc for doc in self._stale if doc not in live])
         self._stale = []
         self._writer.index_words()
-        self._check_nobody_else_wrote()
+        current = None if self._location.path else read_manifest(self._location)
+        if current is not None and current.generation != self.manifest.generation:
+            raise IndexingError(
+                f"Another process wrote the index {self._location.uri} during this run; its state stands. "
+                "Buckets have no lock: let one process at a time write, and run the same command again."
+            )
         self.manifest = replace(
             self.manifest,
             version=self._writer.version,
@@ -318,35 +331,3 @@ class _Run:
             committed=time.time(),
         ).publish(self._location)
         self._published_at = time.monotonic()
-
-    def _check_nobody_else_wrote(self) -> None:
-        """Refuse to publish over another run's state in a bucket, where there is no lock."""
-        if self._location.path is not None:
-            return
-        current = read_manifest(self._location)
-        if current is not None and current.generation != self.manifest.generation:
-            raise IndexingError(
-                f"Another process wrote the index {self._location.uri} during this run; its state stands. "
-                "Buckets have no lock: let one process at a time write, and run the same command again."
-            )
-
-    def _finish(self, committed: float) -> None:
-        """Write the rest, bring the store's indexes up to date, and drop what nobody reads any more."""
-        self._write(publish=not self._publish_at_end)
-        with storing(self._location.uri):
-            # a process that reads the version before this run may be in the middle of a question
-            self._writer.optimize(keep_since=committed or self.manifest.committed)
-            recall = self._writer.index_vectors()
-            self._publish(recall)
-            self._writer.drop_other_tables()
-
-
-def _doc_key(source: str, content_hash: str) -> str:
-    return hashlib.sha256(f"{source}\0{content_hash}".encode(errors="surrogatepass")).hexdigest()[:16]
-
-
-def _record(item: Work, text: SourceText, doc: str, chunks: int) -> SourceRecord:
-    record = SourceRecord(text.content_hash, doc, chunks, notes=text.notes)
-    if item.stamp is None:
-        return record
-    return replace(record, path=item.stamp.path, size=item.stamp.size, mtime_ns=item.stamp.mtime_ns)

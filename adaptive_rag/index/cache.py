@@ -5,11 +5,13 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.text.vectors import Vectors
 
 FILE = "embeddings.sqlite"
 # About 300 MB at 384 dimensions; the oldest entries go first.
@@ -27,15 +29,11 @@ class EmbeddingCache:
         self._database: sqlite3.Connection | None = None
         if folder is None:
             return
-        try:
-            self._database = sqlite3.connect(folder / FILE, timeout=5, isolation_level=None)
-            # what a power cut takes is only cached
-            self._database.execute("PRAGMA synchronous = OFF")
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)"
-            )
-        except sqlite3.Error:
-            self.close()
+        with suppress(sqlite3.Error):
+            self._database = sqlite3.connect(folder / FILE, timeout=5)
+        # what a power cut takes is only cached
+        self._run("PRAGMA synchronous = OFF")
+        self._run("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
 
     def get(self, model: str, texts: Sequence[str]) -> list[Vectors | None]:
         """Return the vector of each text, None where it is not held."""
@@ -49,15 +47,8 @@ class EmbeddingCache:
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
         """Hold the vectors of texts."""
-        if self._database is None:
-            return
         rows = [(_key(model, text), row.tobytes()) for text, row in zip(texts, vectors, strict=True)]
-        try:
-            self._database.execute("BEGIN")
-            self._database.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
-            self._database.execute("COMMIT")
-        except sqlite3.Error:
-            self.close()
+        self._run("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows, many=True)
 
     def trim(self) -> None:
         """Let go of the oldest entries beyond the bound."""
@@ -69,11 +60,13 @@ class EmbeddingCache:
             self._database.close()
             self._database = None
 
-    def _run(self, statement: str, values: Sequence[bytes | int]) -> list[tuple[bytes, bytes]]:
+    def _run(self, statement: str, values: Sequence[Any] = (), *, many: bool = False) -> list[Any]:
+        """Run one statement in a transaction of its own; nothing is found where it fails."""
         if self._database is None:
             return []
         try:
-            return self._database.execute(statement, values).fetchall()
+            with self._database as database:
+                return (database.executemany if many else database.execute)(statement, values).fetchall()
         except sqlite3.Error:
             self.close()
             return []

@@ -54,7 +54,7 @@ class Index:
         self._reader = TableReader(location.uri, manifest)
 
     @classmethod
-    def open(cls, uri: str | Path, *, embeddings: str | Embeddings | None = None) -> Index:
+    def open(cls, uri: str | Path, embeddings: str | Embeddings | None = None) -> Index:
         """Open an index; the embedding model is the one it was made with, unless one is passed.
 
         Raises:
@@ -89,8 +89,7 @@ class Index:
         """
         if not queries:
             return []
-        reader = self.reader()
-        vectors = self.embed(queries)
+        reader, vectors = self.reader(), self.embed(queries)
         if vectors.shape[1] != (stored := reader.manifest.settings.dimension):
             raise IndexMismatchError(
                 f"The index {self.uri} holds vectors of {stored} dimensions; "
@@ -181,17 +180,13 @@ class Index:
             return self._reader
 
 
-def _open_index(uri: str, embeddings: str | Embeddings | None) -> Index:
-    return Index.open(uri, embeddings=embeddings)
-
-
 # What opens `index = "SCHEME://..."`; a path without a scheme is opened by "". A store is a ChunkSource.
 STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
-    "": _open_index,
-    "file": _open_index,
-    "s3": _open_index,
-    "gs": _open_index,
-    "az": _open_index,
+    "": Index.open,
+    "file": Index.open,
+    "s3": Index.open,
+    "gs": Index.open,
+    "az": Index.open,
 }
 
 
@@ -225,4 +220,4 @@ def open_source(
         return RetrieverSource(place, embeddings)
     scheme = place.partition("://")[0].lower() if "://" in place else ""
     # A bucket of another kind is for Arrow to know, which says so where it does not.
-    return STORES.get(scheme, _open_index)(place, embeddings)
+    return STORES.get(scheme, Index.open)(place, embeddings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -27,8 +27,6 @@ from adaptive_rag.text.vectors import Vectors
 
 CHUNKS_KEPT = 4096
 
-_word = re.compile(r"\w+")
-
 
 @dataclass(slots=True)
 class _Found:
@@ -44,7 +42,7 @@ class RetrieverSource:
 
     What it returns gets a dense score from `embeddings` (by default the embedded model) and BM25 over
     the returned chunks. A vector store is asked for `limit` chunks; a retriever returns as many as it
-    was made to.
+    was made to. Asking about a chunk that no recent search returned raises KeyError.
     """
 
     def __init__(
@@ -69,18 +67,8 @@ class RetrieverSource:
         return [self._score(*each) for each in zip(queries, vectors, found, strict=True)]
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """Return the vectors of chunks that a search returned.
-
-        Raises:
-            KeyError: no recent search returned the chunk.
-        """
-        found = self._of(ids)
-        bare = list({each.chunk["id"]: each for each in found if each.vector is None}.values())
-        if bare:
-            made = encode(self._embeddings, [each.chunk["text"] for each in bare])
-            for each, vector in zip(bare, made, strict=True):
-                each.vector = vector
-        return np.stack([each.vector for each in found if each.vector is not None])
+        """Return the vectors of chunks that a search returned."""
+        return np.stack(self._known(ids, "vector", self._encode))
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
         """Return the cosine of each text with each chunk, as `vectors` knows them."""
@@ -92,16 +80,11 @@ class RetrieverSource:
         return False
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of chunks that a search returned, embedded when first asked for.
+        """Return the sentences of chunks that a search returned, embedded when first asked for."""
+        return self._known(ids, "sentences", embed_sentences)
 
-        Raises:
-            KeyError: no recent search returned the chunk.
-        """
-        found = self._of(ids)
-        bare = list({each.chunk["id"]: each for each in found if each.sentences is None}.values())
-        for each, sentences in zip(bare, embed_sentences([each.chunk for each in bare]), strict=True):
-            each.sentences = sentences
-        return [each.sentences for each in found if each.sentences is not None]
+    def _encode(self, chunks: Sequence[Chunk]) -> Vectors:
+        return encode(self._embeddings, [chunk["text"] for chunk in chunks])
 
     def _retrieve(self, query: str, limit: int) -> list[Document]:
         if isinstance(self._retriever, VectorStore):
@@ -121,9 +104,14 @@ class RetrieverSource:
             for chunk, by_vector, by_words in zip(chunks, dense, sparse, strict=True)
         ]
 
-    def _of(self, ids: Sequence[str]) -> list[_Found]:
+    def _known(self, ids: Sequence[str], what: str, make: Callable[[list[Chunk]], Any]) -> list[Any]:
+        """Return one thing about each chunk, made where it is asked for the first time."""
         with self._lock:
-            return [self._found[id_] for id_ in ids]
+            found = [self._found[id_] for id_ in ids]
+        if bare := list({each.chunk["id"]: each for each in found if getattr(each, what) is None}.values()):
+            for each, made in zip(bare, make([each.chunk for each in bare]), strict=True):
+                setattr(each, what, made)
+        return [getattr(each, what) for each in found]
 
 
 def to_chunk(document: Document) -> Chunk:
@@ -171,4 +159,4 @@ def score_words(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def _split(text: str) -> list[str]:
-    return _word.findall(text.lower())
+    return re.findall(r"\w+", text.lower())

@@ -36,11 +36,10 @@ class Folder:
     def write(self, name: str, content: bytes) -> None:
         """Replace a file as a whole: a reader sees the old content or the new one.
 
-        Writes beside the old file, forces it to the disk, and puts it in the old one's place.
-
         Raises:
             OSError: it cannot be written; the old content stands.
         """
+        # written beside the old file, forced to the disk, and put in the old one's place
         handle, temporary = tempfile.mkstemp(dir=self.path, prefix=f".{name}.")
         try:
             with os.fdopen(handle, "wb") as file:

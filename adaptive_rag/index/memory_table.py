@@ -16,8 +16,7 @@ from adaptive_rag.text.vectors import Vectors
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Up to this many chunks a table is read into memory; a chunk takes about 5 kB, half of it the vectors of
-# its sentences.
+# Up to this many chunks a table is read into memory; a chunk takes about 5 kB, half of it for its sentences.
 IN_MEMORY_UP_TO = 20_000
 QUERIES_KEPT = 128
 # Rows compared at once: of a larger product BLAS makes several threads, which mostly wait for each other.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
     from lancedb.table import Table
@@ -66,10 +66,19 @@ def measure_recall(table: Table, chunks: int) -> dict[str, float]:
     Each drawn vector is moved a little, as a question stands beside its passage, not on it. The table
     is read once, in batches.
     """
-    queries = _draw(table, chunks)
+    generator = np.random.default_rng(0)
+    offsets = np.sort(generator.choice(chunks, size=min(RECALL_QUERIES, chunks), replace=False))
+    taken = table.take_offsets(offsets.tolist()).select([VECTOR]).to_arrow()
+    drawn = taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1)
+    moved = drawn + generator.normal(scale=0.3 / drawn.shape[1] ** 0.5, size=drawn.shape)
+    queries = (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float32)
     kept: list[tuple[Vectors, Ids]] = []
-    for rows, vectors in _batches(table, chunks):
-        scores = queries @ vectors.T
+    stored = table.search().select([VECTOR]).with_row_id(True).limit(chunks)
+    for batch in stored.to_batches(ROWS_PER_READ):
+        if not batch.num_rows:
+            continue
+        rows = batch["_rowid"].to_numpy().astype(np.int64)
+        scores = queries @ batch[VECTOR].flatten().to_numpy().reshape(len(rows), -1).T
         best = np.argpartition(-scores, min(RECALL_AT, len(rows)) - 1, axis=1)[:, :RECALL_AT]
         kept.append((np.take_along_axis(scores, best, axis=1), rows[best]))
     scores = np.concatenate([part for part, _ in kept], axis=1)
@@ -80,20 +89,3 @@ def measure_recall(table: Table, chunks: int) -> dict[str, float]:
         for query, truth in zip(queries, exact, strict=True)
     ]
     return {"recall_at_10": round(float(np.mean(found)), 4), "queries": len(queries), "chunks": chunks}
-
-
-def _draw(table: Table, chunks: int) -> Vectors:
-    generator = np.random.default_rng(0)
-    offsets = np.sort(generator.choice(chunks, size=min(RECALL_QUERIES, chunks), replace=False))
-    taken = table.take_offsets(offsets.tolist()).select([VECTOR]).to_arrow()
-    vectors = taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1)
-    moved = vectors + generator.normal(scale=0.3 / vectors.shape[1] ** 0.5, size=vectors.shape)
-    return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True), dtype=np.float32)
-
-
-def _batches(table: Table, chunks: int) -> Any:
-    query = table.search().select([VECTOR]).with_row_id(True).limit(chunks)
-    for batch in query.to_batches(ROWS_PER_READ):
-        rows = batch["_rowid"].to_numpy().astype(np.int64)
-        if len(rows):
-            yield rows, batch[VECTOR].flatten().to_numpy().reshape(len(rows), -1)

@@ -1,13 +1,13 @@
-"""What an indexing run has to do: which sources are new, changed, gone, or as they were."""
+"""What an indexing run has to do, which sources are new, changed or gone; and how far it is."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.location import Manifest, SourceRecord
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 SETTLED_NS = 2_000_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """What tells cheaply that a file is as it was."""
 
     path: str
@@ -139,7 +138,7 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
         plan.removed = [
             source
             for source, record in manifest.sources.items()
-            if source not in plan.seen and record.path and _is_below(record.path, folders)
+            if source not in plan.seen and record.path and any(map(Path(record.path).is_relative_to, folders))
         ]
     return plan
 
@@ -153,5 +152,43 @@ def _stamp(real: str, looked_at: int) -> Stamp | None:
     return Stamp(real, status.st_size, status.st_mtime_ns if settled else None)
 
 
-def _is_below(path: str, folders: Iterable[Path]) -> bool:
-    return any(Path(path).is_relative_to(folder) for folder in folders)
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run is. The total is estimated from the sizes of the sources until all are read."""
+
+    done: int
+    total: int
+    rate: float
+    """Chunks a second."""
+    seconds_left: float | None
+    source: str
+
+
+class Meter:
+    """Estimates how many chunks there will be from the share of the sources' bytes already split."""
+
+    def __init__(self, size: int, progress: Callable[[Progress], None] | None) -> None:
+        self.chunks = 0
+        self._size = max(1, size)
+        self._before = 0
+        self._share = 0.0
+        self._progress = progress
+        self._started = time.perf_counter()
+
+    def split(self, part: float) -> None:
+        """Count a chunk, and note how many bytes of the present source are split."""
+        self.chunks += 1
+        self._share = (self._before + part) / self._size
+
+    def ended(self, size: int) -> None:
+        """Note the end of a source."""
+        self._before += size
+        self._share = self._before / self._size
+
+    def tell(self, done: int, source: str) -> None:
+        """Report progress after a step."""
+        if self._progress is None:
+            return
+        total = max(done, round(self.chunks / self._share)) if self._share else done
+        rate = done / max(time.perf_counter() - self._started, 1e-9)
+        self._progress(Progress(done, total, rate, (total - done) / rate if rate else None, source))

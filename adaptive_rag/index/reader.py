@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cachetools import LRUCache
@@ -45,11 +45,8 @@ SENTENCE_DIMENSION = 384
 IDS_PER_QUERY = 500
 # A pasted page as a query would ask for thousands of words; the first distinct ones decide.
 WORDS_PER_QUERY = 128
-
-Item = TypeVar("Item")
-Result = TypeVar("Result")
-
-_word = re.compile(r"\w+")
+# For each query: the rows that it found, and the BM25 of those that hold words of it.
+Hits = tuple[list[list[int]], list[dict[int, float]]]
 
 
 @dataclass(slots=True)
@@ -73,49 +70,30 @@ class TableReader:
         self._by_row: LRUCache[int, _StoredChunk] = LRUCache(ROWS_KEPT)
         self._by_id: LRUCache[str, _StoredChunk] = LRUCache(ROWS_KEPT)
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="search")
+        problem, cause = "", None
         try:
             self.table = connect(uri).open_table(manifest.table)
             self.table.checkout(manifest.version)
-            found = self.table.count_rows()
+            if (found := self.table.count_rows()) != manifest.chunks:
+                problem = f"its manifest speaks of {manifest.chunks} chunks, its table holds {found}"
         except (ValueError, RuntimeError, OSError) as error:
+            cause, said = error, str(error).splitlines()[0]
+            problem = f"its table {manifest.table!r}, version {manifest.version}, cannot be opened ({said})"
+        if problem:
             raise IndexMismatchError(
-                f"The index {uri} is damaged: its table {manifest.table!r}, version {manifest.version}, "
-                f"cannot be opened ({str(error).splitlines()[0]}). Make it anew: {rebuild_hint(uri)}"
-            ) from error
-        if found != manifest.chunks:
-            raise IndexMismatchError(
-                f"The index {uri} is damaged: its manifest speaks of {manifest.chunks} chunks, its table "
-                f"holds {found}. Make it anew: {rebuild_hint(uri)}"
-            )
+                f"The index {uri} is damaged: {problem}. Make it anew: {rebuild_hint(uri)}"
+            ) from cause
 
     def search(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[list[Candidate]]:
         """Return the union of the best `limit` chunks by vector and by words, for each query."""
         limit = min(max(1, limit), max(1, self.manifest.chunks))
         if not self.manifest.chunks:
             return [[] for _ in queries]
-        if self._in_memory:
-            return self._search_in_memory(queries, vectors, limit)
-        depth = max(limit, WORD_HITS)
-        near = self._pool.submit(self._nearest, vectors, limit)
-        matched = self._map(lambda query: self.match(query, depth), queries)
-        scores, unions, lacking = [], [], []
-        for by_vector, (by_words, bm25) in zip(near.result(), matched, strict=True):
-            known = dict(zip(by_words.tolist(), bm25.tolist(), strict=True))
-            union = list(dict.fromkeys([*by_vector.tolist(), *by_words[:limit].tolist()]))
-            scores.append(known)
-            unions.append(union)
-            # fewer hits than asked for are all there are
-            lacking.append([row for row in union if row not in known] if len(by_words) == depth else [])
-        found = self._fetch([row for union in unions for row in union])
-        # chunks that only the vector found may still hold words of the query, further down
-        late = self._map(
-            lambda item: self.match(item[0], len(item[1]), among=[found[row].chunk["id"] for row in item[1]]),
-            list(zip(queries, lacking, strict=True)),
-        )
-        for known, (rows, bm25) in zip(scores, late, strict=True):
-            known.update(zip(rows.tolist(), bm25.tolist(), strict=True))
-        each = zip(unions, vectors, scores, strict=True)
-        return [[_candidate(found[row], vector, bm25) for row in union] for union, vector, bm25 in each]
+        find = self._find_in_memory if self._in_memory else self._find
+        rows, bm25 = find(queries, vectors, limit)
+        found = self._fetch([row for union in rows for row in union])
+        each = zip(rows, vectors, bm25, strict=True)
+        return [[_candidate(found[row], vector, known) for row in union] for union, vector, known in each]
 
     def begin(self, work: Callable[[], object]) -> None:
         """Begin some work in another thread; who needs its result asks for it and finds it done."""
@@ -225,24 +203,41 @@ class TableReader:
     def _sentence_columns(self) -> MemoryTable:
         return MemoryTable.of(self._read(SENTENCE_COLUMNS))
 
-    def _search_in_memory(
-        self, queries: Sequence[str], vectors: Vectors, limit: int
-    ) -> list[list[Candidate]]:
+    def _find_in_memory(self, queries: Sequence[str], vectors: Vectors, limit: int) -> Hits:
         """Search a table that is in memory: exactly, by vector and by words."""
         rows, _ = self._rows_and_vectors
-        by_vector = [rows[_best(cosines, limit)] for cosines in self._cosines.of(vectors)]
+        unions, found = [], []
+        near = self._cosines.of(vectors)
         scores = [self._word_scores.of(tuple(_words(query))) for query in queries]
-        by_words = [rows[best[bm25[best] > 0]] for bm25 in scores if len(best := _best(bm25, limit))]
-        unions = [
-            list(dict.fromkeys([*near.tolist(), *matched.tolist()]))
-            for near, matched in zip(by_vector, by_words, strict=True)
-        ]
+        for cosines, bm25 in zip(near, scores, strict=True):
+            by_words = _best(bm25, limit)
+            union = dict.fromkeys([*_best(cosines, limit).tolist(), *by_words[bm25[by_words] > 0].tolist()])
+            unions.append(rows[list(union)].tolist())
+            found.append(dict(zip(unions[-1], bm25[list(union)].tolist(), strict=True)))
+        return unions, found
+
+    def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> Hits:
+        """Search a larger table: by vector exactly or roughly, by words as LanceDB finds them."""
+        depth = max(limit, WORD_HITS)
+        near = self._pool.submit(self._nearest, vectors, limit)
+        matched = self._map(lambda query: self.match(query, depth), queries)
+        unions, scores, lacking = [], [], []
+        for by_vector, (by_words, bm25) in zip(near.result(), matched, strict=True):
+            known = dict(zip(by_words.tolist(), bm25.tolist(), strict=True))
+            union = list(dict.fromkeys([*by_vector.tolist(), *by_words[:limit].tolist()]))
+            unions.append(union)
+            scores.append(known)
+            # fewer hits than asked for are all there are
+            lacking.append([row for row in union if row not in known] if len(by_words) == depth else [])
         found = self._fetch([row for union in unions for row in union])
-        results = []
-        for union, vector, bm25 in zip(unions, vectors, scores, strict=True):
-            known = dict(zip(union, bm25[np.searchsorted(rows, union)].tolist(), strict=True))
-            results.append([_candidate(found[row], vector, known) for row in union])
-        return results
+        # chunks that only the vector found may still hold words of the query, further down
+        late = self._map(
+            lambda item: self.match(item[0], len(item[1]), among=[found[row].chunk["id"] for row in item[1]]),
+            list(zip(queries, lacking, strict=True)),
+        )
+        for known, (rows, bm25) in zip(scores, late, strict=True):
+            known.update(zip(rows.tolist(), bm25.tolist(), strict=True))
+        return unions, scores
 
     def _nearest(self, vectors: Vectors, limit: int) -> list[Ids]:
         chunks = self.manifest.chunks
@@ -253,7 +248,7 @@ class TableReader:
         # machine for long.
         return [rows[_best(cosines, limit)] for cosines in np.einsum("ij,kj->ki", matrix, vectors)]
 
-    def _map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Apply a function to each item, side by side where there are several."""
         return [function(items[0])] if len(items) == 1 else list(self._pool.map(function, items))
 
@@ -322,7 +317,7 @@ def _best(scores: Vectors, limit: int) -> Ids:
 
 def _words(query: str) -> list[str]:
     # A match query has no syntax: quotes and operators are words or nothing.
-    return list(dict.fromkeys(_word.findall(query)))[:WORDS_PER_QUERY]
+    return list(dict.fromkeys(re.findall(r"\w+", query)))[:WORDS_PER_QUERY]
 
 
 def _one_of(column: str, values: Sequence[int] | Sequence[str]) -> str:

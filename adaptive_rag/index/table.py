@@ -110,17 +110,17 @@ def to_arrow(rows: Sequence[Row], dimension: int) -> pa.Table:
     return pa.table({name: columns[name] for name in shape.names}, schema=shape)
 
 
-def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
-    """Return a copy of a chunk with its scores; what later steps write into it stays out of the source."""
-    metadata = dict(chunk["metadata"])
-    return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
-
-
 def read_chunk(row: dict[str, Any]) -> Chunk:
     """Return the chunk that a row of the table holds."""
     chunk = {name: row[name] for name in CHUNK_COLUMNS}
     chunk["metadata"] = json.loads(row["metadata"] or "{}")
     return cast(Chunk, chunk)
+
+
+def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
+    """Return a copy of a chunk with its scores; what later steps write into it does not reach the source."""
+    metadata = dict(chunk["metadata"])
+    return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
 
 
 def pack_sentences(sentences: Sentences) -> tuple[bytes, bytes]:
@@ -159,10 +159,9 @@ def storing(uri: str) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError, pa.ArrowException) as error:
-        reason = str(error).splitlines()[0] if str(error) else repr(error)
-        for sign, plain in (("No space left", "the disk is full"), ("Read-only", "the disk is read-only")):
-            if sign in str(error):
-                reason = plain
+        said = str(error) or repr(error)
+        known = {"No space left": "the disk is full", "Read-only": "the disk is read-only"}
+        reason = next((plain for sign, plain in known.items() if sign in said), said.splitlines()[0])
         raise IndexingError(
             f"The index {uri} could not be written: {reason}. Its last complete state is untouched; "
             "run the same command again once this is mended."
@@ -190,10 +189,6 @@ class TableWriter:
     def version(self) -> int:
         """Return the version of the table after the last write."""
         return int(self._table.version)
-
-    def count(self) -> int:
-        """Return the number of chunks."""
-        return int(self._table.count_rows())
 
     def add(self, rows: Sequence[Row]) -> None:
         """Append rows."""
@@ -225,7 +220,7 @@ class TableWriter:
         fragments = int(stats["fragment_stats"]["num_fragments"])
         words = self._index_stats(TEXT)
         late = int(words.num_unindexed_rows) if words is not None else 0
-        if self.count() > SMALL and fragments <= FRAGMENTS_LEFT_ALONE and late <= SMALL:
+        if self._table.count_rows() > SMALL and fragments <= FRAGMENTS_LEFT_ALONE and late <= SMALL:
             return
         age = timedelta(seconds=max(0.0, time.time() - keep_since) + CLOCK_MARGIN_S)
         self._table.optimize(cleanup_older_than=age, delete_unverified=True)
@@ -241,7 +236,7 @@ class TableWriter:
 
     def index_vectors(self) -> dict[str, float] | None:
         """Make or renew the approximate vector index of a large table; return its recall, if made."""
-        total, stats = self.count(), self._index_stats(VECTOR)
+        total, stats = self._table.count_rows(), self._index_stats(VECTOR)
         trained_on = int(stats.num_indexed_rows) if stats else 0
         if total <= neighbours.EXACT_UP_TO or (trained_on and total < neighbours.RETRAIN_AT * trained_on):
             return None

@@ -47,7 +47,12 @@ class Vectorizer:
         ]
 
     def _views(self, chunks: Sequence[Chunk]) -> list[Vectors | None]:
-        pairs = {i: pair for i, chunk in enumerate(chunks) if (pair := question_and_answer(chunk))}
+        """Embed the two sides of chunks that are question-answer pairs."""
+        pairs: dict[int, tuple[str, str]] = {}
+        for i, chunk in enumerate(chunks):
+            kind, question, answer = map(chunk["metadata"].get, ("kind", "question", "answer"))
+            if kind == "qa" and isinstance(question, str) and isinstance(answer, str):
+                pairs[i] = question, answer
         if not pairs:
             return [None] * len(chunks)
         texts = [text for pair in pairs.values() for text in pair]
@@ -85,12 +90,3 @@ def embed_sentences(
         Sentences(pairs + chunk["start"], rows)
         for chunk, pairs, rows in zip(chunks, places, vectors[:-1], strict=True)
     ]
-
-
-def question_and_answer(chunk: Chunk) -> tuple[str, str] | None:
-    """Return the two sides of a chunk that is a question-answer pair."""
-    metadata = chunk["metadata"]
-    if metadata.get("kind") != "qa":
-        return None
-    question, answer = metadata.get("question"), metadata.get("answer")
-    return (question, answer) if isinstance(question, str) and isinstance(answer, str) else None

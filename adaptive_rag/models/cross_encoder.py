@@ -34,7 +34,6 @@ PROBES = (
 # Where the files beside a model say how long a pair may be.
 _LIMITS = (("tokenizer_config.json", "model_max_length"), ("config.json", "max_position_embeddings"))
 _EXPECTED = "a Hugging Face id such as 'cross-encoder/ms-marco-MiniLM-L-6-v2', or a local folder"
-
 Pair = tuple[str, str]
 Form = Literal["logit", "probability", "two logits", "two probabilities"]
 

@@ -20,7 +20,6 @@ EMBEDDINGS: dict[str, Callable[[str], Embeddings]] = {
     "local": lambda name: _load_local(name),
     "onnx": load_onnx_folder,
 }
-
 QUERIES_KEPT = 1024
 DOCUMENTS_PER_CALL = 256
 

@@ -29,8 +29,8 @@ class Price(TypedDict):
 def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None = None) -> float | None:
     """Return what tokens cost in US dollars, or None where the model's price is not known.
 
-    A model that is not in the user's table has the price of the list that comes with genai-prices; nothing
-    is fetched. There a server of one's own has no price: it may serve anything under a known name.
+    What the user's table lacks has the price of the list that comes with genai-prices; nothing is fetched.
+    A server of one's own has none there: it may serve anything under a known name.
 
     Raises:
         ConfigurationError: the user's table cannot be read.

@@ -112,15 +112,8 @@ def test_the_first_question_does_not_open_the_index_of_the_run_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     report = build("kb", "a", "b")
-    opened: list[object] = []
-    index_of = Index.open.__func__  # type: ignore[attr-defined]
-
-    def counted(*given: object, **more: object) -> Index:
-        opened.append(given)
-        index: Index = index_of(*given, **more)
-        return index
-
-    monkeypatch.setattr(Index, "open", classmethod(counted))
+    opened: list[str] = []
+    monkeypatch.setitem(STORES, "", lambda uri, model: opened.append(uri) or Index.open(uri, model))
     assert isinstance(source_of(make_context(index=narrow_to(report, "kb", None))), Index)
     assert len(opened) == 1
 
