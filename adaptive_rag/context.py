@@ -10,7 +10,7 @@ import time
 import tomllib
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
@@ -61,7 +61,23 @@ Mechanism = Literal[
     "rerank",
     "window",
 ]
-MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
+MECHANISMS: dict[Mechanism, str] = {
+    "fusion": "BM25: dense retrieval in every strategy",
+    "rerank": "scoring candidates again",
+    "window": "dropping chunks far below the others",
+    "analysis": "analysis: one route and one alpha for every question",
+    "context": "the user's context and history",
+    "fan-out": "sub-questions and viewpoints",
+    "enhance": "enhancing factual questions",
+    "diversify": "diversifying analytical sets",
+    "balance": "balancing viewpoints",
+    "hedge": "hedging between two strategies",
+    "join": "joining chunks that overlap",
+    "abstain": "saying that the documents do not hold the answer",
+    "extractive-fallback": "replacing a model's draft that no passage supports",
+}
+# Those that change the answer alone, whatever was found.
+OF_ANSWERS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
 
 CONFIG_FILE = "adaptive-rag.toml"
 ENV_PREFIX = "ADAPTIVE_RAG_"
@@ -179,11 +195,16 @@ class Context(BaseSettings):
         frozenset(), description="Parts to leave out, to see what they are worth."
     )
     models: ModelSettings = Field(
-        default_factory=ModelSettings, description="How chat models are reached and what they are told."
+        default_factory=ModelSettings,
+        description="Chat models: a fast model, the server's address, prompts and prices.",
     )
-    budget: BudgetSettings = Field(default_factory=BudgetSettings, description="What one question may cost.")
+    budget: BudgetSettings = Field(
+        default_factory=BudgetSettings,
+        description="Limits of one question: chat calls, tokens and seconds.",
+    )
     retrieval: RetrievalSettings = Field(
-        default_factory=RetrievalSettings, description="How passages are searched, scored and selected."
+        default_factory=RetrievalSettings,
+        description="Search: fusion, reranking, sub-questions, viewpoints and selection.",
     )
 
     @model_validator(mode="before")

@@ -133,8 +133,3 @@ def forget_profile(store: BaseStore, user_id: str) -> bool:
     known = store.get(NAMESPACE, user_id) is not None
     store.delete(NAMESPACE, user_id)
     return known
-
-
-def join_context(user_context: str, profile: str) -> str:
-    """Return what the asker says now with what is known of them; what they say now comes first."""
-    return "\n".join(part for part in (user_context.strip(), profile.strip()) if part)

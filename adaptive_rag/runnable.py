@@ -23,7 +23,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.builder import build_graph, check_names
 from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
-from adaptive_rag.index.open import narrow_to
+from adaptive_rag.index.filtered import narrow_to
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState
 

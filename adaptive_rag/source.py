@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.state import Candidate
+from adaptive_rag.state import Candidate, Chunk
+
+Vectors = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class Sentences:
 
 @runtime_checkable
 class ChunkSource(Protocol):
-    """A searchable collection of chunks."""
+    """A searchable collection of chunks. This is all that a store must do."""
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
@@ -42,11 +43,38 @@ class ChunkSource(Protocol):
         ...
 
 
+# What follows is optional. A step looks for it with isinstance, and works without it.
+
+
 @runtime_checkable
-class KnowsItsSentences(Protocol):
-    """A source that tells whether it stores sentence vectors or embeds sentences when asked for them."""
+class StoresSentences(Protocol):
+    """A source that says whether its sentence vectors are stored; without it they are taken to be."""
 
     @property
     def stores_sentences(self) -> bool:
-        """Tell whether `sentences` only reads."""
+        """Tell whether `sentences` only reads. If not, it embeds, which takes some milliseconds a chunk."""
         ...
+
+
+@runtime_checkable
+class ComparesTexts(Protocol):
+    """A source that can also compare any text with any of its chunks."""
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
+        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
+        ...
+
+
+@runtime_checkable
+class PreparesSearch(Protocol):
+    """A source that can begin a search before it is asked for it."""
+
+    def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
+        """Begin what a search for these texts will need, and embed the others; return at once."""
+        ...
+
+
+def to_candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
+    """Return a copy of a chunk with its scores; what later steps write into it stays out of the source."""
+    metadata = dict(chunk["metadata"])
+    return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})

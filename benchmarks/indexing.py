@@ -16,14 +16,15 @@ import time
 from pathlib import Path
 
 from adaptive_rag.index import Index, Progress
-from adaptive_rag.ingest import SourceText, read_sources, split
+from adaptive_rag.ingest import SourceText, discover, read_source, split
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.text.sentences import sentence_spans
 
 
 def texts_of(paths: list[str]) -> tuple[list[str], list[str]]:
     """Return the distinct chunks and sentences that indexing embeds."""
-    chunks = [chunk for text in read_sources(paths) if isinstance(text, SourceText) for chunk in split(text)]
+    read = map(read_source, discover(paths))
+    chunks = [chunk for text in read if isinstance(text, SourceText) for chunk in split(text)]
     passages = [chunk["text"] for chunk in chunks]
     sentences = [text[start:end] for text in passages for start, end in sentence_spans(text)]
     return list(dict.fromkeys(passages)), list(dict.fromkeys(sentences))

@@ -25,13 +25,12 @@ from typing import Any
 import numpy as np
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.index.location import open_location
-from adaptive_rag.index.manifest import Manifest, Settings
-from adaptive_rag.index.sentences import pack_spans, pack_vectors
-from adaptive_rag.index.table import Row, TableWriter
-from adaptive_rag.ingest import SourceText, read_sources
+from adaptive_rag.index.location import Manifest, Settings, open_location
+from adaptive_rag.index.table import Row, TableWriter, pack_sentences
+from adaptive_rag.ingest import discover, extract_text
 from adaptive_rag.models.onnx import MINILM, load_minilm
 from adaptive_rag.samples import questions_path, samples_path
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk, TraceRecord
 from adaptive_rag.text.sentences import sentence_spans
 
@@ -41,7 +40,7 @@ GOAL_MS = 40
 
 def make_index(folder: Path, size: int) -> None:
     """Write an index of so many chunks."""
-    texts = [text.text for text in read_sources([samples_path()]) if isinstance(text, SourceText)]
+    texts = [extract_text(file.path).text for file in discover(samples_path())]
     sentences = [" ".join(text[a:b].split()) for text in texts for a, b in sentence_spans(text)]
     sentences = list(dict.fromkeys(sentence for sentence in sentences if len(sentence) > 20))
     model = load_minilm()
@@ -83,7 +82,8 @@ def _row(number: int, sentences: Sequence[str], vectors: Any) -> Row:
         metadata={},
     )
     mean = vectors.mean(axis=0)
-    return Row(chunk, "doc", mean / np.linalg.norm(mean), None, pack_spans(spans), pack_vectors(vectors))
+    packed = pack_sentences(Sentences(np.array(spans), vectors))
+    return Row(chunk, "doc", mean / np.linalg.norm(mean), None, *packed)
 
 
 def critical_path(trace: Sequence[TraceRecord]) -> float:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from langgraph.graph import END, START, StateGraph
+from langgraph.types import CachePolicy
 from pydantic import Field, create_model
 
 from adaptive_rag.context import Context, RetrievalSettings
-from adaptive_rag.graph.caching import cache_policy
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.graph.strategies.hedge import build_hedge
 from adaptive_rag.nodes import classify, generate
@@ -79,6 +82,30 @@ def check_names(context: Context) -> None:
     check_name("retrieval.reranker", context.retrieval.reranker, RERANKERS)
 
 
+def cache_policy(step: str) -> CachePolicy[Any]:
+    """Return the policy of one node: its key holds all that its result depends on, and nothing else."""
+
+    def key(state: Mapping[str, Any]) -> str:
+        parts = json.dumps(
+            {
+                "step": step,
+                "settings": state.get("fingerprint", ""),
+                "question": state.get("question", ""),
+                "user_context": state.get("user_context", ""),
+                "history": state.get("history", []),
+                "type": state.get("query_type", ""),
+                "alternatives": state.get("analysis", {}).get("alternatives", []),
+                "context": state.get("implied_context", ""),
+                "documents": [document["id"] for document in state.get("documents", [])],
+            },
+            sort_keys=True,
+            default=str,
+        )
+        return hashlib.sha256(parts.encode()).hexdigest()
+
+    return CachePolicy(key_func=key)
+
+
 def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
     strategies = {name: strategy.build().compile() for name, strategy in STRATEGIES.items()}
     routable = {name: compiled for name, compiled in strategies.items() if STRATEGIES[name].routable}
@@ -87,5 +114,6 @@ def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
     graph.add_edge(START, "classify")
     graph.add_conditional_edges("classify", route, list(branches))
     for name, branch in branches.items():
-        graph.add_node(name, branch, cache_policy=cache_policy(name))
+        colour = STRATEGIES[name].colour if name in STRATEGIES else None
+        graph.add_node(name, branch, cache_policy=cache_policy(name), metadata={"colour": colour})
         graph.add_edge(name, then)

@@ -2,38 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from langgraph.cache.base import BaseCache, FullKey
 from langgraph.cache.memory import InMemoryCache
-from langgraph.types import CachePolicy
 
 from adaptive_rag.errors import ConfigurationError
-
-
-def cache_policy(step: str) -> CachePolicy[Any]:
-    """Return the policy of one node: its key holds all that its result depends on, and nothing else."""
-
-    def key(state: Mapping[str, Any]) -> str:
-        return _hash(
-            {
-                "step": step,
-                "settings": state.get("fingerprint", ""),
-                "question": state.get("question", ""),
-                "user_context": state.get("user_context", ""),
-                "history": state.get("history", []),
-                "type": state.get("query_type", ""),
-                "alternatives": state.get("analysis", {}).get("alternatives", []),
-                "context": state.get("implied_context", ""),
-                "documents": [document["id"] for document in state.get("documents", [])],
-            }
-        )
-
-    return CachePolicy(key_func=key)
 
 
 def open_cache(where: str | Path) -> BaseCache[Any]:
@@ -83,7 +59,3 @@ def _failed(writes: Any) -> bool:
         if channel == "trace"
         for record in value
     )
-
-
-def _hash(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

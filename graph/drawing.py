@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -21,9 +21,7 @@ LAYER_GAP, ROW_GAP = 46.0, 16.0
 PADDING, TITLE = 14.0, 18.0
 
 INK, EDGE, PAPER = "#22252b", "#7b818c", "#ffffff"
-# One tint for each strategy, wherever it is drawn; what has no tint is grey.
-TINTS = {"factual": "#2f6fb3", "analytical": "#2f8f6b", "opinion": "#c06a1f", "contextual": "#7d55b8"}
-PLAIN_TINT = "#8a8f99"
+GREY = "#8a8f99"
 
 
 @dataclass
@@ -50,27 +48,25 @@ class _Block:
             yield from block.leaves()
 
 
-def draw_png(graph: Graph, *, title: str = "", dpi: int = 160) -> bytes:
+def draw_png(graph: Graph, *, colours: Mapping[str, str], title: str = "", dpi: int = 160) -> bytes:
     """Draw what `compiled.get_graph(xray=...)` returns; a dashed arrow is taken under a condition.
+
+    `colours` holds a colour for each strategy, as "#rrggbb"; whatever has none is grey.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
     import_extra("matplotlib", extra="eval", purpose="Drawing the graph")
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     root = _layout(graph, title)
     figure = Figure(figsize=(root.width / 72, root.height / 72), dpi=dpi, facecolor=PAPER)
-    FigureCanvasAgg(figure)
-    axes = figure.add_axes((0, 0, 1, 1))
-    axes.set_xlim(0, root.width)
-    axes.set_ylim(root.height, 0)
+    axes = figure.add_axes((0, 0, 1, 1), xlim=(0, root.width), ylim=(root.height, 0))
     axes.axis("off")
     if title:
         axes.text(PADDING, PADDING, title, fontsize=11, fontweight="bold", color=INK, va="top")
     for block in root.blocks:
-        _draw_block(axes, block, PLAIN_TINT)
+        _draw_block(axes, block, colours, GREY)
     leaves = {leaf.id: leaf for leaf in root.leaves()}
     for edge in graph.edges:
         if edge.source in leaves and edge.target in leaves:
@@ -81,9 +77,8 @@ def draw_png(graph: Graph, *, title: str = "", dpi: int = 160) -> bytes:
 
 
 def _layout(graph: Graph, title: str) -> _Block:
+    root = _Block("", "", blocks=_blocks(list(graph.nodes), ""))
     edges = [(edge.source, edge.target) for edge in graph.edges]
-    root = _Block("", "")
-    root.blocks = _blocks(list(graph.nodes), "")
     _place(root, edges, top=PADDING + (TITLE if title else 0))
     return root
 
@@ -113,12 +108,11 @@ def _place(block: _Block, edges: list[tuple[str, str]], top: float) -> None:
         if inner.blocks:
             _place(inner, edges, top=PADDING + TITLE)
     layers = _layers(block.blocks, edges)
-    height = max(sum(b.height for b in layer) + ROW_GAP * (len(layer) - 1) for layer in layers)
-    x = PADDING
-    for layer in layers:
+    heights = [sum(inner.height for inner in layer) + ROW_GAP * (len(layer) - 1) for layer in layers]
+    x, height = PADDING, max(heights)
+    for layer, layer_height in zip(layers, heights, strict=True):
         width = max(inner.width for inner in layer)
-        free = height - sum(b.height for b in layer) - ROW_GAP * (len(layer) - 1)
-        y = top + free / 2
+        y = top + (height - layer_height) / 2
         for inner in layer:
             inner.shift(x + (width - inner.width) / 2 - inner.x, y - inner.y)
             y += inner.height + ROW_GAP
@@ -148,47 +142,34 @@ def _layers(blocks: list[_Block], edges: list[tuple[str, str]]) -> list[list[_Bl
     return [layers[level] for level in sorted(layers)]
 
 
-def _draw_block(axes: Any, block: _Block, tint: str) -> None:
-    from matplotlib.patches import Circle, FancyBboxPatch
+def _draw_block(axes: Any, block: _Block, colours: Mapping[str, str], colour: str) -> None:
+    """Draw a step, or a subgraph with its steps; `colour` is that of the block around it."""
+    from matplotlib.patches import Circle
 
-    # The hedge's copies are called "as factual"; they keep their strategy's tint.
-    tint = TINTS.get(block.name.removeprefix("as "), tint)
+    # The hedge's copies are called "as factual"; they keep their strategy's colour.
+    colour = colours.get(block.name.removeprefix("as "), colour)
     middle = (block.x + block.width / 2, block.y + block.height / 2)
     if block.blocks:
-        frame = FancyBboxPatch(
-            (block.x, block.y),
-            block.width,
-            block.height,
-            boxstyle="round,pad=0,rounding_size=8",
-            facecolor=tint + "14",
-            edgecolor=tint + "88",
-            linewidth=1,
-        )
-        axes.add_patch(frame)
-        axes.text(
-            block.x + PADDING, block.y + 8, block.name, fontsize=8.5, fontweight="bold", color=tint, va="top"
-        )
+        _draw_box(axes, block, radius=8, facecolor=colour + "14", edgecolor=colour + "88", linewidth=1)
+        corner = (block.x + PADDING, block.y + 8)
+        axes.text(*corner, block.name, fontsize=8.5, fontweight="bold", color=colour, va="top")
         for inner in block.blocks:
-            _draw_block(axes, inner, tint)
-        return
-    if not block.name:
-        axes.add_patch(Circle(middle, DOT / 2, facecolor=tint, edgecolor="none", zorder=3))
-        return
-    ends = block.id in (START_NODE, END_NODE)
-    shape = FancyBboxPatch(
-        (block.x, block.y),
-        block.width,
-        block.height,
-        boxstyle=f"round,pad=0,rounding_size={block.height / 2 if ends else 5}",
-        facecolor=INK if ends else PAPER,
-        edgecolor=INK if ends else TINTS.get(block.name, tint),
-        linewidth=1.2,
-        zorder=3,
-    )
-    axes.add_patch(shape)
-    axes.text(
-        *middle, block.name, fontsize=9, color=PAPER if ends else INK, ha="center", va="center", zorder=4
-    )
+            _draw_block(axes, inner, colours, colour)
+    elif not block.name:
+        axes.add_patch(Circle(middle, DOT / 2, facecolor=colour, edgecolor="none", zorder=3))
+    else:
+        is_end = block.id in (START_NODE, END_NODE)
+        paper, ink, edge = (INK, PAPER, INK) if is_end else (PAPER, INK, colour)
+        radius = block.height / 2 if is_end else 5
+        _draw_box(axes, block, radius, facecolor=paper, edgecolor=edge, linewidth=1.2, zorder=3)
+        axes.text(*middle, block.name, fontsize=9, color=ink, ha="center", va="center", zorder=4)
+
+
+def _draw_box(axes: Any, block: _Block, radius: float, **style: Any) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    shape = f"round,pad=0,rounding_size={radius}"
+    axes.add_patch(FancyBboxPatch((block.x, block.y), block.width, block.height, boxstyle=shape, **style))
 
 
 def _draw_edge(axes: Any, source: _Block, target: _Block, *, dashed: bool) -> None:
@@ -198,19 +179,13 @@ def _draw_edge(axes: Any, source: _Block, target: _Block, *, dashed: bool) -> No
     start = (source.x + source.width, source.y + source.height / 2)
     end = (target.x - 1, target.y + target.height / 2)
     bend = max((end[0] - start[0]) / 2, 18.0)
-    path = Path(
-        [start, (start[0] + bend, start[1]), (end[0] - bend, end[1]), end],
-        [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4],
+    curve = [start, (start[0] + bend, start[1]), (end[0] - bend, end[1]), end]
+    path = Path(curve, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
+    head = "-|>,head_length=4.5,head_width=2.2"
+    line = (0, (4, 2.5)) if dashed else "solid"
+    axes.add_patch(
+        FancyArrowPatch(path=path, arrowstyle=head, color=EDGE, linewidth=1.1, linestyle=line, zorder=2)
     )
-    arrow = FancyArrowPatch(
-        path=path,
-        arrowstyle="-|>,head_length=4.5,head_width=2.2",
-        color=EDGE,
-        linewidth=1.1,
-        linestyle=(0, (4, 2.5)) if dashed else "solid",
-        zorder=2,
-    )
-    axes.add_patch(arrow)
 
 
 def _label(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.index.open import source_of
+from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.rerank import score
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.viewpoints import matter

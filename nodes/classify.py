@@ -15,11 +15,11 @@ from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse
 from adaptive_rag.analysis.classify import Classification, ask_to_classify
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
 from adaptive_rag.context import Context, context_of, live_key
-from adaptive_rag.conversation import join_context, read_profile
+from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.open import source_of
+from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.history import read_question
+from adaptive_rag.query.history import join_context, read_question
 from adaptive_rag.rank.rerank import prepare_reranker
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
@@ -38,7 +38,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     question, history = read_question(state)
     source = source_of(context)
     prepare(source, [question])
-    profile = read_profile(runtime.store, context.user_id)
+    profile = read_profile(runtime.store, context.user_id) if context.user_id else ""
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
     user_context = join_context(own, profile)

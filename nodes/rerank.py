@@ -8,7 +8,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.index.open import source_of
+from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.rank.relevance import score_candidates

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.errors import AdaptiveRAGError
-from adaptive_rag.index.open import source_of
+from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Update, step
 from adaptive_rag.search.search import search, summarise
 from adaptive_rag.state import Branch, Candidate, Decision, Hit, StrategyState, TraceRecord

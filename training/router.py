@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 
-from adaptive_rag.analysis.features import KINDS, extract, find_kind, take_apart
+from adaptive_rag.analysis.features import KINDS, extract_features, find_kind
+from adaptive_rag.analysis.parse import parse_question
 from adaptive_rag.analysis.router import WEIGHTS
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.state import QUERY_TYPES
@@ -73,9 +74,10 @@ class Questions:
 
     def __post_init__(self) -> None:
         parts = [
-            take_apart(row["text"], row.get("user_context", ""), row.get("history", ())) for row in self.rows
+            parse_question(row["text"], row.get("user_context", ""), row.get("history", ()))
+            for row in self.rows
         ]
-        self.features = [extract(part) for part in parts]
+        self.features = [extract_features(part) for part in parts]
         self.vectors = load_minilm().encode([part.text for part in parts])
         self.kinds = np.array([find_kind(features["form"]) for features in self.features])
         self.labels = np.array([QUERY_TYPES.index(row["type"]) for row in self.rows])

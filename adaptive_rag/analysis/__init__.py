@@ -1,7 +1,5 @@
 """Question -> QueryAnalysis: what kind of question it is, how sure we are, and why."""
 
-from __future__ import annotations
-
 from adaptive_rag.analysis.analyse import UNSURE_THRESHOLD, analyse, analyse_batch
 from adaptive_rag.analysis.explain import explain_contributions, why_not
 from adaptive_rag.analysis.learning import learn

@@ -1,31 +1,31 @@
-"""The analysis that the classify step runs: pure, deterministic, without an index or a network."""
+"""The query analysis that the classify step runs: deterministic, without an index or a network."""
 
-from __future__ import annotations
-
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
-from adaptive_rag.analysis import router
-from adaptive_rag.analysis.complexity import measure_complexity
-from adaptive_rag.analysis.confidence import combine
-from adaptive_rag.analysis.entities import find_entities
-from adaptive_rag.analysis.features import Question, take_apart
-from adaptive_rag.analysis.intent import find_intent
-from adaptive_rag.analysis.language import find_doubt
-from adaptive_rag.analysis.learned import Learned, load_learned
+from adaptive_rag.analysis import lexicon as lx
+from adaptive_rag.analysis.ontology import Ontology
+from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
+from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router, softmax
+from adaptive_rag.analysis.traits import find_entities, find_intent, measure_complexity
+from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType, Turn
-
-if TYPE_CHECKING:
-    from adaptive_rag.analysis.ontology import Ontology
-    from adaptive_rag.models.onnx import Vectors
 
 # Below this probability of the likeliest type the question is unsure: ask a model, or hedge.
 UNSURE_THRESHOLD = 0.6
-
 # The domain relevance where no ontology is given: neither near the domain nor far from it.
 NEUTRAL_RELEVANCE = 0.5
+LOWEST_CONFIDENCE, HIGHEST_CONFIDENCE = 0.2, 0.9
+# How much each factor counts. The others say how good a query the question makes.
+_FACTORS = {"type probability": 0.5, "margin": 0.15, "specificity": 0.15, "references": 0.1, "domain": 0.1}
+
+_CODE = re.compile(
+    r"^\s*(?:def|class|import|from|function|const|let|var|public|private|static|#include|SELECT|INSERT|<\?php|<html)\b"
+    r"|[{};]\s*$|=>|\breturn\b.*[;)]|==|\+\+|->|\w\(\w*\)\s*[:{;]",
+    re.MULTILINE,
+)
 
 
 def analyse(
@@ -35,7 +35,7 @@ def analyse(
     history: Sequence[Turn] = (),
     vector: Vectors | None = None,
     ontology: Ontology | None = None,
-    threshold: float | None = None,
+    threshold: float = UNSURE_THRESHOLD,
 ) -> QueryAnalysis:
     """Analyse one question.
 
@@ -45,11 +45,12 @@ def analyse(
         history: the conversation before the question, oldest first.
         vector: the question's unit vector (384,) from the embedded MiniLM, where the caller has it.
         ontology: terms of the domain, for the domain relevance.
-        threshold: the probability below which to hedge; default `UNSURE_THRESHOLD`.
+        threshold: the probability below which to hedge.
     """
-    apart = take_apart(question, user_context, history)
-    vectors = None if vector is None or apart.altered else np.asarray(vector, dtype=np.float32)[None]
-    return _analyse_all([apart], vectors, ontology, threshold)[0]
+    parsed = parse_question(question, user_context, history)
+    if vector is None or parsed.altered:
+        [vector] = embed_questions([parsed])
+    return _analyse_parsed(parsed, vector, ontology, threshold)
 
 
 def analyse_batch(
@@ -58,79 +59,105 @@ def analyse_batch(
     user_contexts: Sequence[str] | None = None,
     histories: Sequence[Sequence[Turn]] | None = None,
     ontology: Ontology | None = None,
-    threshold: float | None = None,
+    threshold: float = UNSURE_THRESHOLD,
 ) -> list[QueryAnalysis]:
     """Analyse many questions, embedding them together."""
-    contexts = user_contexts if user_contexts is not None else [""] * len(questions)
-    turns = histories if histories is not None else [()] * len(questions)
-    parts = [take_apart(*item) for item in zip(questions, contexts, turns, strict=True)]
-    return _analyse_all(parts, None, ontology, threshold)
+    contexts, turns = user_contexts or [""] * len(questions), histories or [()] * len(questions)
+    parsed = [parse_question(*item) for item in zip(questions, contexts, turns, strict=True)]
+    pairs = zip(parsed, embed_questions(parsed), strict=True)
+    return [_analyse_parsed(question, vector, ontology, threshold) for question, vector in pairs]
 
 
-def _analyse_all(
-    parts: list[Question], vectors: Vectors | None, ontology: Ontology | None, threshold: float | None
-) -> list[QueryAnalysis]:
-    if vectors is None:
-        from adaptive_rag.models.onnx import load_minilm
-
-        vectors = load_minilm().encode([part.text for part in parts])
-    limit = UNSURE_THRESHOLD if threshold is None else threshold
-    judge = _Judge(router.load_router(), load_learned(), ontology, limit)
-    return [judge(part, vector) for part, vector in zip(parts, vectors, strict=True)]
-
-
-class _Judge(NamedTuple):
-    """What all questions of one call are judged with."""
-
-    model: router.Router
-    learned: Learned | None
-    ontology: Ontology | None
-    limit: float
-
-    def __call__(self, part: Question, vector: Vectors) -> QueryAnalysis:
-        scores = router.score(self.model, part, vector, self.learned).total
-        doubt = find_doubt(part.text, part.words)
-        spread = router.softmax(scores) * (1 - doubt.weight) + doubt.weight / len(scores)
-        order = np.argsort(-spread, kind="stable")
-        best, second = (QUERY_TYPES[i] for i in order[:2])
-        top = float(spread[order[0]])
-        entities = find_entities(part.text)
-        relevance = self.ontology.relevance(part.text) if self.ontology else None
-        confidence, factors = combine(part, spread, entities, relevance, doubt.weight)
-        return {
-            "type": best,
-            "probabilities": cast(dict[QueryType, float], router.by_type(spread)),
-            "intent": find_intent(part.words, best),
-            "complexity": measure_complexity(part.words, part.text, best, entities)[0],
-            "entities": entities,
-            "ontology_terms": self.ontology.find_terms(part.text) if self.ontology else {},
-            "domain_relevance": NEUTRAL_RELEVANCE if relevance is None else relevance,
-            "confidence": confidence,
-            "factors": factors,
-            "decided_by": "hedge" if top < self.limit else "local",
-            "reason": _reason(part, best, second, top, self.limit, doubt.reason),
-            "alternatives": [second] if top < self.limit else [],
-        }
+def _analyse_parsed(
+    question: ParsedQuestion, vector: Vectors, ontology: Ontology | None, threshold: float
+) -> QueryAnalysis:
+    scores = load_router().score(question, vector, load_learned()).total
+    doubt, doubt_reason = find_doubt(question.text, question.words)
+    # A doubt pulls the probabilities towards "one in four".
+    probabilities = softmax(scores) * (1 - doubt) + doubt / len(scores)
+    best, second = (QUERY_TYPES[i] for i in np.argsort(-probabilities, kind="stable")[:2])
+    top = float(probabilities.max())
+    entities = find_entities(question.text)
+    relevance = ontology.relevance(question.text) if ontology else None
+    confidence, factors = measure_confidence(question, probabilities, entities, relevance, doubt)
+    return {
+        "type": best,
+        "probabilities": dict(zip(QUERY_TYPES, probabilities.tolist(), strict=True)),
+        "intent": find_intent(question.words, best),
+        "complexity": measure_complexity(question.words, question.text, best, entities),
+        "entities": entities,
+        "ontology_terms": ontology.find_terms(question.text) if ontology else {},
+        "domain_relevance": NEUTRAL_RELEVANCE if relevance is None else relevance,
+        "confidence": confidence,
+        "factors": factors,
+        "decided_by": "hedge" if top < threshold else "local",
+        "reason": "; ".join(_reasons(question, best, second, top, threshold, doubt_reason)),
+        "alternatives": [second] if top < threshold else [],
+    }
 
 
-def _reason(part: Question, best: str, second: str, top: float, limit: float, doubt: str) -> str:
-    parts = []
-    if top < limit:
-        parts.append(f"unsure: {best} at {top:.2f} is under {limit:.2f}, so {best} and {second} are both run")
-    else:
-        parts.append(f"{best} at {top:.2f}")
+def _reasons(
+    question: ParsedQuestion, best: QueryType, second: QueryType, top: float, threshold: float, doubt: str
+) -> list[str]:
+    reasons = [f"{best} at {top:.2f}"]
+    if top < threshold:
+        reasons = [f"unsure: {reasons[0]} is under {threshold:.2f}, so {best} and {second} are both run"]
     if doubt:
-        parts.append(doubt)
-    if part.references.dangling:
-        word = part.references.dangling[0]
-        if part.has_history:
-            parts.append(f"{word!r} points back at the conversation")
-        elif part.user_context.strip():
-            parts.append(f"{word!r} points at the user's context")
-        else:
-            parts.append(f"it has a reference without antecedent ({word!r}) and there is no history")
-    elif part.has_history and not part.references.openers:
-        parts.append("it stands alone in the conversation")
-    if part.orders_removed:
-        parts.append("an instruction about its own type was set aside")
-    return "; ".join(parts)
+        reasons.append(doubt)
+    dangling = question.references.dangling
+    if dangling and question.has_history:
+        reasons.append(f"{dangling[0]!r} points back at the conversation")
+    elif dangling and question.user_context.strip():
+        reasons.append(f"{dangling[0]!r} points at the user's context")
+    elif dangling:
+        reasons.append(f"it has a reference without antecedent ({dangling[0]!r}) and there is no history")
+    elif question.has_history and not question.references.openers:
+        reasons.append("it stands alone in the conversation")
+    if question.instruction_removed:
+        reasons.append("an instruction about its own type was set aside")
+    return reasons
+
+
+def find_doubt(text: str, words: tuple[str, ...]) -> tuple[float, str]:
+    """Return how much of the router's verdict to discard (0 to 1), and why."""
+    letters = [character for character in text if character.isalpha()]
+    if not letters:
+        return 1.0, "it holds no words"
+    if sum(character.isascii() for character in letters) < 0.6 * len(letters):
+        return 0.9, "it is not written in English, which is all that the router reads"
+    foreign = sum(word in lx.FOREIGN_WORDS for word in words)
+    if foreign and foreign > sum(word in lx.ENGLISH_WORDS for word in words):
+        return 0.9, "it does not look like English, which is all that the router reads"
+    if len(words) == 1 and words[0] not in lx.SHAPE_WORDS:
+        return 0.7, "one word says little about what is asked"
+    if len(_CODE.findall(text)) >= 2 and lx.WH_WORDS.isdisjoint(words):
+        return 0.6, "it reads like code, not like a question"
+    return 0.0, ""
+
+
+def measure_confidence(
+    question: ParsedQuestion, probabilities: Floats, entities: list[str], domain: float | None, doubt: float
+) -> tuple[float, dict[str, float]]:
+    """Return the confidence, between 0.2 and 0.9, and its factors, each between 0 and 1.
+
+    Without an ontology the domain is left out.
+    """
+    second, first = sorted(probabilities.tolist())[-2:]
+    references = 1.0
+    if question.references.dangling or question.references.openers:
+        references = 0.7 if question.has_history or question.user_context.strip() else 0.0
+    factors: dict[str, float] = {
+        # One in four is what chance gives.
+        "type probability": max((first - 0.25) / 0.75, 0.0),
+        "margin": first - second,
+        "specificity": min((len(set(question.words) - lx.SHAPE_WORDS) + len(entities)) / 5, 1.0),
+        "references": references,
+    }
+    if domain is not None:
+        factors["domain"] = domain
+    weight = sum(_FACTORS[name] for name in factors)
+    mean = sum(_FACTORS[name] * value for name, value in factors.items()) / weight
+    confidence = LOWEST_CONFIDENCE + (HIGHEST_CONFIDENCE - LOWEST_CONFIDENCE) * (mean * (1 - doubt))
+    if doubt:
+        factors["readable"] = 1 - doubt
+    return round(confidence, 4), {name: round(value, 4) for name, value in factors.items()}

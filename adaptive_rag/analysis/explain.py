@@ -1,28 +1,25 @@
-"""Beside the query analysis: says what spoke for each type, and what would have to differ for another."""
-
-from __future__ import annotations
+"""Explains the query analysis: what counted for each type, and what would give the question another one."""
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 
 from adaptive_rag.analysis import lexicon as lx
-from adaptive_rag.analysis import router
 from adaptive_rag.analysis.analyse import analyse, analyse_batch
-from adaptive_rag.analysis.features import KINDS, Question, find_kind, spell_letters, take_apart
-from adaptive_rag.analysis.learned import load_learned
+from adaptive_rag.analysis.features import KINDS, Features, find_kind, letter_runs
+from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
+from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
 
-if TYPE_CHECKING:
-    from adaptive_rag.models.onnx import Vectors
-
-# A question is retried without each of its first words, up to so many.
+# A question is analysed again without each of its first words, up to so many.
 MAX_TRIALS = 24
+# A smaller weight explains nothing.
+LEAST_WEIGHT = 0.02
 
-# How the topic of a question would be asked about, had another type been meant.
+# How a question of each type asks about a topic.
 _REWORDINGS: dict[QueryType, tuple[str, ...]] = {
     "factual": ("What is {topic}?", "When was {topic}?", "How many {topic} are there?"),
     "analytical": ("How does {topic} work, and why?", "What causes {topic}?", "Explain {topic}."),
@@ -31,15 +28,17 @@ _REWORDINGS: dict[QueryType, tuple[str, ...]] = {
 }
 
 
-class Reason(NamedTuple):
-    """One thing in a question and how much it spoke for a type, against the mean of the four."""
+@dataclass(frozen=True)
+class Reason:
+    """One thing in a question and its weight for a type, compared with the other types."""
 
     what: str
     weight: float
 
 
-class Change(NamedTuple):
-    """One way to alter a question, and the probability that the asked-for type then has."""
+@dataclass(frozen=True)
+class Change:
+    """A variant of a question, the probability that the type in question has then, and whether it wins."""
 
     what: str
     question: str
@@ -47,11 +46,12 @@ class Change(NamedTuple):
     wins: bool
 
 
-class WhyNot(NamedTuple):
-    """Why a question is not of a type: what spoke against it and for it, and what would change it."""
+@dataclass(frozen=True)
+class WhyNot:
+    """Why a question is not of a type: what counted against it and for it, and what would change it."""
 
     type: QueryType
-    decided: QueryType
+    decided: str
     probability: float
     decided_probability: float
     against: list[Reason]
@@ -60,35 +60,20 @@ class WhyNot(NamedTuple):
 
 
 def explain_contributions(
-    question: str,
-    *,
-    user_context: str = "",
-    history: Sequence[Turn] = (),
-    vector: Vectors | None = None,
-    limit: int = 6,
+    question: str, *, user_context: str = "", history: Sequence[Turn] = (), limit: int = 6
 ) -> dict[QueryType, list[Reason]]:
-    """List, for each type, what in the question spoke most for it: the linear model's own terms."""
-    reasons = _weigh(take_apart(question, user_context, history), vector)
-    explained: dict[QueryType, list[Reason]] = {}
-    for column, query_type in enumerate(QUERY_TYPES):
-        ranked = sorted(reasons.items(), key=lambda item: -float(item[1][column]))
-        explained[query_type] = [
-            Reason(what, round(float(weights[column]), 4))
-            for what, weights in ranked[:limit]
-            if weights[column] > 0.02
-        ]
-    return explained
+    """List, for each type, what in the question counted most for it: the terms of the linear model."""
+    weights = _weights(parse_question(question, user_context, history))
+    return {
+        query_type: _strongest({what: row[i] for what, row in weights.items()}, limit)
+        for i, query_type in enumerate(QUERY_TYPES)
+    }
 
 
 def why_not(
-    question: str,
-    query_type: str,
-    *,
-    user_context: str = "",
-    history: Sequence[Turn] = (),
-    limit: int = 6,
+    question: str, query_type: str, *, user_context: str = "", history: Sequence[Turn] = (), limit: int = 6
 ) -> WhyNot:
-    """Say what would have had to differ for a question to be of a type.
+    """Say what would have to differ for a question to be of a type.
 
     Words are left out one at a time and the topic is asked about in other ways; each variant is analysed.
 
@@ -99,45 +84,47 @@ def why_not(
         raise ConfigurationError(
             f"type = {query_type!r} is not known; expected one of {', '.join(QUERY_TYPES)}."
         )
-    wanted: QueryType = query_type
     analysis = analyse(question, user_context=user_context, history=history)
     decided = analysis["type"]
-    part = take_apart(question, user_context, history)
-    reasons = _weigh(part, None)
-    row, best = QUERY_TYPES.index(wanted), QUERY_TYPES.index(decided)
-    gaps = {what: float(weights[best] - weights[row]) for what, weights in reasons.items()}
-    ranked = sorted(gaps.items(), key=lambda item: -item[1])
+    parsed = parse_question(question, user_context, history)
+    i, best = QUERY_TYPES.index(query_type), QUERY_TYPES.index(decided)
+    gaps = {what: row[best] - row[i] for what, row in _weights(parsed).items()}
+    changes = [] if query_type == decided else _try_changes(parsed, query_type, user_context, history)
     return WhyNot(
-        type=wanted,
+        type=query_type,
         decided=decided,
-        probability=analysis["probabilities"][wanted],
+        probability=analysis["probabilities"][query_type],
         decided_probability=analysis["probabilities"][decided],
-        against=[Reason(what, round(gap, 4)) for what, gap in ranked[:limit] if gap > 0.02],
-        in_favour=[Reason(what, round(-gap, 4)) for what, gap in reversed(ranked[-limit:]) if gap < -0.02],
-        changes=[] if wanted == decided else _try_changes(part, wanted, user_context, history)[:limit],
+        against=_strongest(gaps, limit),
+        in_favour=_strongest({what: -gap for what, gap in reversed(gaps.items())}, limit),
+        changes=changes[:limit],
     )
 
 
+def _strongest(weights: dict[str, np.float32], limit: int) -> list[Reason]:
+    ranked = sorted(weights.items(), key=lambda item: -item[1])[:limit]
+    return [Reason(what, round(float(weight), 4)) for what, weight in ranked if weight > LEAST_WEIGHT]
+
+
 def _try_changes(
-    part: Question, wanted: QueryType, user_context: str, history: Sequence[Turn]
+    parsed: ParsedQuestion, wanted: QueryType, user_context: str, history: Sequence[Turn]
 ) -> list[Change]:
+    """Analyse variants of a question, and put those first that the wanted type wins."""
+    words = parsed.text.split()
     variants: list[tuple[str, str]] = []
-    words = part.text.split()
-    for i, word in enumerate(words[:MAX_TRIALS]):
-        if len(words) > 1:
-            variants.append((f"without {word.strip('?.,!')!r}", " ".join(words[:i] + words[i + 1 :])))
-    topic = " ".join(word for word in part.words if word not in lx.SHAPE_WORDS)
-    if topic:
-        variants += [("asked as", form.format(topic=topic)) for form in _REWORDINGS[wanted]]
+    for i, word in enumerate(words[:MAX_TRIALS] if len(words) > 1 else []):
+        variants.append((f"without {word.strip('?.,!')!r}", " ".join(words[:i] + words[i + 1 :])))
+    if topic := " ".join(word for word in parsed.words if word not in lx.SHAPE_WORDS):
+        variants += [("asked as", rewording.format(topic=topic)) for rewording in _REWORDINGS[wanted]]
     if history:
-        variants.append(("without the conversation", part.text))
+        variants.append(("without the conversation", parsed.text))
     if user_context:
-        variants.append(("without the context", part.text))
-    contexts = ["" if what == "without the context" else user_context for what, _ in variants]
-    histories: list[Sequence[Turn]] = [
-        () if what == "without the conversation" else history for what, _ in variants
-    ]
-    results = analyse_batch([text for _, text in variants], user_contexts=contexts, histories=histories)
+        variants.append(("without the context", parsed.text))
+    results = analyse_batch(
+        [text for _, text in variants],
+        user_contexts=["" if what == "without the context" else user_context for what, _ in variants],
+        histories=[() if what == "without the conversation" else history for what, _ in variants],
+    )
     changes = [
         Change(what, text, result["probabilities"][wanted], result["type"] == wanted)
         for (what, text), result in zip(variants, results, strict=True)
@@ -145,31 +132,27 @@ def _try_changes(
     return sorted(changes, key=lambda change: (not change.wins, -change.probability))
 
 
-def _weigh(part: Question, vector: Vectors | None) -> dict[str, router.Floats]:
-    """Give what each readable part of a question added to the four scores, less their mean."""
-    if vector is None or part.altered:
-        from adaptive_rag.models.onnx import load_minilm
-
-        vector = load_minilm().encode([part.text])[0]
-    scored = router.score(router.load_router(), part, vector, load_learned())
-    weights: dict[str, router.Floats] = defaultdict(lambda: np.zeros(len(QUERY_TYPES), dtype=np.float32))
-    for family, names, scores in scored.contributions:
-        centred = scores - scores.mean(axis=1, keepdims=True)
+def _weights(parsed: ParsedQuestion) -> dict[str, Floats]:
+    """Return what each readable part of a question added to the four scores, less their mean."""
+    [vector] = embed_questions([parsed])
+    scores = load_router().score(parsed, vector, load_learned())
+    weights: dict[str, Floats] = defaultdict(lambda: np.zeros(len(QUERY_TYPES), dtype=np.float32))
+    for family, names, added in scores.contributions:
+        centred = added - added.mean(axis=1, keepdims=True)
         for name, row in zip(names, centred, strict=True):
-            for label, share in _label(family, name, part, scored.features["form"]):
-                weights[label] += row * share
+            for label in (labels := _labels(family, name, parsed, scores.features)):
+                weights[label] += row * (1 / len(labels))
     return dict(weights)
 
 
-def _label(family: str, name: str, part: Question, form: dict[str, float]) -> list[tuple[str, float]]:
+def _labels(family: str, name: str, parsed: ParsedQuestion, features: Features) -> list[str]:
     """Name a feature for a reader; a run of letters is shared among the words that hold it."""
     if family == "letters":
-        holders = [word for word in dict.fromkeys(part.words) if name in spell_letters(word)]
-        return [(f'"{word}"', 1 / len(holders)) for word in holders]
+        return [f'"{word}"' for word in dict.fromkeys(parsed.words) if name in letter_runs(word)]
     if family == "embedding":
-        return [(f"the meaning, for a question of the kind {KINDS[find_kind(form)]!r}", 1.0)]
+        return [f"the meaning, for a question of the kind {KINDS[find_kind(features['form'])]!r}"]
     if family in ("form", "learned"):
-        return [(name, 1.0)]
+        return [name]
     phrase = name.removeprefix("< ").removesuffix(" >").replace("_", "…")
     place = " at the start" if name.startswith("< ") else " at the end" if name.endswith(" >") else ""
-    return [(f'"{phrase}"{place}', 1.0)]
+    return [f'"{phrase}"{place}']

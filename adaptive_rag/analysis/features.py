@@ -1,18 +1,17 @@
-"""Part of the query analysis: turns a question into named features for the linear router."""
-
-from __future__ import annotations
+"""Second step of the query analysis: turn a parsed question into named features for the router."""
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from adaptive_rag.analysis import lexicon as lx
-from adaptive_rag.analysis.references import References, find_references
-from adaptive_rag.analysis.text import clean, tokenize
-from adaptive_rag.state import Turn
+from adaptive_rag.analysis.parse import MAX_WORDS, ParsedQuestion, References, tokenize
 
-# Words beyond these say little about the kind of question and would cost time.
-MAX_WORDS = 160
+# The features of a question: by family, and in it by name.
+Features = Mapping[str, Mapping[str, float]]
+
+# The embedding has weights of its own for each of these kinds of question.
+KINDS = ("yes or no", "how or why", "what or who", "other", "first person")
+
 _SCENARIO = re.compile(
     r"^(?:(?:please )?(?:imagine|suppose|supposing|assume|assuming|consider|given|"
     r"let us (?:say|assume|suppose)|say (?:i|you|we|your|my|a|there))|"
@@ -39,83 +38,53 @@ _ASKS_FOR_A_DATUM = re.compile(
     r"|what (?:is|was|are|were) the (?:\w+ ){0,2}(?:names?|capital|number|term|word|title|height|length|depth"
     r"|weight|speed|age|date|population|currency|distance|temperature|price|symbol|nickname|abbreviation))\b"
 )
-
-# The embedding speaks through weights of its own for each of these kinds of question.
-KINDS = ("yes or no", "how or why", "what or who", "other", "first person")
-
-
-class Question(NamedTuple):
-    """A question taken apart once, for the router and the other analysers to share."""
-
-    text: str
-    words: tuple[str, ...]
-    references: References
-    user_context: str
-    context_words: frozenset[str]
-    history_words: frozenset[str]
-    has_history: bool
-    altered: bool
-    orders_removed: bool
+_YES_OR_NO = lx.MODALS | lx.AUXILIARIES
+_OPENINGS = lx.WH_WORDS | _YES_OR_NO
+_FIRST_PERSON_REQUESTS = {
+    "how do i", "how can i", "how to i", "where can i", "what can i", "where do i", "how would i",
+}  # fmt: skip
 
 
-def take_apart(question: str, user_context: str = "", history: Sequence[Turn] = ()) -> Question:
-    """Clean and tokenise a question and what surrounds it."""
-    cleaned = clean(question)
-    words = tokenize(cleaned.text)
-    recent = " ".join(turn["text"][:1000] for turn in history[-4:])
-    return Question(
-        text=cleaned.text,
-        words=tuple(words),
-        references=find_references(words[:MAX_WORDS]),
-        user_context=user_context,
-        context_words=_content(tokenize(user_context[:2000])),
-        history_words=_content(tokenize(recent)),
-        has_history=any(turn["text"].strip() for turn in history),
-        altered=cleaned.altered,
-        orders_removed=cleaned.orders_removed,
-    )
+def extract_features(question: ParsedQuestion) -> dict[str, dict[str, float]]:
+    """Return the features of each family by name.
 
-
-def _content(words: list[str]) -> frozenset[str]:
-    return frozenset(word for word in words if word not in lx.SHAPE_WORDS and len(word) > 2)
-
-
-def extract(question: Question) -> dict[str, dict[str, float]]:
-    """Give the features of each family by name: words, shapes, letters and form.
-
-    Counting families hold 1.0 for a feature that is present; `form` holds its own values.
+    `words` are runs of one to three words, `shapes` runs of words without their topics, `letters` runs of
+    letters: 1.0 for what is present. `form` has values of its own.
     """
     words = list(question.words[:MAX_WORDS])
     return {
-        "words": dict.fromkeys(_grams(["<", *words, ">"], 1, 3), 1.0),
-        "shapes": dict.fromkeys(_grams(["<", *_skeleton(words), ">"], 2, 4), 1.0),
-        "letters": dict.fromkeys(_letters(words), 1.0),
+        "words": dict.fromkeys(_runs(["<", *words, ">"], 1, 3), 1.0),
+        "shapes": dict.fromkeys(_runs(["<", *_mask_topics(words), ">"], 2, 4), 1.0),
+        "letters": dict.fromkeys((run for word in words for run in letter_runs(word)), 1.0),
         "form": _form(question, words),
     }
 
 
-def find_kind(form: dict[str, float]) -> int:
-    """Give the index in `KINDS` of a question with these form features."""
-    if "first person" in form:
-        return 4
+def find_kind(form: Mapping[str, float]) -> int:
+    """Return the index in `KINDS` of a question with these form features."""
     opening = next((name for name in form if name.startswith("opens with ")), "").removeprefix("opens with ")
-    if opening in ("how", "why"):
-        return 1
-    if opening in lx.WH_WORDS:
-        return 2
-    return 3 if opening in ("other", "a case", "") else 0
+    if "first person" in form:
+        return KINDS.index("first person")
+    openings = {"how or why": ("how", "why"), "what or who": lx.WH_WORDS, "yes or no": _YES_OR_NO}
+    return KINDS.index(next((kind for kind, words in openings.items() if opening in words), "other"))
 
 
-def _grams(words: list[str], low: int, high: int) -> list[str]:
+def letter_runs(word: str) -> list[str]:
+    """List the runs of three to five letters in a word, its ends marked by a space."""
+    padded = f" {word} "
+    return [padded[i : i + n] for n in (3, 4, 5) for i in range(len(padded) - n + 1)]
+
+
+def _runs(words: list[str], shortest: int, longest: int) -> list[str]:
     return [
         " ".join(words[i : i + n])
-        for n in range(low, high + 1)
+        for n in range(shortest, longest + 1)
         for i in range(len(words) - n + 1)
         if not (n == 1 and words[i] in "<>")
     ]
 
 
-def _skeleton(words: list[str]) -> list[str]:
+def _mask_topics(words: list[str]) -> list[str]:
     """Keep the words that shape a question; a run of others becomes one underscore."""
     shape: list[str] = []
     for word in words:
@@ -128,117 +97,64 @@ def _skeleton(words: list[str]) -> list[str]:
     return shape
 
 
-def _letters(words: list[str]) -> list[str]:
-    return [gram for word in words for gram in spell_letters(word)]
-
-
-def spell_letters(word: str) -> list[str]:
-    """List the runs of three to five letters in a word, its ends marked by a space."""
-    padded = f" {word} "
-    return [padded[i : i + n] for n in (3, 4, 5) for i in range(len(padded) - n + 1)]
-
-
-def _form(question: Question, words: list[str]) -> dict[str, float]:
-    form: dict[str, float] = {}
+def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
+    """Return what the form of a question shows, and how much each counts; the names stand in the weights."""
     present = set(words)
-    references = question.references
-    content = [word for word in words if word not in lx.SHAPE_WORDS]
-    length = len(words)
-
-    opening = next((word for word in words if word not in lx.HEDGE_OPENERS), "")
-    kind = opening if opening in lx.WH_WORDS | lx.MODALS | lx.AUXILIARIES else "other"
-    form[f"opens with {kind}"] = 1.0
-    for limit in (3, 5, 8, 12, 20, 40):
-        if length <= limit:
-            form[f"at most {limit} words"] = 1.0
-    for limit in (0, 1, 2, 3):
-        if len(content) <= limit:
-            form[f"at most {limit} topic words"] = 1.0
-
-    if kind in lx.MODALS | lx.AUXILIARIES:
-        form["asks yes or no"] = 1.0
-    if len(content) <= 2:
-        form[f"few topic words, opens with {kind}"] = 1.0
-    if len(words) > 2 and words[-2] == "the" and words[-1] not in lx.SHAPE_WORDS:
-        form["ends on a bare definite noun"] = 1.0
-
-    singular = present & lx.SINGULAR_FIRST
-    plural = present & (lx.FIRST_PERSON - lx.SINGULAR_FIRST)
-    possessive = present & lx.POSSESSIVE_FIRST
-    if singular:
-        form["first person"] = 1.0
-        for modal in present & lx.MODALS:
-            form[f"first person with {modal}"] = 1.0
-        form[f"first person opens with {kind}"] = 1.0
-        if length > 15:
-            form["first person, long"] = 1.0
-        head = " ".join(words[:3])
-        if head in (
-            "how do i",
-            "how can i",
-            "how to i",
-            "where can i",
-            "what can i",
-            "where do i",
-            "how would i",
-        ):
-            form[f"asks {head}"] = 1.0
-    if possessive:
-        form["my or our"] = 1.0
-        form[f"my or our, opens with {kind}"] = 1.0
-    if plural:
-        form["we or us"] = 1.0
-    if present & lx.SECOND_PERSON:
-        form["second person"] = 1.0
-        form[f"second person opens with {kind}"] = 1.0
-
-    whole = " ".join(words)
-    if _ASKS_FOR_VIEWS.search(whole):
-        form["asks for views"] = 2.0
-    if _ASKS_FOR_A_DATUM.search(whole):
-        form["asks for a name, number, place or date"] = 1.0
-
-    head_text = " ".join(words[:8])
-    if _SCENARIO.match(head_text):
-        form["opens with a case"] = 1.0
+    text = " ".join(words)
+    topics = [word for word in words if word not in lx.SHAPE_WORDS]
+    opening = next((word for word in words if word not in lx.OPENERS), "")
+    opening = opening if opening in _OPENINGS else "other"
+    i_or_my = bool(present & lx.SINGULAR_FIRST)
+    my_or_our = bool(present & lx.POSSESSIVE_FIRST)
+    you = bool(present & lx.SECOND_PERSON)
     sentences = [part for part in re.split(r"[.!?\n]+\s", question.text) if part.strip()]
-    if len(sentences) > 1:
-        form["several sentences"] = 1.0
-        if not any(word in lx.WH_WORDS for word in tokenize(sentences[0])[:2]):
-            form["tells before it asks"] = 1.0
+    dangling = question.references.dangling
+    dependence = _dependence(question.references, topics)
+    has_context = bool(question.user_context.strip())
+    found: dict[str, float] = {
+        f"opens with {opening}": True,
+        **{f"at most {limit} words": len(words) <= limit for limit in (3, 5, 8, 12, 20, 40)},
+        **{f"at most {limit} topic words": len(topics) <= limit for limit in (0, 1, 2, 3)},
+        "asks yes or no": opening in _YES_OR_NO,
+        f"few topic words, opens with {opening}": len(topics) <= 2,
+        "ends on a bare definite noun": len(words) > 2 and words[-2] == "the" and words[-1] in topics,
+        "first person": i_or_my,
+        **{f"first person with {modal}": i_or_my for modal in sorted(present & lx.MODALS)},
+        f"first person opens with {opening}": i_or_my,
+        "first person, long": i_or_my and len(words) > 15,
+        **{f"asks {request}": i_or_my for request in _FIRST_PERSON_REQUESTS & {" ".join(words[:3])}},
+        "my or our": my_or_our,
+        f"my or our, opens with {opening}": my_or_our,
+        "we or us": bool(present & lx.PLURAL_FIRST),
+        "second person": you,
+        f"second person opens with {opening}": you,
+        "asks for views": 2.0 * bool(_ASKS_FOR_VIEWS.search(text)),
+        "asks for a name, number, place or date": bool(_ASKS_FOR_A_DATUM.search(text)),
+        "opens with a case": bool(_SCENARIO.match(" ".join(words[:8]))),
+        "several sentences": len(sentences) > 1,
+        "tells before it asks": len(sentences) > 1 and lx.WH_WORDS.isdisjoint(tokenize(sentences[0])[:2]),
+        "reference without antecedent": bool(dangling),
+        f"reference without antecedent, opens with {opening}": bool(dangling),
+        "reference, few topic words": bool(dangling) and len(topics) <= 2,
+        **{f"unresolved {word}": True for word in dangling[:3]},
+        "reference with antecedent": bool(question.references.resolved),
+        "elliptic opening": bool(question.references.openers),
+        "vague noun": bool(question.references.vague),
+        "has history": question.has_history,
+        "leans on history": question.has_history * dependence,
+        "stands alone in a conversation": question.has_history and not dependence,
+        "has context": has_context,
+        "first person with context": has_context and (i_or_my or my_or_our),
+        "leans on context": has_context * dependence,
+        "shares words with context": has_context and not question.context_words.isdisjoint(topics),
+    }
+    return {name: float(value) for name, value in found.items() if value}
 
-    dependent = 0.0
+
+def _dependence(references: References, topics: list[str]) -> float:
+    """Say between 0 and 1 how much a question needs what was said before it."""
     if references.dangling:
-        form["reference without antecedent"] = 1.0
-        form[f"reference without antecedent, opens with {kind}"] = 1.0
-        dependent = 1.0
-        if len(content) <= 2:
-            form["reference, few topic words"] = 1.0
-        for word in references.dangling[:3]:
-            form[f"unresolved {word}"] = 1.0
-    if references.resolved:
-        form["reference with antecedent"] = 1.0
+        return 1.0
     if references.openers:
-        form["elliptic opening"] = 1.0
-        dependent = max(dependent, 0.8)
-    if references.vague:
-        form["vague noun"] = 1.0
-        dependent = max(dependent, 0.5)
-    if len(content) <= 1:
-        dependent = max(dependent, 0.5)
-
-    if question.has_history:
-        form["has history"] = 1.0
-        if dependent:
-            form["leans on history"] = dependent
-        else:
-            form["stands alone in a conversation"] = 1.0
-    if question.user_context.strip():
-        form["has context"] = 1.0
-        if singular or possessive:
-            form["first person with context"] = 1.0
-        if dependent:
-            form["leans on context"] = dependent
-        if question.context_words & set(content):
-            form["shares words with context"] = 1.0
-    return form
+        return 0.8
+    return 0.5 if references.vague or len(topics) <= 1 else 0.0

@@ -1,8 +1,9 @@
-"""Beside the query analysis: fits a user's own labelled questions on top of the shipped router."""
-
-from __future__ import annotations
+"""Teaches the router: fits a user's own labelled questions on top of the shipped weights."""
 
 import hashlib
+import json
+import sys
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,172 +13,223 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.analysis import router
-from adaptive_rag.analysis.features import extract, take_apart
-from adaptive_rag.analysis.learned import EMBEDDING_SCALE, FAMILIES, Learned, save_learned, scale
-from adaptive_rag.analysis.questions_file import Asked, read_questions
+from adaptive_rag.analysis.features import extract_features
+from adaptive_rag.analysis.parse import parse_question
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
 
 Array = NDArray[np.float64]
+Rows = NDArray[np.intp]
 
 # With fewer questions nothing can be learned and checked.
 LEAST_QUESTIONS = 12
-# One question in so many is kept aside to measure on.
-ASIDE = 4
-# How strongly the shipped weights hold: tried on the training part, the best is taken.
+# One question in so many is held out to measure on.
+HELD_OUT = 4
+# How strongly the shipped weights hold; the best is chosen by cross-validation.
 PENALTIES = (1.0, 3.0, 10.0, 30.0, 100.0)
 
 
-class Measured(NamedTuple):
-    """How well the part kept aside is routed."""
+class QuestionLine(NamedTuple):
+    """A question as a file holds it; `type` is None where no label was asked for."""
+
+    text: str
+    user_context: str
+    history: list[Turn]
+    type: QueryType | None
+
+
+@dataclass(frozen=True)
+class RouterQuality:
+    """How well questions are routed."""
 
     accuracy: float
     log_loss: float
 
 
-class Lesson(NamedTuple):
-    """What learning did to the questions kept aside; `file` is None where it did not help."""
+@dataclass(frozen=True)
+class LearningResult:
+    """What learning did to the questions that were held out; `file` is None where it did not help."""
 
     learned_from: int
     kept_aside: int
-    before: Measured
-    after: Measured
+    before: RouterQuality
+    after: RouterQuality
     penalty: float
     file: Path | None
 
 
-def learn(path: str | Path) -> Lesson:
+def read_questions(path: str | Path, *, labelled: bool = False) -> list[QuestionLine]:
+    """Read questions from a JSONL file: `text`, and optionally `user_context`, `history` and `type`.
+
+    Args:
+        path: the file; `-` reads standard input.
+        labelled: demand a `type` on each line, or `best_type`: the cheapest strategy that found the evidence.
+
+    Raises:
+        ConfigurationError: the file or one of its lines cannot be used; the line is named.
+    """
+    try:
+        piped = str(path) == "-"
+        content = sys.stdin.read() if piped else Path(path).expanduser().read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigurationError(
+            f"The questions {str(path)!r} cannot be read ({error}). Expected a JSONL file in UTF-8."
+        ) from error
+    lines = enumerate(content.splitlines(), start=1)
+    return [_read_line(line, f"{path}, line {number}", labelled) for number, line in lines if line.strip()]
+
+
+def _read_line(line: str, where: str, labelled: bool) -> QuestionLine:
+    expected = 'expected an object like {"text": "..."}.'
+    try:
+        row = json.loads(line)
+    except ValueError as error:
+        raise ConfigurationError(f"{where} is no JSON ({error}); {expected}") from None
+    text = row.get("text", row.get("question")) if isinstance(row, dict) else None
+    if not isinstance(text, str):
+        raise ConfigurationError(f"{where} has no text, got {line[:80]!r}; {expected}")
+    context, history = row.get("user_context") or "", row.get("history") or []
+    if not isinstance(context, str):
+        raise ConfigurationError(f"{where}: user_context is {context!r}; expected a text.")
+    if not isinstance(history, list) or not all(
+        isinstance(turn, dict) and turn.get("role") in ("user", "agent") and isinstance(turn.get("text"), str)
+        for turn in history
+    ):
+        expected = 'expected a list of {"role": "user" or "agent", "text": "..."}.'
+        raise ConfigurationError(f"{where}: history is {history!r}; {expected}")
+    label = row.get("best_type", row.get("type"))
+    query_type = next((name for name in QUERY_TYPES if name == str(label).lower()), None)
+    if labelled and query_type is None:
+        raise ConfigurationError(f"{where}: type is {label!r}; expected one of {', '.join(QUERY_TYPES)}.")
+    return QuestionLine(text, context, history, query_type if labelled else None)
+
+
+def learn(path: str | Path) -> LearningResult:
     """Learn from a JSONL file of `text` and `type` (optional `user_context`, `history`), and save what helps.
 
-    A quarter of the questions, chosen by a hash of their text, is kept aside. The file is written only
-    where these are routed no worse than before, in accuracy and in log loss.
+    A quarter of the questions, chosen by a hash of their text, is held out. The file is written only where
+    these are routed no worse than before, in accuracy and in log loss.
 
     Raises:
         ConfigurationError: the file cannot be read, or holds too few questions or only one type.
     """
-    asked = read_questions(path, labelled=True)
-    if len(asked) < LEAST_QUESTIONS or len({question.type for question in asked}) < 2:
+    questions = read_questions(path, labelled=True)
+    types = len({question.type for question in questions})
+    if len(questions) < LEAST_QUESTIONS or types < 2:
         raise ConfigurationError(
-            f"{str(path)!r} holds {len(asked)} labelled questions of "
-            f"{len({question.type for question in asked})} types; learning needs at least "
-            f"{LEAST_QUESTIONS} of two types or more."
+            f"{str(path)!r} holds {len(questions)} labelled questions of {types} types; learning needs at "
+            f"least {LEAST_QUESTIONS} of two types or more."
         )
-    data = _Examples.make(asked)
-    aside = _choose_aside(asked)
-    train = np.flatnonzero(~aside)
-    penalty = _choose_penalty(data, train)
-    dual = _fit(data.kernel[np.ix_(train, train)], data.scores[train], data.labels[train], penalty)
-    rest = np.flatnonzero(aside)
-    before = _measure(data.scores[rest], data.labels[rest])
-    after = _measure(data.scores[rest] + data.kernel[np.ix_(rest, train)] @ dual, data.labels[rest])
+    examples = _read_examples(questions)
+    held_out = _choose_held_out(questions)
+    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    penalty = min(PENALTIES, key=lambda penalty: _cross_validate(examples, train, penalty))
+    dual = examples.fit(train, penalty)
+    before = _measure(examples.scores[test], examples.labels[test])
+    after = _measure(examples.predict(test, train, dual), examples.labels[test])
     file = None
     if after.accuracy >= before.accuracy and after.log_loss < before.log_loss:
-        facts = {
-            "learned_from": len(train),
-            "kept_aside": len(rest),
-            "accuracy": {"before": round(before.accuracy, 4), "after": round(after.accuracy, 4)},
-        }
-        file = save_learned(data.weigh(train, dual), facts)
-    return Lesson(len(train), len(rest), before, after, penalty, file)
+        accuracy = {"before": round(before.accuracy, 4), "after": round(after.accuracy, 4)}
+        facts = {"learned_from": len(train), "kept_aside": len(test), "accuracy": accuracy}
+        file = _save(examples.weigh(train, dual), facts)
+    return LearningResult(len(train), len(test), before, after, penalty, file)
 
 
 @dataclass
 class _Examples:
-    """Questions as the learner sees them; `kernel` (n, n) is the product of their features."""
+    """The questions as numbers; `kernel` (n, n) holds the products of their features."""
 
-    features: list[dict[str, dict[str, float]]]
+    features: list[dict[tuple[str, str], float]]
     vectors: Array
     scores: Array
-    labels: NDArray[np.intp]
+    labels: Rows
     kernel: Array
 
-    @classmethod
-    def make(cls, asked: Sequence[Asked]) -> _Examples:
-        from adaptive_rag.models.onnx import load_minilm
+    def fit(self, rows: Rows, penalty: float, steps: int = 400) -> Array:
+        """Fit softmax regression on top of the router's scores, in the dual."""
+        kernel, scores = self.kernel[np.ix_(rows, rows)], self.scores[rows]
+        truth = np.eye(len(QUERY_TYPES))[self.labels[rows]]
+        # At the solution, penalty * dual = truth - probabilities.
+        dual = np.zeros_like(truth)
+        step = penalty / (penalty + 0.5 * float(np.linalg.eigvalsh(kernel)[-1]))
+        for _ in range(steps):
+            dual += step * ((truth - router.softmax(scores + kernel @ dual)) / penalty - dual)
+        return dual
 
-        model = router.load_router()
-        parts = [take_apart(one.text, one.user_context, one.history) for one in asked]
-        vectors = load_minilm().encode([part.text for part in parts])
-        scores = np.array(
-            [
-                router.score(model, part, vector, None).total
-                for part, vector in zip(parts, vectors, strict=True)
-            ],
-            dtype=np.float64,
-        )
-        features = [
-            {family: scale(found, family) for family, found in extract(part).items() if family in FAMILIES}
-            for part in parts
-        ]
-        columns: dict[tuple[str, str], int] = {}
-        for found in features:
-            for family, named in found.items():
-                for name in named:
-                    columns.setdefault((family, name), len(columns))
-        matrix = np.zeros((len(features), len(columns)), dtype=np.float32)
-        for row, found in enumerate(features):
-            for family, named in found.items():
-                for name, value in named.items():
-                    matrix[row, columns[family, name]] = value
-        kernel = matrix @ matrix.T + EMBEDDING_SCALE**2 * vectors @ vectors.T + 1.0
-        labels = np.array([QUERY_TYPES.index(one.type) for one in asked if one.type is not None])
-        return cls(features, vectors.astype(np.float64), scores, labels, kernel.astype(np.float64))
+    def predict(self, rows: Rows, train: Rows, dual: Array) -> Array:
+        """Score some questions with what was learned from others."""
+        return self.scores[rows] + self.kernel[np.ix_(rows, train)] @ dual
 
-    def weigh(self, rows: NDArray[np.intp], dual: Array) -> Learned:
+    def weigh(self, rows: Rows, dual: Array) -> router.LearnedWeights:
         """Turn the weight of each example (n, 4) into the weight of each feature."""
-        weights: dict[str, dict[str, Any]] = {family: {} for family in FAMILIES}
+        weights: dict[str, dict[str, Any]] = {name: defaultdict(float) for name in router.LEARNED_FAMILIES}
         for row, share in zip(rows, dual, strict=True):
-            for family, named in self.features[row].items():
-                for name, value in named.items():
-                    weights[family][name] = weights[family].get(name, 0.0) + value * share
-        embedding = EMBEDDING_SCALE * self.vectors[rows].T @ dual
-        return Learned(weights, embedding.astype(np.float32), dual.sum(axis=0).astype(np.float32))
+            for (family, name), value in self.features[row].items():
+                weights[family][name] = weights[family][name] + value * share
+        embedding = router.LEARNED_EMBEDDING_SCALE * self.vectors[rows].T @ dual
+        bias = dual.sum(axis=0)
+        return router.LearnedWeights(weights, embedding.astype(np.float32), bias.astype(np.float32))
 
 
-def _fit(kernel: Array, scores: Array, labels: NDArray[np.intp], penalty: float, steps: int = 400) -> Array:
-    """Fit softmax regression in the dual, on top of given scores: penalty * dual = truth - probabilities."""
-    truth = np.eye(len(QUERY_TYPES))[labels]
-    dual = np.zeros_like(truth)
-    largest = float(np.linalg.eigvalsh(kernel)[-1])
-    step = penalty / (penalty + 0.5 * largest)
-    for _ in range(steps):
-        dual += step * ((truth - _soften(scores + kernel @ dual)) / penalty - dual)
-    return dual
+def _read_examples(questions: Sequence[QuestionLine]) -> _Examples:
+    parsed = [parse_question(line.text, line.user_context, line.history) for line in questions]
+    vectors = router.embed_questions(parsed)
+    shipped = router.load_router()
+    scores = np.array([shipped.score(*pair).total for pair in zip(parsed, vectors, strict=True)])
+    features = [
+        {
+            (family, name): value
+            for family, found in extract_features(question).items()
+            if family in router.LEARNED_FAMILIES
+            for name, value in router.normalise(found, family).items()
+        }
+        for question in parsed
+    ]
+    columns = {key: i for i, key in enumerate(dict.fromkeys(key for found in features for key in found))}
+    matrix = np.zeros((len(features), len(columns)), dtype=np.float32)
+    for row, found in enumerate(features):
+        matrix[row, [columns[key] for key in found]] = list(found.values())
+    kernel = matrix @ matrix.T + router.LEARNED_EMBEDDING_SCALE**2 * vectors @ vectors.T + 1.0
+    labels = np.array([QUERY_TYPES.index(line.type) for line in questions if line.type is not None])
+    return _Examples(features, vectors.astype(float), scores.astype(float), labels, kernel.astype(float))
 
 
-def _choose_penalty(data: _Examples, train: NDArray[np.intp]) -> float:
+def _cross_validate(examples: _Examples, train: Rows, penalty: float) -> float:
+    """Return the log loss on questions that were not learned from."""
     folds = np.arange(len(train)) % 3
-
-    def loss(penalty: float) -> float:
-        total = 0.0
-        for fold in range(3):
-            seen, unseen = train[folds != fold], train[folds == fold]
-            dual = _fit(
-                data.kernel[np.ix_(seen, seen)], data.scores[seen], data.labels[seen], penalty, steps=150
-            )
-            scores = data.scores[unseen] + data.kernel[np.ix_(unseen, seen)] @ dual
-            total += _measure(scores, data.labels[unseen]).log_loss * len(unseen)
-        return total
-
-    return min(PENALTIES, key=loss)
+    total = 0.0
+    for fold in range(3):
+        seen, unseen = train[folds != fold], train[folds == fold]
+        scores = examples.predict(unseen, seen, examples.fit(seen, penalty, steps=150))
+        total += _measure(scores, examples.labels[unseen]).log_loss * len(unseen)
+    return total
 
 
-def _choose_aside(asked: Sequence[Asked]) -> NDArray[np.bool_]:
-    """Keep a quarter of each type aside, by the hash of the text, so that a rerun keeps the same ones."""
-    aside = np.zeros(len(asked), dtype=bool)
+def _choose_held_out(questions: Sequence[QuestionLine]) -> NDArray[np.bool_]:
+    """Hold out a quarter of each type, by the hash of the text, so that a rerun holds out the same ones."""
+    held_out = np.zeros(len(questions), dtype=bool)
     for query_type in QUERY_TYPES:
-        rows = [i for i, one in enumerate(asked) if one.type == query_type]
-        rows.sort(key=lambda i: hashlib.sha256(asked[i].text.encode()).hexdigest())
-        aside[rows[: len(rows) // ASIDE]] = True
-    return aside
+        rows = [i for i, question in enumerate(questions) if question.type == query_type]
+        rows.sort(key=lambda i: hashlib.sha256(questions[i].text.encode()).hexdigest())
+        held_out[rows[: len(rows) // HELD_OUT]] = True
+    return held_out
 
 
-def _soften(scores: Array) -> Array:
-    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
-
-
-def _measure(scores: Array, labels: NDArray[np.intp]) -> Measured:
-    chosen = _soften(scores)[np.arange(len(labels)), labels]
+def _measure(scores: Array, labels: Rows) -> RouterQuality:
+    chosen = router.softmax(scores)[np.arange(len(labels)), labels]
     right = scores.argmax(axis=1) == labels
-    return Measured(float(right.mean()), float(-np.log(np.maximum(chosen, 1e-12)).mean()))
+    return RouterQuality(float(right.mean()), float(-np.log(np.maximum(chosen, 1e-12)).mean()))
+
+
+def _save(learned: router.LearnedWeights, facts: dict[str, Any]) -> Path:
+    """Write what was learned, with facts about it for a reader of the file."""
+    file = router.learned_file()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    about = "Learned by `adaptive-rag route --learn`. Remove this file to undo it."
+    arrays = {"bias": learned.bias, "embedding": list(learned.embedding), "weights": learned.weights}
+    data = {"format": router.LEARNED_FORMAT, "about": about, **facts, **arrays}
+    text = json.dumps(data, ensure_ascii=False, default=lambda row: [round(float(x), 5) for x in row])
+    part = file.with_suffix(".part")
+    part.write_text(text, encoding="utf-8")
+    part.replace(file)
+    return file

@@ -1,11 +1,11 @@
-"""Part of the query analysis: the terms of a domain, read from YAML and found in questions."""
+"""The terms of a domain: read from YAML, and found in questions."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.errors import ConfigurationError
@@ -13,7 +13,7 @@ from adaptive_rag.errors import ConfigurationError
 if TYPE_CHECKING:
     from yaml import Node  # type: ignore[import-untyped]
 
-# What a category may say where it is more than a list of terms, and what a term may.
+# The keys of a category that is more than a list of terms, and of a term that is more than a text.
 CATEGORY_KEYS = ("terms", "synonyms", "description")
 TERM_KEYS = ("term", "synonyms")
 
@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[^\W_]+(?:[.+#][^\W_]+|\+\+|#)?")
 
 
 class Term(NamedTuple):
-    """One way to write a term: its category, the name it goes by, and the line where it stands."""
+    """One spelling of a term: its category, the name of the term, and the line in the file."""
 
     category: str
     name: str
@@ -40,16 +40,14 @@ class Ontology:
         return len({(term.category, term.name) for term in self._terms.values()})
 
     def find_terms(self, text: str) -> dict[str, list[str]]:
-        """Find terms in a text, the longest first, and name them by category.
+        """Return the terms in a text by category; of overlapping terms the longest.
 
-        Case, plurals, hyphens and accents of the apostrophe make no difference.
+        Case, plurals, hyphens and the kind of apostrophe make no difference.
         """
-        found: dict[str, list[str]] = {}
+        found: dict[str, dict[str, None]] = {}
         for term, _ in self._matches(fold(text)):
-            names = found.setdefault(term.category, [])
-            if term.name not in names:
-                names.append(term.name)
-        return found
+            found.setdefault(term.category, {})[term.name] = None
+        return {category: list(names) for category, names in found.items()}
 
     def relevance(self, text: str) -> float:
         """Say between 0 and 1 how much of a text is about the domain.
@@ -58,13 +56,11 @@ class Ontology:
         different terms, of which two are enough. Without any term it is 0.
         """
         words = fold(text)
-        covered: set[int] = set()
-        names: set[str] = set()
-        for term, span in self._matches(words):
-            covered.update(span)
-            names.add(term.name)
-        if not names:
+        matches = list(self._matches(words))
+        if not matches:
             return 0.0
+        covered = {i for _, span in matches for i in span}
+        names = {term.name for term, _ in matches}
         topics = {i for i, word in enumerate(words) if word not in lx.SHAPE_WORDS} | covered
         return round(0.5 * len(covered) / len(topics) + 0.5 * min(len(names) / 2, 1.0), 4)
 
@@ -102,11 +98,7 @@ def load_ontology(path: str | Path) -> Ontology:
 
 
 def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
-    """Build an ontology from YAML text; `name` stands in the error messages.
-
-    Raises:
-        ConfigurationError: as for `load_ontology`.
-    """
+    """Build an ontology from YAML text, as `load_ontology`; `name` stands in the error messages."""
     import yaml  # type: ignore[import-untyped,unused-ignore]
 
     try:
@@ -123,14 +115,13 @@ def parse_ontology(text: str, *, name: str = "ontology") -> Ontology:
     if reader.problems:
         lines = "\n".join(f"  line {line}: {problem}" for line, problem in sorted(reader.problems))
         raise ConfigurationError(f"The ontology {name!r} is not usable:\n{lines}")
-    return Ontology(reader.terms, reader.categories)
+    return Ontology(reader.terms, list(reader.categories))
 
 
 def fold(text: str) -> list[str]:
     """Split into words in the form in which terms are compared: lower case, singular, without hyphens."""
-    cleaned = text.lower().replace("’", "'")
-    cleaned = re.sub(r"'s\b|'", "", cleaned)
-    return [_singular(word) for word in _TOKEN.findall(cleaned)]
+    without_apostrophes = re.sub(r"'s\b|'", "", text.lower().replace("’", "'"))
+    return [_singular(word) for word in _TOKEN.findall(without_apostrophes)]
 
 
 def _singular(word: str) -> str:
@@ -138,134 +129,105 @@ def _singular(word: str) -> str:
         return word
     if word.endswith("ies"):
         return f"{word[:-3]}y" if len(word) > 4 else word[:-1]
-    if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
-        return word[:-2]
-    return word[:-1]
+    return word[:-2] if word.endswith(("sses", "shes", "ches", "xes", "zzes")) else word[:-1]
 
 
 class _Reader:
-    """Walks the YAML nodes, which know their lines, and collects terms and problems."""
+    """Collects terms and problems from the YAML nodes, which know their lines."""
 
     def __init__(self) -> None:
         self.terms: dict[tuple[str, ...], Term] = {}
-        self.categories: list[str] = []
+        self.categories: dict[str, int] = {}
         self.problems: list[tuple[int, str]] = []
-        self._seen: dict[str, int] = {}
 
     def read(self, root: Node | None) -> None:
         if root is None:
             self.problems.append((1, "the file is empty; expected: category: [term, ...]"))
-            return
-        if not _is(root, "mapping"):
-            self._refuse(root, "expected a mapping of category to terms")
-            return
-        for key, value in root.value:
-            name = str(key.value).strip()
-            if name in self._seen:
-                self._refuse(
-                    key, f"category {name!r} was already given at line {self._seen[name]}; join the two"
-                )
-                continue
-            self._seen[name] = _line(key)
-            before = len(self.terms)
-            problems = len(self.problems)
-            self._category(name, key, value)
-            if len(self.terms) == before and len(self.problems) == problems:
-                self._refuse(key, f"category {name!r} is empty; give it terms or remove it")
-            self.categories.append(name)
+        elif self._expect("mapping", root, "expected a mapping of category to terms"):
+            for key, value in root.value:
+                self._read_category(str(key.value).strip(), key, value)
 
-    def _category(self, category: str, key: Node, value: Node) -> None:
-        if _is(value, "mapping"):
+    def _read_category(self, category: str, key: Node, value: Node) -> None:
+        if line := self.categories.get(category):
+            self._report(key, f"category {category!r} was already given at line {line}; join the two")
+            return
+        self.categories[category] = _line(key)
+        before = len(self.terms), len(self.problems)
+        if value.id == "mapping":
             for inner, node in value.value:
-                if inner.value not in CATEGORY_KEYS:
-                    self._refuse(
-                        inner,
-                        f"unknown key {inner.value!r} in category {category!r}; "
-                        f"expected one of {', '.join(CATEGORY_KEYS)}",
-                    )
-                elif inner.value == "terms":
-                    self._terms_of(category, node)
+                if inner.value == "terms":
+                    self._read_terms(category, node)
                 elif inner.value == "synonyms":
-                    self._synonyms(category, node)
-        elif not (_is(value, "scalar") and not str(value.value).strip()):
-            self._terms_of(category, value)
+                    self._read_synonyms(category, node)
+                elif inner.value not in CATEGORY_KEYS:
+                    expected = f"expected one of {', '.join(CATEGORY_KEYS)}"
+                    self._report(inner, f"unknown key {inner.value!r} in category {category!r}; {expected}")
+        elif value.id != "scalar" or value.value.strip():
+            self._read_terms(category, value)
+        if before == (len(self.terms), len(self.problems)):
+            self._report(key, f"category {category!r} is empty; give it terms or remove it")
 
-    def _terms_of(self, category: str, value: Node) -> None:
-        if not _is(value, "sequence"):
-            self._refuse(
-                value,
-                f"the terms of {category!r} are {_shown(value)}; expected a list like [amplifier, mixer]",
-            )
+    def _read_terms(self, category: str, value: Node) -> None:
+        got = f"the terms of {category!r} are {_shown(value)}"
+        if not self._expect("sequence", value, f"{got}; expected a list like [amplifier, mixer]"):
             return
         for item in value.value:
-            if _is(item, "scalar"):
-                self._add(category, str(item.value), str(item.value), item)
-            elif _is(item, "mapping"):
-                self._term_with_synonyms(category, item)
-            else:
-                self._refuse(item, f"a term of {category!r} is a list; expected a text")
+            if item.id == "mapping":
+                self._read_term(category, item)
+            elif self._expect("scalar", item, f"a term of {category!r} is a list; expected a text"):
+                self._add(category, item.value, item.value, item)
 
-    def _term_with_synonyms(self, category: str, item: Any) -> None:
-        parts = {key.value: (key, value) for key, value in item.value}
-        unknown = [name for name in parts if name not in TERM_KEYS]
-        for name in unknown:
-            self._refuse(
-                parts[name][0], f"unknown key {name!r} in a term of {category!r}; expected term and synonyms"
-            )
+    def _read_term(self, category: str, item: Node) -> None:
+        parts = {str(key.value): (key, value) for key, value in item.value}
+        unknown = [(name, key) for name, (key, _) in parts.items() if name not in TERM_KEYS]
+        for name, key in unknown:
+            self._report(key, f"unknown key {name!r} in a term of {category!r}; expected term and synonyms")
         if unknown:
             return
-        if "term" not in parts or not _is(parts["term"][1], "scalar"):
-            self._refuse(
-                item, f"a term of {category!r} has no name; expected: {{term: ..., synonyms: [...]}}"
-            )
+        _, term = parts.get("term", (None, None))
+        if term is None or term.id != "scalar":
+            expected = "expected: {term: ..., synonyms: [...]}"
+            self._report(item, f"a term of {category!r} has no name; {expected}")
             return
-        name = str(parts["term"][1].value).strip()
-        self._add(category, name, name, parts["term"][1])
+        self._add(category, term.value.strip(), term.value.strip(), term)
         if "synonyms" in parts:
-            self._variants(category, name, parts["synonyms"][1])
+            self._add_synonyms(category, term.value.strip(), parts["synonyms"][1])
 
-    def _synonyms(self, category: str, value: Node) -> None:
-        if not _is(value, "mapping"):
-            self._refuse(
-                value, f"the synonyms of {category!r} are {_shown(value)}; expected a mapping of term to list"
-            )
+    def _read_synonyms(self, category: str, value: Node) -> None:
+        got = f"the synonyms of {category!r} are {_shown(value)}"
+        if not self._expect("mapping", value, f"{got}; expected a mapping of term to list"):
             return
-        for key, variants in value.value:
+        for key, synonyms in value.value:
             name = str(key.value).strip()
             known = self.terms.get(tuple(fold(name)))
             if known is None or known.category != category:
                 self._add(category, name, name, key)
-            self._variants(category, name, variants)
+            self._add_synonyms(category, name, synonyms)
 
-    def _variants(self, category: str, name: str, value: Node) -> None:
-        nodes = value.value if _is(value, "sequence") else [value]
-        for node in nodes:
-            if _is(node, "scalar"):
-                self._add(category, name, str(node.value), node)
-            else:
-                self._refuse(node, f"a synonym of {name!r} is no text")
+    def _add_synonyms(self, category: str, name: str, value: Node) -> None:
+        for node in value.value if value.id == "sequence" else [value]:
+            if self._expect("scalar", node, f"a synonym of {name!r} is no text"):
+                self._add(category, name, node.value, node)
 
     def _add(self, category: str, name: str, written: str, node: Node) -> None:
         words = tuple(fold(written))
-        if not words:
-            self._refuse(node, f"category {category!r} holds an empty term")
-            return
         known = self.terms.get(words)
-        if known is not None:
-            # "effect pedal" beside "effects pedal" adds nothing and harms nothing.
-            if (known.category, known.name) == (category, name.strip()) and written != name:
-                return
+        if not words:
+            self._report(node, f"category {category!r} holds an empty term")
+        elif known is None:
+            self.terms[words] = Term(category, name.strip(), _line(node))
+        # "effect pedal" beside "effects pedal" adds nothing and harms nothing.
+        elif (known.category, known.name) != (category, name.strip()) or written == name:
             where = f"in {known.category!r} at line {known.line}"
-            self._refuse(node, f"term {written.strip()!r} is a duplicate: it stands already {where}")
-            return
-        self.terms[words] = Term(category, name.strip(), _line(node))
+            self._report(node, f"term {written.strip()!r} is a duplicate: it stands already {where}")
 
-    def _refuse(self, node: Node, problem: str) -> None:
+    def _expect(self, kind: str, node: Node, problem: str) -> bool:
+        if node.id != kind:
+            self._report(node, problem)
+        return str(node.id) == kind
+
+    def _report(self, node: Node, problem: str) -> None:
         self.problems.append((_line(node), problem))
-
-
-def _is(node: Node, kind: str) -> bool:
-    return str(node.id) == kind
 
 
 def _line(node: Node) -> int:
@@ -273,4 +235,4 @@ def _line(node: Node) -> int:
 
 
 def _shown(node: Node) -> str:
-    return repr(node.value) if _is(node, "scalar") else f"a {node.id}"
+    return repr(node.value) if node.id == "scalar" else f"a {node.id}"

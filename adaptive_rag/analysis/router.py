@@ -1,38 +1,80 @@
-"""The linear router of the query analysis: named features and an embedding in, four probabilities out."""
-
-from __future__ import annotations
+"""Third step of the query analysis: a linear model scores the features and the embedding for each type."""
 
 import json
-from collections.abc import Mapping
-from functools import cache
+import os
+from collections.abc import Mapping, Sequence
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from platformdirs import user_config_path
 
-from adaptive_rag.analysis.features import Question, extract, find_kind
+from adaptive_rag.analysis.features import Features, extract_features, find_kind
+from adaptive_rag.analysis.parse import ParsedQuestion
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.state import QUERY_TYPES
-
-if TYPE_CHECKING:
-    from adaptive_rag.analysis.learned import Learned
-    from adaptive_rag.models.onnx import Vectors
 
 WEIGHTS = Path(__file__).parent / "router.npz"
 
+# Only these families are learned from use: letters would remember spellings.
+LEARNED_FAMILIES = ("words", "shapes", "form")
+LEARNED_EMBEDDING_SCALE = 2.0
+LEARNED_FORMAT = 1
+
 Floats = NDArray[np.float32]
+FloatT = TypeVar("FloatT", np.float32, np.float64)
 
 
 class Family(NamedTuple):
-    """One family of named features.
+    """The weights of one family of named features.
 
-    `importance` (n,) weighs a feature before the family is brought to unit length; `weights` is (n, 4).
+    `importance` (n,) weighs a feature before the family is scaled to unit length; `weights` is (n, 4).
     """
 
     rows: dict[str, int]
     importance: Floats
     weights: Floats
     normalised: bool
+
+    def score(self, features: Mapping[str, float]) -> tuple[list[str], Floats]:
+        """Return the known ones of these features, and what each adds to the score of each type (n, 4)."""
+        names = [name for name in features if name in self.rows]
+        rows = np.array([self.rows[name] for name in names], dtype=np.intp)
+        values = np.array([features[name] for name in names], dtype=np.float32) * self.importance[rows]
+        if self.normalised and len(rows):
+            values /= np.linalg.norm(values)
+        return names, self.weights[rows] * values[:, None]
+
+
+class LearnedWeights(NamedTuple):
+    """What was learned from use: four weights for each feature by family, and for the embedding (d, 4)."""
+
+    weights: dict[str, dict[str, Floats]]
+    embedding: Floats
+    bias: Floats
+
+    def score(self, features: Features, vector: Vectors) -> Floats:
+        """Return what is added to the score of each type, shape (4,)."""
+        total = self.bias + LEARNED_EMBEDDING_SCALE * np.asarray(vector, dtype=np.float32) @ self.embedding
+        for family, weights in self.weights.items():
+            for name, value in normalise(features[family], family).items():
+                if name in weights:
+                    total = total + value * weights[name]
+        return np.asarray(total, dtype=np.float32)
+
+
+class RouterScores(NamedTuple):
+    """The calibrated score of each type (4,), and what it is made of.
+
+    A contribution names a family, its features, and what each of these added (n, 4).
+    """
+
+    total: Floats
+    contributions: list[tuple[str, list[str], Floats]]
+    features: Features
 
 
 class Router(NamedTuple):
@@ -44,85 +86,105 @@ class Router(NamedTuple):
     temperature: float
     first_person_temperature: float
 
-
-class Contribution(NamedTuple):
-    """What the features of one family, by name, added to the score of each type; scores are (n, 4)."""
-
-    family: str
-    names: tuple[str, ...]
-    scores: Floats
-
-
-class Scores(NamedTuple):
-    """The calibrated score of each type (4,), what made it up, and the features that were read."""
-
-    total: Floats
-    contributions: tuple[Contribution, ...]
-    features: dict[str, dict[str, float]]
+    def score(
+        self, question: ParsedQuestion, vector: Vectors, learned: LearnedWeights | None = None
+    ) -> RouterScores:
+        """Score a question for each type, and keep what each feature contributed."""
+        features = extract_features(question)
+        embedding = self.embedding[find_kind(features["form"])]
+        total = self.bias + np.asarray(vector, dtype=np.float32) @ embedding
+        contributions = [("embedding", [""], (total - self.bias)[None])]
+        for family, found in features.items():
+            names, scores = self.families[family].score(found)
+            total = total + scores.sum(axis=0)
+            contributions.append((family, names, scores))
+        first_person = "first person" in features["form"]
+        total = total / (self.first_person_temperature if first_person else self.temperature)
+        # What was learned was fitted on calibrated scores.
+        if learned is not None:
+            added = learned.score(features, vector)
+            total = total + added
+            contributions.append(("learned", ["what was learned from use"], added[None]))
+        return RouterScores(total, contributions, features)
 
 
 @cache
 def load_router(path: Path = WEIGHTS) -> Router:
-    """Read the weights; plain arrays, no pickle."""
+    """Read the weights: plain arrays, no pickle."""
     with np.load(path, allow_pickle=False) as data:
         facts = json.loads(data["facts"].tobytes())
         families = {}
         for family in facts["families"]:
-            names = data[f"{family}.names"].tobytes().decode().split("\n")
-            families[family] = Family(
-                rows={name: row for row, name in enumerate(names)},
-                importance=data[f"{family}.importance"].astype(np.float32),
-                weights=data[f"{family}.weights"].astype(np.float32),
-                normalised=family != "form",
-            )
-        return Router(
-            families,
-            data["embedding"].astype(np.float32),
-            data["bias"].astype(np.float32),
-            float(facts["temperature"]),
-            float(facts["first_person_temperature"]),
-        )
+            names = data[f"{family}.names"].tobytes().decode()
+            rows = {name: row for row, name in enumerate(names.split("\n"))}
+            importance = data[f"{family}.importance"].astype(np.float32)
+            weights = data[f"{family}.weights"].astype(np.float32)
+            families[family] = Family(rows, importance, weights, normalised=family != "form")
+        embedding, bias = data["embedding"].astype(np.float32), data["bias"].astype(np.float32)
+        temperatures = float(facts["temperature"]), float(facts["first_person_temperature"])
+        return Router(families, embedding, bias, *temperatures)
 
 
-def score(router: Router, question: Question, vector: Vectors, learned: Learned | None) -> Scores:
-    """Score a question for each type, and keep what each feature contributed.
+def embed_questions(questions: Sequence[ParsedQuestion]) -> Vectors:
+    """Return the MiniLM vectors of questions (n, d)."""
+    return load_minilm().encode([question.text for question in questions])
 
-    What was learned from use is added to the calibrated scores, since it was fitted on these.
+
+def learned_file() -> Path:
+    """Return the path of the file that holds what was learned; removing the file undoes the learning."""
+    home = os.environ.get("ADAPTIVE_RAG_HOME")
+    folder = Path(home).expanduser() if home else user_config_path("adaptive-rag", appauthor=False)
+    return folder / "router.json"
+
+
+def load_learned() -> LearnedWeights | None:
+    """Read what was learned from use; None where nothing was.
+
+    Raises:
+        ConfigurationError: the file is there and cannot be used.
     """
-    features = extract(question)
-    kind = find_kind(features["form"])
-    parts: list[Contribution] = []
-    total = router.bias + vector.astype(np.float32) @ router.embedding[kind]
-    parts.append(Contribution("embedding", ("",), (total - router.bias)[None]))
-    for family, found in features.items():
-        names, rows, values = _present(router.families[family], found)
-        scores = router.families[family].weights[rows] * values[:, None]
-        total = total + scores.sum(axis=0)
-        parts.append(Contribution(family, tuple(names), scores))
-    first_person = "first person" in features["form"]
-    total = total / (router.first_person_temperature if first_person else router.temperature)
-    if learned is not None:
-        own = learned.score(features, vector)
-        total = total + own
-        parts.append(Contribution("learned", ("what was learned from use",), own[None]))
-    return Scores(total, tuple(parts), features)
+    file = learned_file()
+    try:
+        changed = file.stat().st_mtime_ns
+    except OSError:
+        return None
+    return _read_learned(file, changed)
 
 
-def softmax(scores: Floats) -> Floats:
-    """Turn scores into probabilities."""
-    powers = np.exp(scores - scores.max())
-    return np.asarray(powers / powers.sum(), dtype=np.float32)
+@lru_cache(maxsize=4)
+def _read_learned(file: Path, changed: int) -> LearnedWeights:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        if data["format"] != LEARNED_FORMAT:
+            raise ValueError(f"its format is {data['format']!r}, expected {LEARNED_FORMAT}")
+        weights = {
+            family: {name: np.array(row, dtype=np.float32) for name, row in rows.items()}
+            for family, rows in data["weights"].items()
+        }
+        embedding, bias = np.array(data["embedding"], np.float32), np.array(data["bias"], np.float32)
+        types = len(QUERY_TYPES)
+        shapes = {row.shape for rows in weights.values() for row in rows.values()} | {bias.shape}
+        known = set(weights) <= set(LEARNED_FAMILIES)
+        if not known or shapes != {(types,)} or embedding.shape != (384, types):
+            raise ValueError("its numbers are not those of a router")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ConfigurationError(
+            f"What the router learned, {str(file)!r}, cannot be used: {error}. "
+            "Remove the file to go back to the router as shipped, or learn again with: "
+            "adaptive-rag route --learn FILE"
+        ) from error
+    return LearnedWeights(weights, embedding, bias)
 
 
-def by_type(values: Floats) -> dict[str, float]:
-    """Name four numbers by their query types."""
-    return {name: float(value) for name, value in zip(QUERY_TYPES, values, strict=True)}
+def normalise(features: Mapping[str, float], family: str) -> dict[str, float]:
+    """Scale the features of a family to unit length; the form's values stay as they are."""
+    if family == "form" or not features:
+        return dict(features)
+    length = float(np.sqrt(sum(value * value for value in features.values())))
+    return {name: value / length for name, value in features.items()}
 
 
-def _present(family: Family, features: Mapping[str, float]) -> tuple[list[str], NDArray[np.intp], Floats]:
-    names = [name for name in features if name in family.rows]
-    rows = np.array([family.rows[name] for name in names], dtype=np.intp)
-    values = np.array([features[name] for name in names], dtype=np.float32) * family.importance[rows]
-    if family.normalised and len(rows):
-        values /= np.linalg.norm(values)
-    return names, rows, values
+def softmax(scores: NDArray[FloatT]) -> NDArray[FloatT]:
+    """Turn scores into probabilities, along the last axis."""
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))

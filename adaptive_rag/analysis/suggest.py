@@ -1,121 +1,102 @@
-"""Beside the query analysis: proposes an ontology from the texts of an index, for a person to edit."""
-
-from __future__ import annotations
+"""Proposes an ontology from the texts of an index, for a person to edit."""
 
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.analysis.ontology import fold
-
-if TYPE_CHECKING:
-    from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.models.onnx import Vectors, load_minilm
 
 # A term stands in at least this many texts, and in at most this share of them.
 LEAST_TEXTS, LARGEST_SHARE = 2, 0.5
 LONGEST_TERM = 3
+# A word that stands where a verb does more often than this names no subject.
 LARGEST_VERB_SHARE = 0.2
 
 _SENTENCE_END = re.compile(r"[.!?;:,()\[\]\"“”\n|]+")
 _WORD = re.compile(r"[^\W\d_][^\W_]*(?:[-'’][^\W_]+)*")
-_AFTER_MODAL = re.compile(
-    r"\b(?:can|will|may|must|might|could|should|would|and) ([a-z]{3,})\b"
-    r"(?= (?:the|a|an|its|their|your|our)\b)"
+_VERB = re.compile(
+    r"\b(?:can|will|may|must|might|could|should|would|and) ([a-z]{3,})\b(?= (?:the|an?|its|their|your|our)\b)"
     r"|(?<=\bto )([a-z]{3,})"
 )
-# Words that are common in any prose and name no subject.
-_PLAIN = lx.SHAPE_WORDS | lx.word_set(
-    "been being were was had has have having however therefore thus hence may might although even also "
-    "well often sometimes usually many few several much very quite rather still yet already always "
-    "never today people person man men woman women day days year years time times week weeks month "
-    "months hour hours thing things part parts place places number numbers example examples fact facts "
-    "case cases point points new old good great large small high low long short early late different "
-    "same main major important two three four five six seven eight nine ten hundred thousand million "
-    "half next last second third said says say see seen saw made making found find think thought know "
-    "known come came gone went took taken gives given gave left put set let became become called calls "
-    "based include includes including provide provides provided using used uses work works working need "
-    "needs allow allows help helps show shows chapter section figure table page note appendix "
-    "introduction conclusion summary its own each every between within without again against among both "
-    "either neither such than then there these those can cannot could must shall should will would"
+# Words that are common in any text and name no subject.
+_COMMON = lx.SHAPE_WORDS | lx.word_set(
+    "having however therefore thus hence even well sometimes usually few several very quite rather always "
+    "today people person man men woman women day days years time times week weeks month months hour hours "
+    "thing things part parts place places numbers example examples fact facts cases point points new great "
+    "large small high low short early late main major two three four five six seven eight nine ten hundred "
+    "thousand million half next second third said says see seen saw made making found find thought know "
+    "known come came gone went took taken gives gave left put set became become calls based include includes "
+    "including provide provides provided uses working needs allows helps shows chapter section figure table "
+    "page note appendix introduction conclusion summary own cannot"
 )
+
+# The words of a term in the form in which terms are compared.
+Key = tuple[str, ...]
 
 
 class Suggestion(NamedTuple):
-    """A proposed category: its name and its terms, the most salient first."""
+    """A proposed category: its name, and its terms, the most salient first."""
 
     name: str
     terms: list[str]
 
 
-def suggest_ontology(
-    texts: Iterable[str], *, terms: int = 60, categories: int = 8, vectors: Vectors | None = None
-) -> list[Suggestion]:
-    """Propose categories of salient terms found in texts.
+def suggest_ontology(texts: Iterable[str], *, terms: int = 60, categories: int = 8) -> list[Suggestion]:
+    """Propose at most so many categories, of the most salient terms in texts.
 
-    A term of several words counts for more than its words alone, and a term that mostly occurs inside a
-    longer one counts for less (the C-value of Frantzi, Ananiadou and Mima, 2000). Terms are grouped by
-    average-link clustering of their MiniLM vectors.
-
-    Args:
-        texts: passages, as an index holds them.
-        terms: how many terms to keep.
-        categories: how many groups to form, at most.
-        vectors: unit vectors of the terms (n, d), for tests; by default they are computed.
+    The salience of a term is its C-value (Frantzi, Ananiadou and Mima, 2000) times its rarity. Terms are
+    grouped by average-link clustering of their MiniLM vectors.
     """
     chosen = find_salient_terms(texts, terms)
     if not chosen:
         return []
-    if vectors is None:
-        from adaptive_rag.models.onnx import load_minilm
-
-        vectors = load_minilm().encode(chosen)
-    groups = _cluster(vectors, min(categories, len(chosen)))
-    suggestions = [_name(chosen, vectors, group) for group in groups]
+    vectors = load_minilm().encode(chosen)
+    suggestions = []
+    for group in _cluster(vectors, min(categories, len(chosen))):
+        # The most central term names the group.
+        central = group[int((vectors[group] @ vectors[group].mean(axis=0)).argmax())]
+        suggestions.append(Suggestion(chosen[central].lower(), [chosen[i] for i in group]))
     return sorted(suggestions, key=lambda suggestion: (-len(suggestion.terms), suggestion.name))
 
 
 def find_salient_terms(texts: Iterable[str], limit: int) -> list[str]:
-    """List terms that stand out, the most salient first, as they are mostly written."""
-    frequency: Counter[tuple[str, ...]] = Counter()
-    spread: Counter[tuple[str, ...]] = Counter()
-    written: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
-    verbs: Counter[tuple[str, ...]] = Counter()
+    """List the terms that stand out, the most salient first, in their most frequent spelling."""
+    spellings: dict[Key, Counter[str]] = defaultdict(Counter)
+    texts_with: Counter[Key] = Counter()
+    as_verb: Counter[Key] = Counter()
     total = 0
     for text in texts:
         total += 1
-        verbs.update(tuple(fold(match[1] or match[2])) for match in _AFTER_MODAL.finditer(text))
-        here: set[tuple[str, ...]] = set()
-        for grams in _candidates(text):
-            key = tuple(fold(grams))
-            if not key:
-                continue
-            frequency[key] += 1
-            written[key][grams] += 1
-            here.add(key)
-        spread.update(here)
+        as_verb.update(tuple(fold(match[1] or match[2])) for match in _VERB.finditer(text))
+        found = [(tuple(fold(term)), term) for term in _candidates(text)]
+        for key, term in found:
+            spellings[key][term] += 1
+        texts_with.update({key for key, _ in found})
     least = LEAST_TEXTS if total > 3 else 1
     most = max(total * LARGEST_SHARE, least)
-    kept = {key: n for key, n in frequency.items() if least <= spread[key] <= most}
-    inside: dict[tuple[str, ...], list[int]] = defaultdict(list)
-    for key, n in kept.items():
+    kept = [key for key in spellings if key and least <= texts_with[key] <= most]
+    counts = {key: spellings[key].total() for key in kept}
+    counts_of_longer: dict[Key, list[int]] = defaultdict(list)
+    for key, count in counts.items():
         for length in range(1, len(key)):
             for start in range(len(key) - length + 1):
-                inside[key[start : start + length]].append(n)
+                counts_of_longer[key[start : start + length]].append(count)
 
-    def salience(key: tuple[str, ...]) -> float:
-        longer = inside.get(key, [])
-        count = kept[key] - (sum(longer) / len(longer) if longer else 0)
-        return math.log2(len(key) + 1) * count * math.log(1 + total / spread[key])
+    def salience(key: Key) -> float:
+        # C-value: a longer term counts for more, and a term that mostly stands inside longer ones for less.
+        longer = counts_of_longer.get(key, [])
+        alone = counts[key] - (sum(longer) / len(longer) if longer else 0)
+        return math.log2(len(key) + 1) * alone * math.log(1 + total / texts_with[key])
 
-    # What mostly follows "to" or a modal is a verb, and names no subject.
-    kept = {key: n for key, n in kept.items() if len(key) > 1 or verbs[key] <= LARGEST_VERB_SHARE * n}
-    ranked = sorted(kept, key=lambda key: (-salience(key), key))
-    return [_spelling(written[key]) for key in ranked[:limit]]
+    terms = [key for key in counts if len(key) > 1 or as_verb[key] <= LARGEST_VERB_SHARE * counts[key]]
+    terms.sort(key=lambda key: (-salience(key), key))
+    return [_usual_spelling(spellings[key]) for key in terms[:limit]]
 
 
 def format_ontology(suggestions: list[Suggestion], *, origin: str = "") -> str:
@@ -124,19 +105,18 @@ def format_ontology(suggestions: list[Suggestion], *, origin: str = "") -> str:
 
     head = f"# Proposed from {origin}. " if origin else "# "
     lines = [f"{head}Rename the categories, move and drop terms, add synonyms; then pass it with --ontology."]
-    for suggestion in suggestions:
-        body = yaml.safe_dump(
-            {suggestion.name: suggestion.terms}, allow_unicode=True, default_flow_style=None, width=100
-        )
+    for name, terms in suggestions:
+        body = yaml.safe_dump({name: terms}, allow_unicode=True, default_flow_style=None, width=100)
         lines.append(body.rstrip())
     return "\n".join(lines) + "\n"
 
 
-def _candidates(text: str) -> Iterable[str]:
+def _candidates(text: str) -> Iterator[str]:
+    """Yield the runs of one to three words that hold no common word."""
     for part in _SENTENCE_END.split(text):
         run: list[str] = []
         for word in [*_WORD.findall(part), ""]:
-            if word and len(word) > 2 and word.lower() not in _PLAIN:
+            if len(word) > 2 and word.lower() not in _COMMON:
                 run.append(word)
                 continue
             for length in range(1, LONGEST_TERM + 1):
@@ -144,12 +124,9 @@ def _candidates(text: str) -> Iterable[str]:
             run = []
 
 
-def _spelling(ways: Counter[str]) -> str:
-    # A capital at the start of a sentence is no spelling of its own.
-    def preference(way: str) -> tuple[int, bool, str]:
-        return (-ways[way], not way.islower(), way)
-
-    return min(ways, key=preference)
+def _usual_spelling(spellings: Counter[str]) -> str:
+    # Lower case wins a tie: a capital may only mark the start of a sentence.
+    return min(spellings, key=lambda way: (-spellings[way], not way.islower(), way))
 
 
 def _cluster(vectors: Vectors, count: int) -> list[list[int]]:
@@ -160,16 +137,10 @@ def _cluster(vectors: Vectors, count: int) -> list[list[int]]:
         means = np.array([total / len(group) for total, group in zip(sums, groups, strict=True)])
         similarity = means @ means.T
         sizes = np.array([len(group) for group in groups])
-        # Without a brake on size one group swallows nearly all.
+        # Without a penalty on size one group takes in nearly all terms.
         similarity -= 0.01 * np.maximum(sizes[:, None], sizes[None, :])
         np.fill_diagonal(similarity, -np.inf)
         first, second = sorted(divmod(int(similarity.argmax()), len(groups)))
         groups[first] += groups.pop(second)
         sums[first] = sums[first] + sums.pop(second)
     return [sorted(group) for group in groups]
-
-
-def _name(terms: list[str], vectors: Vectors, group: list[int]) -> Suggestion:
-    mean = vectors[group].mean(axis=0)
-    central = group[int((vectors[group] @ mean).argmax())]
-    return Suggestion(terms[central].lower(), [terms[i] for i in group])

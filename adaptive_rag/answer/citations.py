@@ -1,4 +1,4 @@
-"""The markers of a chat model's answer: read, checked, and tied to the sentences that they rest on."""
+"""The markers of a chat model's answer: read, checked, and turned into citations of sentences."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from adaptive_rag.answer.request import cosines
-from adaptive_rag.ingest.chunking import page_in_chunk
+from adaptive_rag.answer.passages import cite_span, text_at
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
 from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.words import terms
 
 # "[1]", "[1, 2]", "[1-3]", "[^1]", "[Passage 2]", "【1†source】": what models write when asked for "[n]".
@@ -28,7 +28,7 @@ _NOT_A_CLAIM = re.compile(
     r"^(?:\W*$|#+ .*|\*\*[^*]+\*\*:?$|.*:$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$)",
     re.IGNORECASE,
 )
-# How a claim is matched to the sentence that it rests on: by meaning, and by the claim's words found there.
+# How a claim is matched to a sentence: by their cosine, and by the share of the claim's words found there.
 MEANING, WORDS = 0.6, 0.4
 
 
@@ -44,7 +44,7 @@ class Claim:
 class MarkedAnswer:
     """An answer with its markers in one form."""
 
-    text: str  # every marker as [n], the unknown ones gone
+    text: str  # every marker as [n], without the unknown ones
     claims: list[Claim]  # the sentences that state something; headings and questions are left out
     unknown: list[int]  # numbers that no document has, in the order in which they were written
 
@@ -92,44 +92,30 @@ def cite(
     for claim, vector in zip(claims, vectors, strict=True):
         for marker in claim.markers:
             document = documents[marker - 1]
-            start, end = best_sentence(claim, vector, document, sentences[marker - 1])
-            citation = Citation(
-                marker=marker,
-                source=document["source"],
-                page=page_in_chunk(document, start),
-                start=start,
-                end=end,
-                quote=document["text"][start - document["start"] : end - document["start"]],
-            )
-            found.setdefault((marker, start, end), citation)
+            start, end = _closest_span(claim, vector, document, sentences[marker - 1])
+            found.setdefault((marker, start, end), cite_span(document, marker, start, end))
     return list(found.values())
-
-
-def best_sentence(
-    claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences
-) -> tuple[int, int]:
-    """Return the span of the sentence that supports a claim best; the whole document's where it has none."""
-    if not len(sentences.spans):
-        return document["start"], document["end"]
-    scores = support(claim, vector, document, sentences)
-    start, end = sentences.spans[int(np.argmax(scores))]
-    return max(int(start), document["start"]), min(int(end), document["end"])
 
 
 def support(claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences) -> Vectors:
     """Score how well each sentence of a document supports a claim; shape (sentences,)."""
     wanted = set(terms(claim.text))
     words = [
-        len(wanted & set(terms(text_of(document, span)))) / len(wanted) if wanted else 0.0
-        for span in sentences.spans.tolist()
+        len(wanted & set(terms(text_at(document, start, end)))) / len(wanted) if wanted else 0.0
+        for start, end in sentences.spans.tolist()
     ]
-    scores = MEANING * cosines(sentences.vectors, vector) + WORDS * np.array(words)
+    scores = MEANING * cosines(sentences.vectors, vector[None])[:, 0] + WORDS * np.array(words)
     return np.asarray(scores, dtype=np.float32)
 
 
-def text_of(document: Candidate, span: Sequence[int]) -> str:
-    """Return the text of a span that counts as the document's own does."""
-    return document["text"][max(0, span[0] - document["start"]) : max(0, span[1] - document["start"])]
+def _closest_span(
+    claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences
+) -> tuple[int, int]:
+    """Return the span of the sentence that supports a claim best; the whole document's where it has none."""
+    if not len(sentences.spans):
+        return document["start"], document["end"]
+    start, end = sentences.spans[int(np.argmax(support(claim, vector, document, sentences)))]
+    return max(int(start), document["start"]), min(int(end), document["end"])
 
 
 def _without_markers(answer: str, documents: int) -> tuple[str, list[tuple[int, list[int]]], list[int]]:

@@ -1,4 +1,4 @@
-"""The check before an answer without a model: whether the documents hold one at all.
+"""The check before an answer without a model: whether the documents hold one, and what is said where not.
 
 The rule is a logistic of three measures with rounded weights. They were fitted on 266 questions of SQuAD
 and CLAP NQ whose gold passage was found, the same questions with that passage or its whole article taken
@@ -6,6 +6,7 @@ away, and 160 questions put to documents on another subject. At the threshold fo
 answers 90 % of SQuAD's where the passage is there, 41 % where a neighbour of the passage is left, 4 % where
 the article is gone, and none of the off-topic ones. The other thresholds, and what a yes-or-no question
 needs more, were set by hand while looking at the sample questions and at val.json: they are no measurement.
+Each style holds its own threshold.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from types import MappingProxyType
 import numpy as np
 
 from adaptive_rag.answer.passages import chunks_of
-from adaptive_rag.answer.request import AnswerRequest, cosines
-from adaptive_rag.answer.sentences import Quotable, collect
+from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.answer.styles import AnswerRequest
 from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.state import QueryType
+from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 BIAS = -7.25
@@ -35,13 +36,6 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
         "passage": 1.5,  # share of it that one chunk names
     }
 )
-# The score from which there is an answer. A fact stands in a document or not; an analysis is put together
-# from passages that each name a part of it; views and advice rarely use the asker's words.
-THRESHOLDS: Mapping[QueryType, float] = MappingProxyType(
-    {"factual": 0.5, "analytical": 0.2, "opinion": 0.1, "contextual": 0.1}
-)
-# "Is AI used to control weapons?" is answered by a sentence that says so or denies it, not by one on weapons.
-YES_OR_NO = 0.1
 # A question of fewer content words ("And what about me?") is judged together with the asker's context.
 FEW_TERMS = 2
 SHOWN_QUERIES, SHOWN_SOURCES = 4, 4
@@ -51,32 +45,26 @@ _YES_OR_NO = re.compile(r"(?:is|are|was|were|do|does|did|can|could|has|have|had|
 
 @dataclass(frozen=True)
 class Evidence:
-    """Whether the documents hold an answer, how likely that is, and why."""
+    """How likely the documents hold an answer, and whether that is enough."""
 
     score: float  # 0 to 1
-    sufficient: bool
+    sufficient: bool  # whether the score reaches the style's threshold
     reason: str
     measures: dict[str, float] = field(default_factory=dict)
 
 
-def judge_evidence(request: AnswerRequest, collected: Sequence[Quotable] | None = None) -> Evidence:
-    """Judge whether the documents hold an answer to the question.
-
-    Args:
-        request: the question and its documents.
-        collected: the documents' sentences, where they were collected before.
-    """
-    found = collect(request) if collected is None else collected
-    sentences = [sentence for sentence in found if sentence.quality > 0]
+def judge_evidence(request: AnswerRequest) -> Evidence:
+    """Judge whether the documents hold an answer to the question."""
+    sentences = [sentence for sentence in request.answer_sentences if sentence.quality > 0]
     if not sentences:
         return Evidence(0.0, False, "no readable sentence was found")
     measures = measure(request, sentences, request.question, request.question_vector)
     if request.context_vector is not None and len(weighted_terms(request.question)) < FEW_TERMS:
         theirs = measure(request, sentences, request.user_context, request.context_vector)
         measures = max(measures, theirs, key=likelihood)
-    score, threshold = likelihood(measures), THRESHOLDS[request.query_type]
-    if request.query_type == "factual" and _YES_OR_NO.match(request.question.strip()):
-        threshold += YES_OR_NO
+    score, threshold = likelihood(measures), request.style.evidence
+    if _YES_OR_NO.match(request.question.strip()):
+        threshold += request.style.yes_or_no
     return Evidence(score, score >= threshold, _reason(measures, score, threshold), measures)
 
 
@@ -86,12 +74,12 @@ def likelihood(measures: Mapping[str, float]) -> float:
 
 
 def measure(
-    request: AnswerRequest, sentences: Sequence[Quotable], asked: str, vector: Vectors
+    request: AnswerRequest, sentences: Sequence[AnswerSentence], asked: str, vector: Vectors
 ) -> dict[str, float]:
     """Measure how close the sentences come to what is asked, by meaning and by words, each 0 to 1.
 
-    A word counts less the more of the sentences have it: in a book on AI the word "AI" is no evidence,
-    and the one word that no sentence has weighs most.
+    A word counts less the more sentences have it, like an inverse document frequency. In a book on AI the
+    word "AI" is no evidence; a word that no sentence has weighs most.
     """
     frequency = Counter(term for sentence in sentences for term in set(sentence.terms))
     rarest = math.log(2 * (len(sentences) + 1))
@@ -99,7 +87,7 @@ def measure(
         term: weight * math.log((len(sentences) + 1) / (frequency[term] + 0.5)) / rarest
         for term, weight in weighted_terms(asked).items()
     }
-    similarity = cosines(np.stack([sentence.vector for sentence in sentences]), vector)
+    similarity = cosines(np.stack([sentence.vector for sentence in sentences]), vector[None])
     return {
         "meaning": float(similarity.max()),
         "sentence": max(coverage(weights, set(sentence.terms)) for sentence in sentences),
@@ -141,6 +129,6 @@ def _listed(items: Sequence[str], limit: int) -> str:
 def _reason(measures: Mapping[str, float], score: float, threshold: float) -> str:
     meaning, sentence, passage = (measures[name] for name in WEIGHTS)
     return (
-        f"{score:.2f} of the {threshold:.2f} needed: closest sentence at cosine {meaning:.2f}; of what is "
-        f"asked about, the best sentence names {sentence:.0%}, the best passage {passage:.0%}"
+        f"evidence {score:.2f}, needed {threshold:.2f}: the closest sentence has a cosine of {meaning:.2f}; "
+        f"of what is asked about the best sentence names {sentence:.0%}, the best passage {passage:.0%}"
     )

@@ -1,19 +1,117 @@
-"""Reads a passage that was joined of chunks: each chunk again, and the sentences of all, each once."""
+"""The passages an answer is made from: ranked chunks, joined where they overlap, with their sentences."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
+from typing import Any
 
 import numpy as np
 
-from adaptive_rag.ingest.chunking import page_in_chunk
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate, Part
+from adaptive_rag.state import Candidate, Chunk, Citation, Decision, Part
+
+BYTES_PER_TOKEN = 4  # of English text, on average; scripts of two or three bytes a letter need more tokens
+# Characters of a joined passage, about five chunks in a row: a marker should not stand for half a book.
+LONGEST = 4000
+# Metadata that say where in its source a chunk stands; two chunks of one text may differ in them.
+_POSITION_KEYS = {"page_starts", "page_end", "start_index"}
+_MISSING = object()
+
+
+def read_passages(
+    ranked: Sequence[Candidate], *, tokens: int, join: bool
+) -> tuple[list[Candidate], list[Decision]]:
+    """Return the passages that an answer is made from, and the decisions for the trace.
+
+    Args:
+        ranked: chunks, best first.
+        tokens: the first chunks that fit into this many tokens are read, at least one.
+        join: whether chunks that overlap become one passage.
+    """
+    decisions = []
+    fitting = within_budget(ranked, tokens)
+    if len(fitting) < len(ranked):
+        why = f"more would exceed {tokens} tokens"
+        decisions.append(Decision(what="window", chosen=len(fitting), why=why))
+    if not join:
+        return fitting, decisions
+    passages = join_neighbours(fitting)
+    if overlapping := len({part["id"] for passage in passages for part in passage.get("parts", [])}):
+        why = f"{overlapping} of {len(fitting)} chunks overlap, and no text is read twice"
+        decisions.append(Decision(what="passages", chosen=len(passages), why=why))
+    return passages, decisions
+
+
+def within_budget(candidates: Sequence[Candidate], tokens: int) -> list[Candidate]:
+    """Return the first candidates whose texts fit into a number of tokens together, at least one."""
+    spent = 0
+    for kept, candidate in enumerate(candidates):
+        spent += -(-len(candidate["text"].encode(errors="surrogatepass")) // BYTES_PER_TOKEN)
+        if spent > tokens and kept:
+            return list(candidates[:kept])
+    return list(candidates)
+
+
+def join_neighbours(ranked: Sequence[Candidate], longest: int = LONGEST) -> list[Candidate]:
+    """Join chunks of one source whose spans overlap or touch into one passage, at the best one's rank.
+
+    A passage has the highest of each score, the metadata that its chunks agree on, and every chunk under
+    `parts`. A chunk that would make it longer than `longest` characters begins another passage with the
+    rest of its text. A chunk stays alone where its text is not that of its span, or where it differs from
+    the other text at the same place: an app's own retriever may count each page of a source from 0.
+    """
+    passages: list[Candidate] = []
+    in_order = sorted(enumerate(ranked, start=1), key=lambda pair: (pair[1]["start"], pair[1]["end"]))
+    for rank, chunk in in_order:
+        alone: Candidate = {**chunk, "parts": [_part(rank, chunk)]}
+        at = next((i for i in reversed(range(len(passages))) if _goes_on(passages[i], chunk)), None)
+        if at is None:
+            passages.append(alone)
+            continue
+        before = passages[at]
+        rest = chunk["text"][before["end"] - chunk["start"] :].lstrip()
+        if not rest or chunk["end"] - before["start"] <= longest:
+            passages[at] = _join(before, alone)
+        else:
+            start = chunk["end"] - len(rest)
+            passages.append({**alone, "page": page_at(chunk, start), "start": start, "text": rest})
+    passages.sort(key=_best_rank)
+    chunks = [ranked[passage["parts"][0]["rank"] - 1] for passage in passages]
+    return [
+        chunk if chunk["text"] == passage["text"] and len(passage["parts"]) == 1 else passage
+        for chunk, passage in zip(chunks, passages, strict=True)
+    ]
+
+
+def page_at(chunk: Chunk, offset: int) -> int | None:
+    """Return the page that holds the character at `offset`, which counts as the chunk's span does."""
+    page = chunk["page"]
+    for number, start in chunk["metadata"].get("page_starts", {}).items():
+        if start <= offset:
+            page = int(number)
+    return page
+
+
+def text_at(passage: Chunk, start: int, end: int) -> str:
+    """Return the text of a span, which counts as the passage's own does."""
+    return passage["text"][max(0, start - passage["start"]) : max(0, end - passage["start"])]
+
+
+def cite_span(passage: Candidate, marker: int, start: int, end: int) -> Citation:
+    """Return the citation of a span of the passage that [marker] names."""
+    return Citation(
+        marker=marker,
+        source=passage["source"],
+        page=page_at(passage, start),
+        start=start,
+        end=end,
+        quote=text_at(passage, start, end),
+    )
 
 
 def chunks_of(passage: Candidate) -> list[Candidate]:
-    """Return the chunks of a passage in the order of the source; its own self where it was not joined.
+    """Return the chunks of a passage in the order of the source; the passage itself where it is one chunk.
 
     A chunk whose beginning stands in another passage holds only the rest of its text.
     """
@@ -21,11 +119,11 @@ def chunks_of(passage: Candidate) -> list[Candidate]:
         {
             "id": part["id"],
             "source": passage["source"],
-            "page": page_in_chunk(passage, start := max(part["start"], passage["start"])),
+            "page": page_at(passage, start := max(part["start"], passage["start"])),
             "section": part["section"],
             "start": start,
             "end": part["end"],
-            "text": passage["text"][start - passage["start"] : part["end"] - passage["start"]],
+            "text": text_at(passage, start, part["end"]),
             "metadata": passage["metadata"],
             "scores": part["scores"],
             "labels": part["labels"],
@@ -35,7 +133,7 @@ def chunks_of(passage: Candidate) -> list[Candidate]:
 
 
 def chunk_at(passage: Candidate, start: int, end: int) -> Candidate:
-    """Return the chunk that a span of a passage stands in: the first, where two share it."""
+    """Return the chunk that holds a span: the first, where two share it."""
     chunks = chunks_of(passage)
     whole = (chunk for chunk in chunks if chunk["start"] <= start and end <= chunk["end"])
     return next(whole, chunks[-1])
@@ -46,31 +144,22 @@ def parts_at(passage: Candidate, start: int, end: int) -> list[Part]:
     return [part for part in passage.get("parts", []) if part["start"] < end and start < part["end"]]
 
 
-def section_at(passage: Candidate, start: int, end: int) -> str | None:
-    """Return the section of what stands at a span: the first chunk's, where two share it."""
-    found = (part["section"] for part in parts_at(passage, start, end) if end <= part["end"])
-    return next(found, passage["section"])
-
-
 def labels_at(passage: Candidate, start: int, end: int) -> set[str]:
-    """Return the labels of the queries that found what stands at a span."""
+    """Return the labels of the queries that found the text of a span."""
     if "parts" not in passage:
         return set(passage["labels"])
     return {label for part in parts_at(passage, start, end) for label in part["labels"]}
 
 
 def ranks_of(passages: Sequence[Candidate]) -> list[int]:
-    """Return, for each passage, the rank of its best chunk before any were joined, from 1."""
+    """Return, for each passage, the rank of its best chunk before chunks were joined, from 1."""
     taken = {part["rank"] for passage in passages for part in passage.get("parts", [])}
     free = (rank for rank in count(1) if rank not in taken)
-    return [
-        min(part["rank"] for part in passage["parts"]) if "parts" in passage else next(free)
-        for passage in passages
-    ]
+    return [_best_rank(passage) if "parts" in passage else next(free) for passage in passages]
 
 
 def as_ranked(passages: Sequence[Candidate]) -> list[Candidate]:
-    """Return the chunks of all passages as they were ranked before any were joined."""
+    """Return the chunks of all passages in the order in which they were ranked before the joining."""
     ranked: dict[int, Candidate] = {}
     for rank, passage in zip(ranks_of(passages), passages, strict=True):
         ranks = [part["rank"] for part in passage["parts"]] if "parts" in passage else [rank]
@@ -81,24 +170,24 @@ def as_ranked(passages: Sequence[Candidate]) -> list[Candidate]:
 def read_sentences(
     passages: Sequence[Candidate], read: Callable[[Sequence[str]], list[Sentences]]
 ) -> list[Sentences]:
-    """Return the sentences of each passage, those that its chunks share once.
+    """Return the sentences of each passage; a sentence that its chunks share comes once.
 
     Args:
         passages: joined or not.
-        read: gives the sentences of chunks by their ids; it is asked once.
+        read: returns the sentences of chunks by their ids; it is called once.
     """
     ids = [[part["id"] for part in passage.get("parts", [])] or [passage["id"]] for passage in passages]
     found = iter(read([id_ for several in ids for id_ in several]))
     return [
-        _merge([next(found) for _ in several], passage)
+        _merge_sentences([next(found) for _ in several], passage)
         for passage, several in zip(passages, ids, strict=True)
     ]
 
 
-def _merge(found: Sequence[Sentences], passage: Candidate) -> Sentences:
-    """Put the sentences of a passage's chunks in order; of two that overlap the longer one stays.
+def _merge_sentences(found: Sequence[Sentences], passage: Candidate) -> Sentences:
+    """Put the sentences of a passage's chunks in order; of two that overlap keep the longer one.
 
-    The shorter one was cut by the border of its chunk.
+    The shorter one was cut at the border of its chunk.
     """
     if "parts" not in passage:
         return found[0]
@@ -114,3 +203,72 @@ def _merge(found: Sequence[Sentences], passage: Candidate) -> Sentences:
             kept.append(i)
     kept.sort(key=lambda i: places[i])
     return Sentences(spans[kept], vectors[kept])
+
+
+def _goes_on(passage: Candidate, chunk: Candidate) -> bool:
+    """Tell whether a chunk continues a passage: it overlaps it with the same text, or begins at its end.
+
+    The chunk starts no earlier than the passage. One that only touches it must share its metadata: the
+    next row of a table begins where the last one ends, but is another record.
+    """
+    start, end = max(passage["start"], chunk["start"]), min(passage["end"], chunk["end"])
+    plain = all(len(c["text"]) == c["end"] - c["start"] for c in (passage, chunk))
+    if not plain or passage["source"] != chunk["source"] or start > end:
+        return False
+    if page_at(passage, start) != page_at(chunk, start):
+        return False
+    if start == end:
+        return _shared_metadata(passage) == _shared_metadata(chunk)
+    return text_at(passage, start, end) == text_at(chunk, start, end)
+
+
+def _join(first: Candidate, second: Candidate) -> Candidate:
+    parts = sorted([*first["parts"], *second["parts"]], key=lambda part: (part["start"], part["end"]))
+    by_rank = sorted(parts, key=lambda part: part["rank"])
+    text = first["text"] + second["text"][max(0, first["end"] - second["start"]) :]
+    theirs = _shared_metadata(second)
+    passage: Candidate = {
+        **min(first, second, key=_best_rank),
+        "page": first["page"],
+        "section": first["section"],
+        "start": first["start"],
+        "end": first["start"] + len(text),
+        "text": text,
+        "metadata": {
+            name: value
+            for name, value in _shared_metadata(first).items()
+            if theirs.get(name, _MISSING) == value
+        },
+        "scores": {
+            name: max(part["scores"][name] for part in parts if name in part["scores"])
+            for name in dict.fromkeys(name for part in by_rank for name in part["scores"])
+        },
+        "labels": list(dict.fromkeys(label for part in by_rank for label in part["labels"])),
+        "parts": parts,
+    }
+    starts = {**first["metadata"].get("page_starts", {}), **second["metadata"].get("page_starts", {})}
+    if starts:
+        passage["metadata"]["page_starts"] = dict(sorted(starts.items(), key=lambda pair: pair[1]))
+        passage["metadata"]["page_end"] = page_at(passage, passage["end"] - 1)
+    return passage
+
+
+def _part(rank: int, chunk: Candidate) -> Part:
+    return Part(
+        id=chunk["id"],
+        rank=rank,
+        section=chunk["section"],
+        start=chunk["start"],
+        end=chunk["end"],
+        scores=chunk["scores"],
+        labels=chunk["labels"],
+    )
+
+
+def _best_rank(passage: Candidate) -> int:
+    return min(part["rank"] for part in passage["parts"])
+
+
+def _shared_metadata(chunk: Candidate) -> dict[str, Any]:
+    """Return the metadata that do not say where in its source a chunk stands."""
+    return {name: value for name, value in chunk["metadata"].items() if name not in _POSITION_KEYS}

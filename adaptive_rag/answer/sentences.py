@@ -1,23 +1,23 @@
-"""The sentences of the documents that may stand in an answer, each once, with their exact spans."""
+"""The sentences of the passages that may stand in an answer: trimmed, judged, each once, with its speaker."""
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from adaptive_rag.answer.passages import parts_at, ranks_of, section_at
-from adaptive_rag.answer.request import AnswerRequest
+from adaptive_rag.answer.passages import chunk_at, parts_at, ranks_of, text_at
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.words import terms
 
 _BULLET = re.compile(r"^(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+")
-_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
+_ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
 _OPENING = re.compile(r"^[\"'“‘(\[|*_]*[^\W_]")
 _CONTENTS = re.compile(
@@ -40,103 +40,153 @@ _EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those
 _FRAGMENT = re.compile(
     r"^(?:yes|no|at|in|on|from|to|by|about|until|since|because|they|it|he|she|\d+)\b", re.I
 )
-# Under this length a sentence that refers back cannot be understood alone; above it, it carries itself.
+# In words: a longer sentence that refers back can be understood alone.
 _REFERRING_WORDS = 40
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself|[Ww]e|[Oo]ur|us)\b")
+# "Dr Amrita Solanki, engineer to the council": two or three capitalised words, then a comma or nothing.
+_PERSON = re.compile(
+    r"^(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev)\.? )?"
+    r"[A-Z][\w'’-]+ (?:(?:[A-Z]\.|de|van|von|[A-Z][\w'’-]+) )?[A-Z][\w'’-]+(?:,|$)"
+)
+_HEADING_MARK = re.compile(r"^#{1,6}\s+")
+# In characters: a longer heading is no name.
+LONGEST_NAME = 80
+# Two sentences repeat each other from this cosine on, or from this share of the shorter one's words.
+SAME_MEANING, SAME_WORDS = 0.93, 0.8
 
 
 @dataclass(frozen=True, eq=False)
-class Quotable:
-    """One sentence of a document, verbatim."""
+class AnswerSentence:
+    """One sentence of a passage, verbatim."""
 
-    document: int  # index into the request's documents
+    document: int  # index of the passage
     rank: int  # of its chunk among all that were found, from 1
-    position: int  # index among the document's sentences
+    position: int  # index among the passage's sentences
     start: int
     end: int
     text: str
-    vector: Vectors
+    vector: Vectors  # (dimension,), unit length
     terms: tuple[str, ...]  # stems of the content words, with repeats
     quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
-    opens: bool  # the first of its source or of a question's answer: nothing before it belongs to it
-    continues: bool  # a later one of a question's answer: the answer is one thought
+    opens: bool  # the first of its source or of a question's answer: it needs nothing before it
+    continues: bool  # a later one of a question's answer, which is one thought
 
-    @property
+    @cached_property
     def refers_back(self) -> bool:
-        """Tell whether the sentence needs its predecessor to be understood."""
+        """Tell whether the sentence needs the one before it to be understood ("It was closed.")."""
         if self.opens or self.continues:
             return self.continues
         refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
 
+    def is_beside(self, other: AnswerSentence) -> bool:
+        """Tell whether the sentence stands right before or after another one."""
+        return self.document == other.document and abs(self.position - other.position) == 1
 
-def collect(request: AnswerRequest) -> list[Quotable]:
-    """Return the documents' sentences in document order, each span of a source once.
+    def repeats(self, other: AnswerSentence) -> bool:
+        """Tell whether two sentences say the same, in words or in meaning."""
+        if float(self.vector @ other.vector) >= SAME_MEANING:
+            return True
+        mine, theirs = set(self.terms), set(other.terms)
+        return bool(mine and theirs) and len(mine & theirs) / min(len(mine), len(theirs)) >= SAME_WORDS
 
-    Overlapping chunks share sentences: the copy in the better-ranked chunk stays, unless a chunk border
-    cut it. Of a question with its answer only the answer is quoted, but both are compared.
+
+def collect_sentences(passages: Sequence[Candidate], found: Sequence[Sentences]) -> list[AnswerSentence]:
+    """Return the sentences of the passages in order, each span of a source once.
+
+    Passages that overlap share sentences. The copy in the better-ranked one is kept, unless the border of
+    a chunk cut it. Of a question with its answer only the answer is quoted, but both are compared.
+
+    Args:
+        passages: in rank order.
+        found: the sentences of each passage; their spans count as the passage's own does.
     """
-    kept: dict[tuple[str, int], list[Quotable]] = {}
-    for index, (document, rank) in enumerate(
-        zip(request.documents, ranks_of(request.documents), strict=True)
-    ):
-        others = kept.setdefault((document["source"], _text_of_source(request, index)), [])
-        for quotable in _quotables(index, rank, document, request.sentences[index]):
-            # What is kept of a source never overlaps and is in order, so that one look finds the rivals.
-            at = bisect_right(others, quotable.start, key=lambda other: other.end)
-            rival = others[at] if at < len(others) and others[at].start < quotable.end else None
+    kept: dict[tuple[str, int], list[AnswerSentence]] = {}
+    for index, (passage, rank) in enumerate(zip(passages, ranks_of(passages), strict=True)):
+        others = kept.setdefault((passage["source"], _text_number(passages, index)), [])
+        for sentence in _sentences_of(index, rank, passage, found[index]):
+            # What is kept of a source is in order and never overlaps: one search finds the rival.
+            at = bisect_right(others, sentence.start, key=lambda other: other.end)
+            rival = others[at] if at < len(others) and others[at].start < sentence.end else None
             if rival is None:
-                others.insert(at, quotable)
-            elif rival.end - rival.start < quotable.end - quotable.start and rival.quality < quotable.quality:
-                others[at] = quotable
-                while at + 1 < len(others) and others[at + 1].start < quotable.end:
+                others.insert(at, sentence)
+            elif rival.end - rival.start < sentence.end - sentence.start and rival.quality < sentence.quality:
+                others[at] = sentence
+                while at + 1 < len(others) and others[at + 1].start < sentence.end:
                     del others[at + 1]
-    return sorted(
-        (quotable for group in kept.values() for quotable in group), key=lambda q: (q.document, q.position)
-    )
+    return sorted((s for group in kept.values() for s in group), key=lambda s: (s.document, s.position))
 
 
-def _text_of_source(request: AnswerRequest, index: int) -> int:
-    """Tell which text a document's spans count in: 0 its source's, otherwise one of its own.
+def in_first_person(text: str) -> bool:
+    """Tell whether a text is said in the first person."""
+    return bool(_FIRST_PERSON.search(text))
 
-    Documents of an app's own retriever may all start at 0 though they are different parts of one source.
+
+def speaker_of(passage: Candidate, start: int, text: str) -> str | None:
+    """Return the person whom the heading above a first-person sentence names; None where that is not certain.
+
+    Args:
+        passage: the passage that holds the sentence.
+        start: where the sentence starts, as the passage's span counts.
+        text: the sentence.
     """
-    document = request.documents[index]
-    for other in request.documents[:index]:
-        start, end = max(document["start"], other["start"]), min(document["end"], other["end"])
-        if document["source"] == other["source"] and start < end:
-            mine, theirs = (d["text"][start - d["start"] : end - d["start"]] for d in (document, other))
-            if mine != theirs:
-                return index
+    if not in_first_person(text):
+        return None
+    chunk = chunk_at(passage, start, start + len(text))
+    section = (chunk["section"] or "").rpartition(" > ")[2].strip()
+    heading: str | None = None
+    for line in map(str.strip, text_at(chunk, chunk["start"], start).splitlines()):
+        if _HEADING_MARK.match(line) or (section and line == section):
+            heading = _HEADING_MARK.sub("", line)
+    if heading is None and section not in chunk["text"]:
+        # The section began before the chunk did.
+        heading = section
+    return heading if heading and len(heading) <= LONGEST_NAME and _PERSON.match(heading) else None
+
+
+def _text_number(passages: Sequence[Candidate], index: int) -> int:
+    """Return 0 where a passage's span counts in the text of its source, its index where in one of its own.
+
+    Passages of an app's own retriever may all start at 0 though they are different parts of one source.
+    """
+    passage = passages[index]
+    for other in passages[:index]:
+        start, end = max(passage["start"], other["start"]), min(passage["end"], other["end"])
+        overlap = passage["source"] == other["source"] and start < end
+        if overlap and text_at(passage, start, end) != text_at(other, start, end):
+            return index
     return 0
 
 
-def _quotables(index: int, rank: int, document: Candidate, sentences: Sentences) -> Iterator[Quotable]:
-    """Trim each sentence to what a reader should see and judge it; skip those of which nothing is left."""
-    answer = _answer_start(document)
-    asked = [i for i, (_, end) in enumerate(sentences.spans.tolist()) if answer and end <= answer]
-    asked_terms = terms(document["text"][: (answer or document["start"]) - document["start"]])
-    for position, (start, end) in enumerate(sentences.spans.tolist()):
-        start, end = max(start, document["start"], answer or 0), min(end, document["end"])
-        text = document["text"][start - document["start"] : end - document["start"]]
-        heading = _leading_heading(text, section_at(document, start, end))
-        text, start = text[heading:], start + heading
-        bullet = _leading_bullet(text)
-        text, start = text[bullet:], start + bullet
-        start, text = start + len(text) - len(text.lstrip()), text.strip()
+def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -> Iterator[AnswerSentence]:
+    """Trim and judge the sentences of a passage; skip those of which nothing is left."""
+    answer = _answer_start(passage)
+    asked = [i for i, (_, end) in enumerate(found.spans.tolist()) if end <= answer]
+    asked_terms = terms(text_at(passage, passage["start"], answer))
+    for position, (start, end) in enumerate(found.spans.tolist()):
+        start, end = max(start, passage["start"], answer), min(end, passage["end"])
+        text = text_at(passage, start, end)
+        sections = (part["section"] for part in parts_at(passage, start, end) if end <= part["end"])
+        heading = _leading_heading(text, next(sections, passage["section"]))
+        bullet = _leading_bullet(text[heading:])
+        text = text[heading + bullet :]
+        start += heading + bullet + len(text) - len(text.lstrip())
+        text = text.strip()
         if not any(character.isalnum() for character in text):
             continue
-        opens = start == (answer or 0)
-        vector = np.asarray(sentences.vectors[position], dtype=np.float32)
+        opens = start == answer
+        vector = np.asarray(found.vectors[position], dtype=np.float32)
         if asked:
             # "Yes, until nine." is understood through the question that it answers.
-            vector = vector + np.asarray(sentences.vectors[asked], dtype=np.float32).mean(axis=0)
+            vector = vector + np.asarray(found.vectors[asked], dtype=np.float32).mean(axis=0)
             vector = vector / np.linalg.norm(vector)
-        yield Quotable(
+        end = start + len(text)
+        yield AnswerSentence(
             document=index,
-            rank=min((part["rank"] for part in parts_at(document, start, start + len(text))), default=rank),
+            rank=min((part["rank"] for part in parts_at(passage, start, end)), default=rank),
             position=position,
             start=start,
-            end=start + len(text),
+            end=end,
             text=text,
             vector=vector,
             terms=(*asked_terms, *terms(text)),
@@ -146,17 +196,17 @@ def _quotables(index: int, rank: int, document: Candidate, sentences: Sentences)
         )
 
 
-def _answer_start(document: Candidate) -> int | None:
-    """Return where the answer of a question-answer chunk begins; None for any other chunk."""
-    if document["metadata"].get("kind") != "qa":
-        return None
-    answer = document["metadata"].get("answer")
-    at = document["text"].rfind(answer) if isinstance(answer, str) and answer else -1
+def _answer_start(passage: Candidate) -> int:
+    """Return where the answer of a question-answer chunk begins; 0 for any other chunk."""
+    metadata, text = passage["metadata"], passage["text"]
+    if metadata.get("kind") != "qa":
+        return 0
+    answer, question = metadata.get("answer"), str(metadata.get("question", ""))
+    at = text.rfind(answer) if isinstance(answer, str) and answer else -1
     if at < 0:
         # A long answer is cut into several chunks; only the first one holds the question.
-        question = str(document["metadata"].get("question", ""))
-        at = len(question) if question and document["text"].startswith(question) else 0
-    return document["start"] + at
+        at = len(question) if text.startswith(question) else 0
+    return passage["start"] + at
 
 
 def _leading_heading(text: str, section: str | None) -> int:
@@ -176,7 +226,7 @@ def _leading_heading(text: str, section: str | None) -> int:
 def _leading_bullet(text: str) -> int:
     """Return the length of a list's bullet or number, or of the "A:" of an answer."""
     stripped = text.lstrip()
-    mark = _BULLET.match(stripped) or _LABEL.match(stripped)
+    mark = _BULLET.match(stripped) or _ANSWER_LABEL.match(stripped)
     return len(text) - len(stripped) + (mark.end() if mark else 0)
 
 

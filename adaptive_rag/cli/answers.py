@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
 
-COLOURS = {"factual": "cyan", "analytical": "magenta", "opinion": "yellow", "contextual": "green"}
 DECIDED = {
     "local": "decided locally",
     "hedge": "unsure, so both were run",
@@ -61,12 +60,19 @@ def heading(analysis: QueryAnalysis) -> Text:
     """Name the route, how sure it is, and who decided it."""
     from rich.text import Text
 
-    colour = COLOURS[analysis["type"]]
+    colour = colour_of(analysis["type"])
     return Text.assemble(
         ("● ", colour),
         (" + ".join([analysis["type"], *analysis["alternatives"]]), f"bold {colour}"),
         (f"  confidence {analysis['confidence']:.2f} · {DECIDED[analysis['decided_by']]}", "dim"),
     )
+
+
+def colour_of(strategy: str) -> str:
+    """Return the colour in which a strategy is shown everywhere."""
+    from adaptive_rag.graph.strategies import STRATEGIES
+
+    return STRATEGIES[strategy].colour
 
 
 def print_trace(trace: Sequence[TraceRecord]) -> None:

@@ -19,6 +19,7 @@ from adaptive_rag.cli.ontology import ontology_app
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.cli.route import route
 from adaptive_rag.cli.search import search
+from adaptive_rag.cli.settings import settings
 
 app = typer.Typer(
     name="adaptive-rag",
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "info": info,
     "graph": graph,
     "demo": demo,
+    "settings": settings,
     "doctor": doctor,
     "eval": evaluate,
 }

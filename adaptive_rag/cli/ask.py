@@ -40,7 +40,7 @@ def ask(
     from adaptive_rag.cli.answers import print_trace
     from adaptive_rag.cli.output import print_json
     from adaptive_rag.cli.session import answer, index_named, show_answer
-    from adaptive_rag.query.question import read_question
+    from adaptive_rag.query.history import read_question
 
     given = knobs(settings, index=index, route=route, profile=profile, k=k, model=model)
     if question == "-":

@@ -1,14 +1,41 @@
-"""`adaptive-rag doctor`: is all there that a question needs? Each fault with the line that mends it."""
+"""`adaptive-rag doctor`: checks all that a question needs, and names each fault with what corrects it."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
 from adaptive_rag.cli.options import IndexOption, JsonOption, ModelOption, SettingOption, knobs
+from adaptive_rag.cli.output import print_json, stdout
 
-MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "fault": ("✗", "bold red")}
+if TYPE_CHECKING:
+    from adaptive_rag.context import Context
+
+MARKS = {"ok": ("  ✓ ", "green"), "note": ("  · ", "dim"), "fault": ("  ✗ ", "bold red")}
+ADVICE = {
+    "key": "Set the provider's key variable, such as OPENAI_API_KEY.",
+    "unknown model": "Check the model's name and base_url.",
+    "connection": "Start the server, or check base_url (OPENAI_BASE_URL).",
+}
+TIMEOUT = 30  # seconds that a check of a model may take
+# The smallest form: a model that can fill it can fill ours.
+FORM = {
+    "title": "Colour", "description": "A colour of the sky.", "type": "object", "additionalProperties": False,
+    "properties": {"colour": {"type": "string", "enum": ["blue", "green"]}}, "required": ["colour"],
+}  # fmt: skip
+
+
+class Finding(NamedTuple):
+    """The result of one check."""
+
+    what: str
+    state: Literal["ok", "note", "fault"]
+    found: str
+    mend: str = ""
 
 
 def doctor(
@@ -19,25 +46,146 @@ def doctor(
     as_json: JsonOption = False,
 ) -> None:
     """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
-    from adaptive_rag.cli.diagnosis import diagnose
-    from adaptive_rag.cli.output import print_json, stdout
+    from rich.text import Text
 
-    findings = diagnose(knobs(settings, index=index, model=model), offline=offline)
-    faults = [finding for finding in findings if finding.state == "fault"]
+    findings = list(_diagnose(knobs(settings, index=index, model=model), offline))
+    faults = sum(finding.state == "fault" for finding in findings)
     if as_json:
-        print_json({"healthy": not faults, "findings": [finding.as_dict() for finding in findings]})
+        print_json({"healthy": not faults, "findings": [finding._asdict() for finding in findings]})
     else:
-        from rich.text import Text
-
         console = stdout()
         width = max(len(finding.what) for finding in findings)
-        for finding in findings:
-            mark, style = MARKS[finding.state]
-            line = Text.assemble((f"  {mark} ", style), (f"{finding.what:<{width}}  ", "bold"), finding.found)
-            console.print(line, soft_wrap=True)
-            if finding.mend:
-                console.print(Text(f"    {finding.mend}", style="yellow"), soft_wrap=True)
-        summary = f"{len(faults)} fault{'s' * (len(faults) != 1)}" if faults else "All is well"
+        for what, state, found, mend in findings:
+            console.print(Text.assemble(MARKS[state], (f"{what:<{width}}  ", "bold"), found), soft_wrap=True)
+            if mend:
+                console.print(Text(f"    {mend}", style="yellow"), soft_wrap=True)
+        summary = f"{faults} fault{'s' * (faults != 1)}" if faults else "All is well"
         console.print(Text(f"\n  {summary}.", style="bold"))
     if faults:
         raise typer.Exit(1)
+
+
+def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
+    """Check settings, index, embeddings, chat models and files; `offline` calls no model elsewhere."""
+    from adaptive_rag.context import make_context
+    from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
+
+    try:
+        context = make_context(**settings)
+    except ConfigurationError as error:
+        yield Finding("settings", "fault", str(error), "Correct the setting, the variable or the file.")
+        return
+    yield Finding("settings", "ok", "usable")
+    checks = {
+        "index": _check_index(context, offline),
+        "chat model": _check_chat_models(context, offline),
+        "files": _check_files(context),
+    }
+    for what, check in checks.items():
+        try:
+            yield from check
+        except AdaptiveRAGError as error:
+            yield Finding(what, "fault", str(error))
+
+
+def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
+    from adaptive_rag.index import Index
+    from adaptive_rag.models.embeddings import load_embeddings
+
+    if context.retriever is not None or not isinstance(context.index, str):
+        yield Finding("index", "note", "a live object was passed; it is not looked at")
+        return
+    facts = Index.open(context.index, embeddings=context.embeddings).info()
+    if not facts["chunks"]:
+        yield Finding("index", "fault", f"{context.index} holds nothing", "adaptive-rag index PATH")
+        return
+    yield Finding(
+        "index", "ok", f"{context.index}: {facts['chunks']:,} chunks of {facts['sources']:,} sources"
+    )
+    if not facts["sentence_vectors"]:
+        yield Finding("index", "note", "has no sentence vectors: questions embed the best passages anew")
+    name, dimension = facts["embeddings"], facts["dimension"]
+    if offline and not str(name).startswith(("local:", "onnx:")):
+        yield Finding("embeddings", "note", f"{name}; not called (--offline)")
+        return
+    got = len(load_embeddings(context.embeddings or name).embed_query("one"))
+    if got == dimension:
+        yield Finding("embeddings", "ok", f"{name}, {dimension} dimensions")
+    else:
+        found = f"{name} gives {got} dimensions; the index was made with {dimension}"
+        yield Finding("embeddings", "fault", found, "adaptive-rag index PATH (makes the index anew)")
+
+
+def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
+    from adaptive_rag.models.chat import limit_length, load_chat_model
+
+    specs = {"chat model": context.model, "fast model": context.models.fast_model}
+    given = {what: spec for what, spec in specs.items() if spec}
+    if not given:
+        found = "none: the local stand-ins do every step, and answers quote the documents"
+        mend = "Set ADAPTIVE_RAG_MODEL or pass --model, such as openai:gpt-4.1-mini, to have answers written."
+        yield Finding("chat model", "note", found, mend)
+    for what, spec in given.items():
+        model = load_chat_model(spec, base_url=context.models.base_url, timeout=TIMEOUT)
+        name = spec if isinstance(spec, str) else type(spec).__name__
+        if offline:
+            yield Finding(what, "note", f"{name} can be opened; not called (--offline)")
+        else:
+            yield from _call(what, name, limit_length(model, context.budget.max_tokens))
+
+
+def _call(what: str, name: str, model: Any) -> Iterator[Finding]:
+    """Let a model say a word, and fill a form by the first method that works."""
+    from adaptive_rag.llm.faults import fault_of
+    from adaptive_rag.llm.structured import METHODS, known_method
+
+    started = time.perf_counter()
+    try:
+        reply = model.invoke("Reply with the word: ready")
+    except Exception as error:  # every provider raises its own
+        fault = fault_of(error, model)
+        mend = ADVICE.get(fault.kind, "")
+        if fault.kind == "unknown model":
+            # Not every provider has a client with a list, and not every server a list to give.
+            with suppress(Exception):
+                names = [entry.id for entry in model.root_client.models.list().data][:8]
+                mend += f" The server has: {', '.join(names)}." if names else ""
+        yield Finding(what, "fault", f"{name}: {fault.text}", mend)
+        return
+    tokens = "" if reply.usage_metadata else "; it does not report its tokens"
+    yield Finding(what, "ok", f"{name} answers in {time.perf_counter() - started:.1f} s{tokens}")
+    for method in METHODS[METHODS.index(known_method(model)) :]:
+        if problem := _fill_form(model, method):
+            yield Finding(f"{what}, forms", "note", f"{method}: {problem}")
+        else:
+            yield Finding(f"{what}, forms", "ok", f"filled by {method.replace('_', ' ')}")
+            return
+
+
+def _fill_form(model: Any, method: Any) -> str:
+    """Return what went wrong when a model was asked to fill the form; empty where nothing did."""
+    from adaptive_rag.llm.faults import fault_of
+    from adaptive_rag.llm.replies import json_values, without_thoughts
+    from adaptive_rag.llm.structured import bind_schema
+
+    request = 'Which colour is a clear sky? Reply with JSON only: {"colour": "blue"} or {"colour": "green"}'
+    try:
+        reply = bind_schema(model, FORM, method).invoke(request)
+    except Exception as error:  # every provider raises its own
+        return fault_of(error, model).text
+    message = reply["raw"] if isinstance(reply, dict) else reply
+    values = [call["args"] for call in message.tool_calls] or json_values(without_thoughts(message.text))
+    right = any(isinstance(value, dict) and value.get("colour") in ("blue", "green") for value in values)
+    return "" if right else f"the reply does not fit the form: {message.text[:60]!r}"
+
+
+def _check_files(context: Context) -> Iterator[Finding]:
+    from adaptive_rag.llm.messages import load_prompt
+    from adaptive_rag.models.prices import load_prices
+
+    if context.models.prompts is not None:
+        load_prompt("enhance", context.models.prompts)
+        yield Finding("prompts", "ok", f"{context.models.prompts}")
+    if context.models.prices is not None:
+        priced = len(load_prices(context.models.prices))
+        yield Finding("prices", "ok", f"{context.models.prices}: {priced} models")

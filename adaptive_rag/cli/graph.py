@@ -22,8 +22,10 @@ def graph(
     from adaptive_rag.cli.output import stderr
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.graph.drawing import draw_png
+    from adaptive_rag.graph.strategies import STRATEGIES
 
-    picture = draw_png(drawable)
+    colours = {name: strategy.colour for name, strategy in STRATEGIES.items()}
+    picture = draw_png(drawable, colours=colours)
     try:
         png.write_bytes(picture)
     except OSError as error:

@@ -28,7 +28,7 @@ def index(
     """Bring an index up to date with files and folders; what is unchanged costs nothing."""
     from dataclasses import asdict
 
-    from adaptive_rag.cli.output import print_json, stdout
+    from adaptive_rag.cli.output import print_json, short_source, stdout
     from adaptive_rag.cli.session import format_report, index_documents
 
     report = index_documents(
@@ -44,5 +44,7 @@ def index(
         print_json(asdict(report))
     else:
         stdout().print(format_report(report), markup=False, soft_wrap=True)
+        for note in report.notes:
+            stdout().print(f"Note: {short_source(note.source)}: {note.text}", markup=False, soft_wrap=True)
     if report.failed:
         raise typer.Exit(1)

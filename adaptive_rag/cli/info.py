@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
+from adaptive_rag.cli.output import print_json, short_source, stdout
 
 
 def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     """Show what an index holds and how it was made."""
-    from adaptive_rag.cli.output import print_json, stdout
     from adaptive_rag.context import make_context
     from adaptive_rag.index import describe
 
@@ -20,16 +20,19 @@ def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
     from rich.text import Text
 
     console = stdout()
+    notes = facts.pop("notes")
     shown = {name.replace("_", " "): _shown(name, value) for name, value in facts.items()}
     width = max(map(len, shown))
     console.print()
     for name, text in shown.items():
         if text:
             console.print(Text.assemble((f"  {name:<{width}}  ", "dim"), text), soft_wrap=True)
+    for note in notes:
+        console.print(f"  Note: {short_source(note['source'])}: {note['note']}", markup=False, soft_wrap=True)
 
 
 def _shown(name: str, value: Any) -> str:
-    """Return a fact as a person reads it; nothing where there is nothing to say."""
+    """Return a fact as a person reads it; empty where there is none."""
     if value is None:
         return ""
     if name == "updated":

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
-from adaptive_rag.cli.output import reporting_errors
+from adaptive_rag.cli.output import print_json, reporting_errors, stderr
 
 ontology_app = typer.Typer(
     name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True
@@ -31,7 +31,6 @@ def suggest(
 ) -> None:
     """Propose an ontology from an index: its salient terms, grouped, for a person to edit."""
     from adaptive_rag.analysis import format_ontology, suggest_ontology
-    from adaptive_rag.cli.output import print_json, stderr
     from adaptive_rag.context import make_context
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index import Index
@@ -40,7 +39,7 @@ def suggest(
     texts = (chunk["text"] for chunk in Index.open(place).chunks())
     suggestions = suggest_ontology(texts, terms=terms, categories=categories)
     if as_json:
-        print_json({suggestion.name: suggestion.terms for suggestion in suggestions})
+        print_json(dict(suggestions))
         return
     if not suggestions:
         raise ConfigurationError(f"No terms stand out in {place!r}: it holds too little text to propose any.")
@@ -70,22 +69,15 @@ def check(
 ) -> None:
     """Check an ontology, naming each problem with its line; and find its terms in a question."""
     from adaptive_rag.analysis import load_ontology
-    from adaptive_rag.cli.output import print_json
 
     ontology = load_ontology(file)
+    categories, terms = ontology.categories, len(ontology)
     found = ontology.find_terms(question) if question else {}
     relevance = ontology.relevance(question) if question else None
     if as_json:
-        print_json(
-            {
-                "categories": ontology.categories,
-                "terms": len(ontology),
-                "found": found,
-                "relevance": relevance,
-            }
-        )
+        print_json({"categories": categories, "terms": terms, "found": found, "relevance": relevance})
         return
-    typer.echo(f"{file}: {len(ontology)} terms in {len(ontology.categories)} categories, no problems.")
+    typer.echo(f"{file}: {terms} terms in {len(categories)} categories, no problems.")
     if question:
         listed = "; ".join(f"{category}: {', '.join(names)}" for category, names in found.items())
         typer.echo(f"relevance {relevance:.2f}; {listed or 'no terms found'}")

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from adaptive_rag.graph.strategies import NAMES
+
 IndexOption = Annotated[
     str | None,
     typer.Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag"),
@@ -15,7 +17,7 @@ ContextOption = Annotated[
 ]
 RouteOption = Annotated[
     str | None,
-    typer.Option("--route", "-r", help="Fix the route: factual, analytical, opinion or contextual."),
+    typer.Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES)),
 ]
 ProfileOption = Annotated[
     str | None,
@@ -46,7 +48,7 @@ def knobs(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
         name, equals, value = setting.partition("=")
         if not equals:
             raise ConfigurationError(
-                f"--set {setting!r} is not usable: expected NAME=VALUE, as in hedge=false."
+                f"--set {setting!r} is not usable: expected NAME=VALUE, as in retrieval.alpha=0.5."
             )
         given[name.strip().replace("-", "_")] = value.strip()
     return given

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from adaptive_rag.cli.answers import colour_of
 from adaptive_rag.cli.options import ContextOption
+from adaptive_rag.cli.output import print_json, stdout
 
 if TYPE_CHECKING:
-    from adaptive_rag.analysis.explain import Reason, WhyNot
-    from adaptive_rag.analysis.learning import Lesson
-    from adaptive_rag.state import QueryAnalysis
+    from rich.table import Table
 
-# What a line of `--file --json` holds of each question.
+    from adaptive_rag.analysis.explain import Reason, WhyNot
+    from adaptive_rag.analysis.learning import LearningResult
+    from adaptive_rag.state import QueryAnalysis, QueryType
+
+# What `--file --json` prints of each question, beside its text.
 LINE_KEYS = (
-    "type",
-    "probabilities",
-    "confidence",
-    "intent",
-    "complexity",
-    "decided_by",
-    "alternatives",
-    "reason",
-)
+    "type", "probabilities", "confidence", "intent", "complexity", "decided_by", "alternatives", "reason",
+)  # fmt: skip
 BAR_WIDTH = 24
 BATCH = 64
 
@@ -56,11 +54,8 @@ def route(
     """Show how a question is routed: type, probabilities, and what spoke for each type."""
     from adaptive_rag.errors import ConfigurationError
 
-    given = [
-        name
-        for name, value in (("QUESTION", question), ("--file", file), ("--learn", learn))
-        if value is not None
-    ]
+    sources = {"QUESTION": question, "--file": file, "--learn": learn}
+    given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
         raise ConfigurationError(
             f"Got {' and '.join(given) or 'neither a question nor a file'}; "
@@ -72,8 +67,7 @@ def route(
         _learn(learn, as_json)
     elif file is not None:
         _route_file(file, ontology, as_json)
-    else:
-        assert question is not None
+    elif question is not None:
         text = typer.get_text_stream("stdin").read().strip() if question == "-" else question
         _route_one(text, context, ontology, why_not, as_json)
 
@@ -81,184 +75,139 @@ def route(
 def _route_one(
     question: str, context: str, ontology: Path | None, why_not: str | None, as_json: bool
 ) -> None:
-    from adaptive_rag import analysis as core
-    from adaptive_rag.cli.output import print_json
+    from adaptive_rag import analysis
 
-    terms = core.load_ontology(ontology) if ontology else None
-    answer = core.analyse(question, user_context=context, ontology=terms)
-    reasons = core.explain_contributions(question, user_context=context)
-    denied = core.why_not(question, why_not, user_context=context) if why_not else None
+    terms = analysis.load_ontology(ontology) if ontology else None
+    answer = analysis.analyse(question, user_context=context, ontology=terms)
+    reasons = analysis.explain_contributions(question, user_context=context)
+    explained = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
-        words = {name: [reason._asdict() for reason in found] for name, found in reasons.items()}
-        more = {"why_not": _plain(denied)} if denied else {}
-        print_json({"text": question, **answer, "contributions": words, **more})
+        contributions = {name: [asdict(reason) for reason in found] for name, found in reasons.items()}
+        more = {"why_not": asdict(explained)} if explained else {}
+        print_json({"text": question, **answer, "contributions": contributions, **more})
         return
     _print_analysis(answer, reasons)
-    if denied:
-        _print_why_not(denied)
+    if explained:
+        _print_why_not(explained)
 
 
 def _route_file(file: Path, ontology: Path | None, as_json: bool) -> None:
-    from adaptive_rag import analysis as core
-    from adaptive_rag.analysis.questions_file import read_questions
-    from adaptive_rag.cli.output import print_json
+    from rich.text import Text
 
-    asked = read_questions(file)
-    terms = core.load_ontology(ontology) if ontology else None
-    table = None if as_json else _file_table()
-    for start in range(0, len(asked), BATCH):
-        part = asked[start : start + BATCH]
-        answers = core.analyse_batch(
-            [one.text for one in part],
-            user_contexts=[one.user_context for one in part],
-            histories=[one.history for one in part],
-            ontology=terms,
-        )
-        for one, answer in zip(part, answers, strict=True):
-            if table is None:
-                print_json({"text": one.text, **{key: answer[key] for key in LINE_KEYS}})  # type: ignore[literal-required]
-            else:
-                _add_row(table, one.text, answer)
-    if table is not None:
-        from adaptive_rag.cli.output import stdout
+    from adaptive_rag import analysis
+    from adaptive_rag.analysis.learning import read_questions
 
+    questions = read_questions(file)
+    terms = analysis.load_ontology(ontology) if ontology else None
+    columns = ("type", "probability", "decided by", "intent", "complexity", "question")
+    table = _table(*columns, overflow="ellipsis", no_wrap=True)
+    for start in range(0, len(questions), BATCH):
+        batch = questions[start : start + BATCH]
+        texts, contexts, histories, _ = zip(*batch, strict=True)
+        answers = analysis.analyse_batch(texts, user_contexts=contexts, histories=histories, ontology=terms)
+        for text, answer in zip(texts, answers, strict=True):
+            if as_json:
+                print_json({"text": text, **{key: answer[key] for key in LINE_KEYS}})  # type: ignore[literal-required]
+                continue
+            table.add_row(
+                Text(" + ".join([answer["type"], *answer["alternatives"]]), style=colour_of(answer["type"])),
+                f"{answer['probabilities'][answer['type']]:.2f}",
+                answer["decided_by"],
+                answer["intent"],
+                answer["complexity"],
+                Text(" ".join(text.split())[:200]),
+            )
+    if not as_json:
         stdout().print(table)
 
 
 def _learn(file: Path, as_json: bool) -> None:
     from adaptive_rag.analysis import learn
-    from adaptive_rag.cli.output import print_json
 
-    lesson = learn(file)
+    result = learn(file)
     if as_json:
-        print_json(_plain(lesson))
+        print_json(asdict(result))
     else:
-        _print_lesson(lesson)
+        _print_learning(result)
 
 
-def _print_analysis(answer: QueryAnalysis, reasons: Any) -> None:
+def _print_analysis(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from adaptive_rag.cli.answers import COLOURS
-    from adaptive_rag.cli.output import stdout
-
     console = stdout()
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="bold")
-    for name in ("type", "probability", "", "what spoke for it"):
-        table.add_column(name, overflow="fold")
-    for name, probability in sorted(answer["probabilities"].items(), key=lambda item: -item[1]):
+    table = _table("type", "probability", "", "what spoke for it")
+    for name in sorted(reasons, key=lambda name: -answer["probabilities"][name]):
+        probability = answer["probabilities"][name]
         chosen = name == answer["type"]
         bar = "█" * round(probability * BAR_WIDTH)
         table.add_row(
-            Text(name, style=f"bold {COLOURS[name]}" if chosen else ""),
-            Text(bar.ljust(BAR_WIDTH, "·"), style=COLOURS[name]),
+            Text(name, style=f"bold {colour_of(name)}" if chosen else ""),
+            Text(bar.ljust(BAR_WIDTH, "·"), style=colour_of(name)),
             f"{probability:.2f}",
             Text(_list_reasons(reasons[name]), style="" if chosen else "dim"),
         )
     console.print(table)
+    factors = ", ".join(f"{name} {value:.2f}" for name, value in answer["factors"].items())
+    terms = "; ".join(f"{name}: {', '.join(terms)}" for name, terms in answer["ontology_terms"].items())
     facts = {
         "decided by": f"{answer['decided_by']}: {answer['reason']}",
-        "confidence": f"{answer['confidence']:.2f} from "
-        + ", ".join(f"{name} {value:.2f}" for name, value in answer["factors"].items()),
+        "confidence": f"{answer['confidence']:.2f} from {factors}",
         "intent": answer["intent"],
         "complexity": answer["complexity"],
         "entities": ", ".join(answer["entities"]) or "none",
-        "domain": f"{answer['domain_relevance']:.2f} "
-        + ("; ".join(f"{name}: {', '.join(terms)}" for name, terms in answer["ontology_terms"].items())),
+        "domain": f"{answer['domain_relevance']:.2f} {terms}",
     }
     grid = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    for name, value in facts.items():
-        grid.add_row(Text(name, style="bold"), Text(value))
+    for label, value in facts.items():
+        grid.add_row(Text(label, style="bold"), Text(value))
     console.print()
     console.print(grid)
+
+
+def _print_why_not(explained: WhyNot) -> None:
+    from rich.text import Text
+
+    console = stdout()
+    console.print()
+    name, decided = explained.type, explained.decided
+    if name == decided:
+        console.print(Text(f"  It is {name}, at {explained.probability:.2f}."))
+        return
+    question = f"  Why not {name} ({explained.probability:.2f})?"
+    console.print(Text(f"{question} It is {decided} ({explained.decided_probability:.2f}).", style="bold"))
+    console.print(Text(f"  against it: {_list_reasons(explained.against)}"))
+    console.print(Text(f"  for it: {_list_reasons(explained.in_favour)}"))
+    table = _table("what would have had to differ", "the question then", f"{name} then", "")
+    for change in explained.changes:
+        wins = "decides it" if change.wins else ""
+        table.add_row(Text(change.what), Text(change.question), f"{change.probability:.2f}", wins)
+    console.print(table)
+
+
+def _print_learning(result: LearningResult) -> None:
+    from rich.text import Text
+
+    console = stdout()
+    table = _table(f"on {result.kept_aside} questions kept aside", "accuracy", "log loss")
+    for when, quality in (("before", result.before), ("after", result.after)):
+        table.add_row(when, f"{quality.accuracy:.3f}", f"{quality.log_loss:.3f}")
+    console.print(table)
+    if result.file:
+        note = f"Learned from {result.learned_from} questions. To undo it, remove {result.file}"
+    else:
+        note = f"Nothing was saved: {result.learned_from} questions did not help with the others."
+    console.print(Text(f"  {note}"), soft_wrap=True)
 
 
 def _list_reasons(reasons: list[Reason]) -> str:
     return ", ".join(f"{reason.what} {reason.weight:+.2f}" for reason in reasons) or "nothing"
 
 
-def _print_why_not(denied: WhyNot) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from adaptive_rag.cli.output import stdout
-
-    console = stdout()
-    console.print()
-    if denied.type == denied.decided:
-        console.print(Text(f"  It is {denied.type}, at {denied.probability:.2f}."))
-        return
-    console.print(
-        Text(
-            f"  Why not {denied.type} ({denied.probability:.2f})? "
-            f"It is {denied.decided} ({denied.decided_probability:.2f}).",
-            style="bold",
-        )
-    )
-    console.print(Text(f"  against it: {_list_reasons(denied.against)}"))
-    console.print(Text(f"  for it: {_list_reasons(denied.in_favour)}"))
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="bold")
-    for name in ("what would have had to differ", "the question then", f"{denied.type} then", ""):
-        table.add_column(name, overflow="fold")
-    for change in denied.changes:
-        table.add_row(
-            Text(change.what),
-            Text(change.question),
-            f"{change.probability:.2f}",
-            "decides it" if change.wins else "",
-        )
-    console.print(table)
-
-
-def _print_lesson(lesson: Lesson) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    from adaptive_rag.cli.output import stdout
-
-    console = stdout()
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="bold")
-    for name in (f"on {lesson.kept_aside} questions kept aside", "accuracy", "log loss"):
-        table.add_column(name)
-    table.add_row("before", f"{lesson.before.accuracy:.3f}", f"{lesson.before.log_loss:.3f}")
-    table.add_row("after", f"{lesson.after.accuracy:.3f}", f"{lesson.after.log_loss:.3f}")
-    console.print(table)
-    if lesson.file:
-        note = f"Learned from {lesson.learned_from} questions. To undo it, remove {lesson.file}"
-    else:
-        note = f"Nothing was saved: {lesson.learned_from} questions did not help with the others."
-    console.print(Text(f"  {note}"), soft_wrap=True)
-
-
-def _file_table() -> Any:
+def _table(*columns: str, overflow: Any = "fold", no_wrap: bool = False) -> Table:
     from rich.table import Table
 
     table = Table(box=None, padding=(0, 2, 0, 2), header_style="bold")
-    for name in ("type", "probability", "decided by", "intent", "complexity", "question"):
-        table.add_column(name, overflow="ellipsis", no_wrap=True)
+    for column in columns:
+        table.add_column(column, overflow=overflow, no_wrap=no_wrap)
     return table
-
-
-def _add_row(table: Any, text: str, answer: QueryAnalysis) -> None:
-    from rich.text import Text
-
-    from adaptive_rag.cli.answers import COLOURS
-
-    table.add_row(
-        Text(" + ".join([answer["type"], *answer["alternatives"]]), style=COLOURS[answer["type"]]),
-        f"{answer['probabilities'][answer['type']]:.2f}",
-        answer["decided_by"],
-        answer["intent"],
-        answer["complexity"],
-        Text(" ".join(text.split())[:200]),
-    )
-
-
-def _plain(value: Any) -> Any:
-    """Turn nested named tuples into plain data."""
-    if hasattr(value, "_asdict"):
-        return {name: _plain(part) for name, part in value._asdict().items()}
-    if isinstance(value, list):
-        return [_plain(part) for part in value]
-    return str(value) if isinstance(value, Path) else value

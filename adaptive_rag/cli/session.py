@@ -103,7 +103,7 @@ def index_named(paths: Sequence[Path], knobs: dict[str, Any]) -> str | ChunkSour
         IndexingError: none of them could be read.
     """
     from adaptive_rag.context import make_context
-    from adaptive_rag.index.open import narrow_to
+    from adaptive_rag.index.filtered import narrow_to
 
     context = make_context(**knobs)
     return narrow_to(index_documents(paths, knobs), str(context.index), context.embeddings)

@@ -1,13 +1,13 @@
 """Measures what adapting to the question is worth: data sets, arms, metrics, statistics, reports."""
 
-from adaptive_rag.evaluation.arms import ARMS, Arm, ArmName, Bench, find_arms
+from adaptive_rag.evaluation.arms import ARMS, Arm, Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset, Question, limited, load_dataset
-from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
+from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.evaluation.run import FinishedRun, run_arms
 
 __all__ = [
     "ARMS",
     "Arm",
-    "ArmName",
     "Bench",
     "Dataset",
     "FinishedRun",

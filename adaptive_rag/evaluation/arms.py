@@ -7,47 +7,21 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
+from typing import Any, Protocol, TypeAlias
 
 from adaptive_rag.answer.passages import as_ranked
-from adaptive_rag.context import make_context
+from adaptive_rag.context import MECHANISMS, OF_ANSWERS, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
-from adaptive_rag.search.branches import fuse_rankings
-from adaptive_rag.search.fusion import fuse
+from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.search.fusion import fuse, fuse_rankings
+from adaptive_rag.search.search import PLAIN_ALPHA, POOL
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, QueryType, TraceRecord
+from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, TraceRecord
 
-ArmName = Literal[
-    "standard",
-    "bm25",
-    "fusion",
-    "adaptive",
-    "oracle",
-    "random",
-    "costliest",
-    "only-factual",
-    "only-analytical",
-    "only-opinion",
-    "only-contextual",
-    "without-fusion",
-    "without-rerank",
-    "without-window",
-    "without-analysis",
-    "without-context",
-    "without-fan-out",
-    "without-enhance",
-    "without-diversify",
-    "without-balance",
-    "without-hedge",
-]
-MAIN_ARMS: tuple[ArmName, ...] = ("standard", "bm25", "fusion", "adaptive", "oracle")
-BASELINE: ArmName = "standard"
-SUBJECT: ArmName = "adaptive"
-
-# Candidates by vector and by words, each, that the plain arms join.
-POOL = 50
-PLAIN_ALPHA = 0.5
+MAIN_ARMS = ("standard", "bm25", "fusion", "adaptive", "oracle")
+BASELINE = "standard"
+SUBJECT = "adaptive"
 
 
 class AnsweringGraph(Protocol):
@@ -111,9 +85,11 @@ class Arm:
     run: Run
     # True where the arm reads the question's label, which no real caller has.
     sees_label: bool = False
+    # True where it ranks as `adaptive` does, and only its answers may differ.
+    of_answers: bool = False
 
 
-def find_arms(names: Sequence[str]) -> dict[ArmName, Arm]:
+def find_arms(names: Sequence[str]) -> dict[str, Arm]:
     """Return the named arms in the order given.
 
     Raises:
@@ -121,11 +97,9 @@ def find_arms(names: Sequence[str]) -> dict[ArmName, Arm]:
     """
     unknown = [name for name in names if name not in ARMS]
     if unknown or not names:
-        raise ConfigurationError(
-            f"{', '.join(map(repr, unknown)) or 'An empty list'} is not an arm. The arms are: "
-            f"{', '.join(ARMS)}."
-        )
-    return {cast("ArmName", name): ARMS[cast("ArmName", name)] for name in dict.fromkeys(names)}
+        wrong = ", ".join(map(repr, unknown)) or "An empty list"
+        raise ConfigurationError(f"{wrong} is not an arm. The arms are: {', '.join(ARMS)}.")
+    return {name: ARMS[name] for name in dict.fromkeys(names)}
 
 
 def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], list[Candidate]]) -> Result:
@@ -137,7 +111,7 @@ def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], 
         return Result(documents, ms=_since(started))
     # Plain retrieval knows no types; a factual answer is the plainest.
     state = {"question": question.text, "query_type": "factual", "documents": documents, "trace": []}
-    output = bench.answering.invoke(state, context=make_context(index=bench.source, k=bench.k, **bench.knobs))
+    output = bench.answering.invoke(state, context=make_context(_settings(bench)))
     return _result(output, documents, started, answered=True)
 
 
@@ -158,10 +132,16 @@ def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candid
     return fuse(sorted(found, key=lambda candidate: candidate["id"]), method="weighted", alpha=alpha)
 
 
-def _graph(question: Question, bench: Bench, **knobs: Any) -> Result:
+def _settings(bench: Bench) -> dict[str, Any]:
+    return {"index": bench.source, "k": bench.k, **bench.knobs}
+
+
+def _graph(question: Question, bench: Bench, *, route: str | None = None, without: str = "") -> Result:
     """Ask the graph what a person would ask it."""
     started = time.perf_counter()
-    context = make_context(**{"index": bench.source, "k": bench.k, **bench.knobs, **knobs})
+    context = make_context(_settings(bench), {"route": route} if route else {})
+    if without:
+        context = context.model_copy(update={"without": context.without | {without}})
     state = {
         "question": question.text,
         "user_context": question.user_context,
@@ -215,38 +195,27 @@ def _since(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 3)
 
 
-def _only(route: QueryType) -> Arm:
-    return Arm(f"every question by the {route} strategy", partial(_graph, route=route))
-
-
-def _without(what: str, **knobs: Any) -> Arm:
-    return Arm(f"adaptive without {what}", partial(_graph, **knobs))
-
-
-ARMS: dict[ArmName, Arm] = {
+ARMS: dict[str, Arm] = {
     "standard": Arm("dense top-k for the question as it stands", partial(_plain, order=by_vector)),
     "bm25": Arm("BM25 top-k for the question as it stands", partial(_plain, order=by_words)),
     "fusion": Arm("dense and BM25 joined, each weighing half", partial(_plain, order=by_fusion)),
     "adaptive": Arm("the graph as it is", _graph),
     "oracle": Arm("adaptive with the labelled route", _labelled, sees_label=True),
     "random": Arm("adaptive with a random route", _random),
-    "costliest": Arm("all four strategies, their rankings joined", _costliest),
-    "only-factual": _only("factual"),
-    "only-analytical": _only("analytical"),
-    "only-opinion": _only("opinion"),
-    "only-contextual": _only("contextual"),
-    "without-fusion": _without("BM25: dense retrieval in every strategy", fusion="dense"),
-    "without-rerank": _without("scoring candidates again", rerank=False),
-    "without-window": _without("dropping chunks far below the others", window=False),
-    "without-analysis": _without(
-        "analysis: one route and one alpha for every question", route="factual", alpha=PLAIN_ALPHA
-    ),
-    "without-context": _without("the user's context and history", contextualize=False),
-    "without-fan-out": _without("sub-questions and viewpoints", fan_out=False),
-    "without-enhance": _without("enhancing factual questions", enhance=False),
-    "without-diversify": _without("diversifying analytical sets", diversify=False),
-    "without-balance": _without("balancing viewpoints", balance=False),
-    "without-hedge": _without("hedging between two strategies", hedge=False),
+    "costliest": Arm("all strategies of the router, their rankings joined", _costliest),
+    **{
+        f"only-{name}": Arm(f"every question by the {name} strategy", partial(_graph, route=name))
+        for name in NAMES
+    },
+    **{
+        f"without-{name}": Arm(
+            f"adaptive without {what}", partial(_graph, without=name), of_answers=name in OF_ANSWERS
+        )
+        for name, what in MECHANISMS.items()
+    },
 }
 
-ARM_NAMES: tuple[ArmName, ...] = get_args(ArmName)
+
+def whole_table(*, answers: bool) -> list[str]:
+    """Return the names of all arms; those of answers only where answers are measured."""
+    return [name for name, arm in ARMS.items() if answers or not arm.of_answers]

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import json
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -49,7 +49,7 @@ class Dataset:
     # sha256 of what is searched, and of what is asked; the first names the cached index
     corpus_digest: str = ""
     questions_digest: str = ""
-    # what was left out, in sentences for the person who runs it
+    # what was left out or could not be read, in sentences for the person who runs it
     notes: tuple[str, ...] = ()
 
 
@@ -62,10 +62,8 @@ def load_dataset(path: str | Path) -> Dataset:
     path = Path(path).expanduser()
     if path.is_dir() and ((path / CORPUS).exists() or (path / QUERIES).exists()):
         return _load_beir(path)
-    if path.is_dir():
-        files = sorted(file for file in path.glob("*.json*") if _holds_questions(file))
-        if files:
-            return _load_documents(path.resolve().name, files, path)
+    if path.is_dir() and (files := sorted(file for file in path.glob("*.json*") if _holds_questions(file))):
+        return _load_documents(path.resolve().name, files, path)
     if path.is_file():
         name = path.resolve().parent.name if path.stem == "questions" else path.stem
         return _load_documents(name, [path], path.parent)
@@ -85,12 +83,12 @@ def limited(dataset: Dataset, limit: int | None, seed: int) -> Dataset:
 
 def with_gold(dataset: Dataset, chunks: Iterable[Chunk]) -> Dataset:
     """Judge the chunks of documents: relevant is what holds the quote of a question."""
-    quoted = {q.id: _squeeze(q.quote) for q in dataset.questions if q.quote and not q.gold}
+    quoted = {q.id: squeeze(q.quote) for q in dataset.questions if q.quote and not q.gold}
     if not quoted:
         return dataset
     gold: dict[str, dict[str, int]] = {}
     for chunk in chunks:
-        text = _squeeze(chunk["text"])
+        text = squeeze(chunk["text"])
         for question, quote in quoted.items():
             if quote in text:
                 gold.setdefault(question, {})[chunk["id"]] = 1
@@ -102,82 +100,61 @@ def _load_beir(folder: Path) -> Dataset:
     qrels = next((folder / name for name in QRELS if (folder / name).is_file()), folder / QRELS[0])
     for file in (folder / CORPUS, folder / QUERIES, qrels):
         if not file.is_file():
-            raise ConfigurationError(
-                f"The data set {folder.name!r} has no {file.name}; expected {CORPUS}, {QUERIES} and "
-                f"{QRELS[0]}."
-            )
-    passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS, "_id", "text")}
-    queries = {row["_id"]: row for row in _unique(folder / QUERIES, "_id", "text")}
+            expected = f"{CORPUS}, {QUERIES} and {QRELS[0]}"
+            raise ConfigurationError(f"The data set {folder.name!r} has no {file.name}; expected {expected}.")
+    passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS)}
+    queries = {row["_id"]: row for row in _unique(folder / QUERIES)}
     for name, rows in ((CORPUS, passages), (QUERIES, queries)):
         if not rows:
             raise ConfigurationError(f"{folder / name} is empty; there is nothing to evaluate.")
 
     gold: dict[str, dict[str, int]] = {}
-    for line, (query, passage, grade) in _table(qrels, QRELS_COLUMNS):
-        _check_known(qrels, line, query, passage, queries, passages)
+    for line, query, passage, grade in _judgements(qrels, QRELS_COLUMNS, queries, passages):
         if not grade.lstrip("-").isdigit():
             raise ConfigurationError(f"{qrels}:{line} has the score {grade!r}; expected a whole number.")
         gold.setdefault(query, {})[passage] = int(grade)
     aspects: dict[str, dict[str, list[str]]] = {}
     if (folder / ASPECTS).is_file():
-        for line, (query, passage, aspect) in _table(folder / ASPECTS, ASPECTS_COLUMNS):
-            _check_known(folder / ASPECTS, line, query, passage, queries, passages)
+        for _, query, passage, aspect in _judgements(folder / ASPECTS, ASPECTS_COLUMNS, queries, passages):
             aspects.setdefault(query, {}).setdefault(passage, []).append(aspect)
 
     judged = {query for query, grades in gold.items() if any(grade > 0 for grade in grades.values())}
     if not judged:
         raise ConfigurationError(f"{qrels} names no relevant passage; there is nothing to score.")
-    notes = []
-    if len(judged) < len(queries):
-        notes.append(
-            f"{folder.name}: {len(queries) - len(judged)} questions without a relevant passage left out."
-        )
-    questions = tuple(
-        _question(row, folder / QUERIES, gold[query], aspects.get(query, {}))
-        for query, row in queries.items()
-        if query in judged
-    )
+    left_out = len(queries) - len(judged)
     return Dataset(
         name=folder.resolve().name,
-        questions=questions,
+        # Only named fields are taken over: a rewrite or a label shipped with the data cannot reach an arm.
+        questions=tuple(
+            Question(
+                id=query,
+                text=row["text"],
+                **_common_fields(row, folder / QUERIES),
+                reference=row.get("reference_answer") or None,
+                gold=gold[query],
+                aspects={p: tuple(dict.fromkeys(names)) for p, names in aspects.get(query, {}).items()},
+            )
+            for query, row in queries.items()
+            if query in judged
+        ),
         passages=tuple(passages.values()),
         corpus_digest=_digest([folder / CORPUS]),
         questions_digest=_digest([folder / QUERIES, qrels, folder / ASPECTS]),
-        notes=tuple(notes),
+        notes=(f"{folder.name}: {left_out} questions without a relevant passage left out.",) * bool(left_out),
     )
 
 
 def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
-    questions = []
+    questions: dict[str, Question] = {}
     for file in files:
         for number, row in enumerate(_records(file), 1):
-            if not isinstance(row, dict) or not isinstance(row.get("question"), str):
-                raise ConfigurationError(
-                    f"Entry {number} of {file} has no 'question'; expected an object with "
-                    "'question', 'ideal_answer' and 'has_answer'."
-                )
-            has_answer = row.get("has_answer", True)
-            if not isinstance(has_answer, bool):
-                raise ConfigurationError(
-                    f"Entry {number} of {file} has has_answer = {has_answer!r}; expected true or false."
-                )
-            questions.append(
-                Question(
-                    id=str(row.get("id", f"{file.stem}-{number}")),
-                    text=row["question"],
-                    user_context=row.get("user_context") or "",
-                    history=_history(row, file),
-                    type=_type(row, file),
-                    reference=(row.get("ideal_answer") or row.get("answer")) if has_answer else None,
-                    has_answer=has_answer,
-                    quote=row.get("quote") or None,
-                )
-            )
+            question = _question(row, number, file)
+            if question.id in questions:
+                raise ConfigurationError(f"{file} repeats the id {question.id!r}; each must occur once.")
+            questions[question.id] = question
     if not questions:
-        raise ConfigurationError(
-            f"{', '.join(map(str, files))} holds no question; there is nothing to evaluate."
-        )
-    _check_unique((question.id for question in questions), files[0])
+        named = ", ".join(map(str, files))
+        raise ConfigurationError(f"{named} holds no question; there is nothing to evaluate.")
     # Documents in a folder of their own keep clear of what else lies beside the questions.
     folder = folder / "documents" if (folder / "documents").is_dir() else folder
     documents = tuple(file.path for file in discover(folder) if not _holds_questions(file.path))
@@ -185,17 +162,37 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
         raise ConfigurationError(f"No document lies beside {files[0]}; put those that it asks about there.")
     return Dataset(
         name=name,
-        questions=tuple(questions),
+        questions=tuple(questions.values()),
         documents=documents,
         corpus_digest=_digest(documents),
         questions_digest=_digest(files),
     )
 
 
+def _question(row: Any, number: int, file: Path) -> Question:
+    """Read an entry of a questions file."""
+    entry = f"Entry {number} of {file}"
+    if not isinstance(row, dict) or not isinstance(row.get("question"), str):
+        expected = "expected an object with 'question', 'ideal_answer' and 'has_answer'"
+        raise ConfigurationError(f"{entry} has no 'question'; {expected}.")
+    has_answer = row.get("has_answer", True)
+    if not isinstance(has_answer, bool):
+        raise ConfigurationError(f"{entry} has has_answer = {has_answer!r}; expected true or false.")
+    return Question(
+        id=str(row.get("id", f"{file.stem}-{number}")),
+        text=row["question"],
+        **_common_fields(row, file),
+        reference=(row.get("ideal_answer") or row.get("answer")) if has_answer else None,
+        has_answer=has_answer,
+        quote=row.get("quote") or None,
+    )
+
+
 def _passage(row: dict[str, Any]) -> Chunk:
-    title, body = str(row.get("title") or "").strip(), str(row["text"])
+    title, text = str(row.get("title") or "").strip(), str(row["text"])
     # Some corpora repeat the title at the head of the text.
-    text = f"{title}\n{body}" if title and not body.startswith(title) else body
+    if title and not text.startswith(title):
+        text = f"{title}\n{text}"
     return Chunk(
         id=row["_id"],
         source=row["_id"],
@@ -208,20 +205,13 @@ def _passage(row: dict[str, Any]) -> Chunk:
     )
 
 
-def _question(
-    row: dict[str, Any], file: Path, gold: dict[str, int], aspects: dict[str, list[str]]
-) -> Question:
-    # Only named fields are taken over: a rewrite or a label shipped with the data cannot leak into an arm.
-    return Question(
-        id=row["_id"],
-        text=row["text"],
-        user_context=row.get("user_context") or "",
-        history=_history(row, file),
-        type=_type(row, file),
-        reference=row.get("reference_answer") or None,
-        gold=gold,
-        aspects={passage: tuple(dict.fromkeys(names)) for passage, names in aspects.items()},
-    )
+def _common_fields(row: dict[str, Any], file: Path) -> dict[str, Any]:
+    """Return what the questions of both layouts have."""
+    return {
+        "user_context": row.get("user_context") or "",
+        "history": _history(row, file),
+        "type": _type(row, file),
+    }
 
 
 def _type(row: dict[str, Any], file: Path) -> QueryType | None:
@@ -237,16 +227,16 @@ def _history(row: dict[str, Any], file: Path) -> tuple[Turn, ...]:
     turns = row.get("history") or []
     for turn in turns if isinstance(turns, list) else [turns]:
         if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
-            raise ConfigurationError(
-                f"{file} has the history turn {turn!r}; expected {{'role': 'user' or 'agent', 'text': ..}}."
-            )
+            expected = "{'role': 'user' or 'agent', 'text': ..}"
+            raise ConfigurationError(f"{file} has the history turn {turn!r}; expected {expected}.")
     return tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns)
 
 
-def _unique(file: Path, *required: str) -> Iterator[dict[str, Any]]:
+def _unique(file: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a file, each with a text and an id of its own."""
     seen: set[str] = set()
     for number, row in enumerate(_records(file), 1):
-        for name in required:
+        for name in ("_id", "text"):
             if not isinstance(row, dict) or not isinstance(row.get(name), str):
                 got = ", ".join(map(repr, row)) if isinstance(row, dict) else repr(row)
                 raise ConfigurationError(f"{file}:{number} has no text field {name!r}; it has {got}.")
@@ -256,47 +246,32 @@ def _unique(file: Path, *required: str) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _check_unique(ids: Iterable[str], file: Path) -> None:
-    seen: set[str] = set()
-    for name in ids:
-        if name in seen:
-            raise ConfigurationError(f"{file} repeats the id {name!r}; each must occur once.")
-        seen.add(name)
-
-
-def _check_known(
-    file: Path, line: int, query: str, passage: str, queries: dict[str, Any], passages: dict[str, Any]
-) -> None:
-    for name, known, where in ((query, queries, QUERIES), (passage, passages, CORPUS)):
-        if name not in known:
-            raise ConfigurationError(f"{file}:{line} names {name!r}, which {where} does not hold.")
-
-
-def _table(file: Path, columns: tuple[str, ...]) -> Iterator[tuple[int, list[str]]]:
+def _judgements(
+    file: Path, columns: tuple[str, ...], queries: Container[str], passages: Container[str]
+) -> Iterator[tuple[int, str, str, str]]:
+    """Yield the number of each line with its query, its passage and what is said about the two."""
     with file.open(encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         header = next(reader, [])
         if tuple(header) != columns:
-            raise ConfigurationError(
-                f"{file} has the columns {', '.join(header) or 'of an empty file'}; "
-                f"expected {', '.join(columns)}, separated by tabs."
-            )
+            got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
+            raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
         for number, row in enumerate(reader, 2):
             if not row:
                 continue
             if len(row) != len(columns):
                 raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
-            yield number, row
+            for name, known, where in ((row[0], queries, QUERIES), (row[1], passages, CORPUS)):
+                if name not in known:
+                    raise ConfigurationError(f"{file}:{number} names {name!r}, which {where} does not hold.")
+            yield number, row[0], row[1], row[2]
 
 
 def _records(file: Path) -> Iterator[Any]:
     """Yield the records of a JSON list, of lists under headings, or of JSON lines."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".json":
-        try:
-            whole = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ConfigurationError(f"{file} is not JSON: {error}.") from error
+        whole = _parse(text, f"{file} is not JSON")
         if isinstance(whole, dict) and all(isinstance(group, list) for group in whole.values()):
             whole = [record for group in whole.values() for record in group]
         if not isinstance(whole, list):
@@ -305,10 +280,14 @@ def _records(file: Path) -> Iterator[Any]:
         return
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
-            try:
-                yield json.loads(line)
-            except json.JSONDecodeError as error:
-                raise ConfigurationError(f"{file}:{number} is not a line of JSON: {error}.") from error
+            yield _parse(line, f"{file}:{number} is not a line of JSON")
+
+
+def _parse(text: str, complaint: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise ConfigurationError(f"{complaint}: {error}.") from error
 
 
 def _holds_questions(file: Path) -> bool:
@@ -320,11 +299,14 @@ def _holds_questions(file: Path) -> bool:
         return False
     # A FAQ has questions too, but answers them: it is a document.
     return (
-        isinstance(first, dict) and "question" in first and ("ideal_answer" in first or "has_answer" in first)
+        isinstance(first, dict)
+        and "question" in first
+        and not {"ideal_answer", "has_answer"}.isdisjoint(first)
     )
 
 
-def _squeeze(text: str) -> str:
+def squeeze(text: str) -> str:
+    """Return a text with one blank between its words."""
     return " ".join(text.split())
 
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Literal, TypedDict
+from statistics import fmean
+from typing import Annotated, Literal, TypedDict
 
 from langchain_core.language_models import BaseChatModel
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.evaluation.arms import ArmName
+from adaptive_rag.evaluation.arms import find_arms
 from adaptive_rag.evaluation.records import QuestionRecord
+from adaptive_rag.evaluation.templates import render
 from adaptive_rag.state import QUERY_TYPES
 
 CRITERIA = ("accuracy", "relevance", "comprehensiveness", "clarity")
@@ -21,7 +22,7 @@ LETTERS = ("A", "B", "C")
 TIE = "tie"
 
 ComparisonName = Literal["adaptive-against-standard", "vector-bm25-fusion"]
-COMPARISONS: dict[ComparisonName, tuple[ArmName, ...]] = {
+COMPARISONS: dict[ComparisonName, tuple[str, ...]] = {
     "adaptive-against-standard": ("standard", "adaptive"),
     "vector-bm25-fusion": ("standard", "bm25", "fusion"),
 }
@@ -30,21 +31,20 @@ TRIES = 2
 REASONS_SHOWN = 20
 
 
+Score = Annotated[float, Field(ge=0, le=10)]
+
+
 class AnswerScores(BaseModel):
-    """The scores of one answer."""
+    """The scores of one answer; the fields are CRITERIA."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    accuracy: float = Field(ge=0, le=10)
-    relevance: float = Field(ge=0, le=10)
-    comprehensiveness: float = Field(ge=0, le=10)
-    clarity: float = Field(ge=0, le=10)
+    accuracy: Score
+    relevance: Score
+    comprehensiveness: Score
+    clarity: Score
 
 
 class Verdict(BaseModel):
     """What the judge says about one question, with the answers in one order."""
-
-    model_config = ConfigDict(extra="ignore")
 
     scores: dict[Literal["A", "B", "C"], AnswerScores]
     best: Literal["A", "B", "C", "tie"]
@@ -83,14 +83,13 @@ def comparison(spec: str) -> tuple[str, ...]:
     Raises:
         ConfigurationError: it is neither, or not two or three arms.
     """
-    from adaptive_rag.evaluation.arms import find_arms
-
     if spec in COMPARISONS:
         return COMPARISONS[spec]
     arms = tuple(find_arms([name.strip() for name in spec.split(",")]))
     if not 2 <= len(arms) <= len(LETTERS):
+        ready = ", ".join(COMPARISONS)
         raise ConfigurationError(
-            f"A judge compares two or three arms, got {spec!r}; ready comparisons: {', '.join(COMPARISONS)}."
+            f"A judge compares two or three arms, got {spec!r}; ready comparisons: {ready}."
         )
     return arms
 
@@ -104,12 +103,9 @@ def judge_run(
 ) -> JudgeReport:
     """Judge every question that has a reference and an answer of each arm."""
     judged: list[Judged] = []
-    failed = 0
-    for record in judgeable(records, arms):
-        found = judge_question(model, record, arms)
-        if found is None:
-            failed += 1
-        else:
+    waiting = judgeable(records, arms)
+    for record in waiting:
+        if (found := judge_question(model, record, arms)) is not None:
             judged.append(found)
         advance()
     report = JudgeReport(
@@ -118,23 +114,24 @@ def judge_run(
         wins=_wins(judged, arms),
         means=_means(judged, arms),
         order_changed_verdict=sum(not one["agreed"] for one in judged),
-        failed=failed,
+        failed=len(waiting) - len(judged),
         analysis="",
         questions=judged,
     )
     if judged:
-        report["analysis"] = _analyse(model, report)
+        reasons = [(one["type"], reason) for one in judged for reason in one["reasons"][:1]]
+        prompt = render("judge_overall.md", report=report, reasons=reasons[:REASONS_SHOWN])
+        report["analysis"] = model.invoke(prompt).text.strip()
     return report
 
 
 def judgeable(records: Sequence[QuestionRecord], arms: Sequence[str]) -> list[QuestionRecord]:
     """Return the questions that can be judged."""
-    return [
-        record
-        for record in records
-        if record["reference"]
-        and all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
-    ]
+
+    def answered(record: QuestionRecord) -> bool:
+        return all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
+
+    return [record for record in records if record["reference"] and answered(record)]
 
 
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
@@ -149,25 +146,17 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
         if verdict is None:
             return None
         verdicts.append((order, verdict))
-    scores = {
-        arm: {
-            criterion: sum(
-                float(getattr(answer, criterion))
-                for order, verdict in verdicts
-                for letter, answer in verdict.scores.items()
-                if order.get(letter) == arm
-            )
-            / len(verdicts)
-            for criterion in CRITERIA
-        }
-        for arm in arms
-    }
+    points = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
+    for order, verdict in verdicts:
+        for letter, arm in order.items():
+            for criterion, score in dict(verdict.scores[letter]).items():  # type: ignore[index]
+                points[arm][criterion] += score / len(verdicts)
     named = {TIE if verdict.best == TIE else order[verdict.best] for order, verdict in verdicts}
     return Judged(
         dataset=record["dataset"],
         id=record["id"],
         type=record["type"],
-        scores=scores,
+        scores=points,
         best=next(iter(named)) if len(named) == 1 else TIE,
         agreed=len(named) == 1,
         reasons=[_with_names(verdict.reason, order) for order, verdict in verdicts if verdict.reason],
@@ -175,18 +164,10 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
 
 
 def _prompt(record: QuestionRecord, order: Mapping[str, str]) -> str:
-    answers = "\n\n".join(
-        f"<answer {letter}>\n{_unfenced(record['arms'][arm]['answer'])}\n</answer {letter}>"
-        for letter, arm in order.items()
-    )
-    example = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
-    return _fill(
-        "judge.md",
-        question=record["question"],
-        reference=record["reference"] or "",
-        answers=answers,
-        form=json.dumps({"scores": example, "best": "A", "reason": ".."}),
-    )
+    answers = {letter: _unfenced(record["arms"][arm]["answer"]) for letter, arm in order.items()}
+    scores = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
+    form = json.dumps({"scores": scores, "best": "A", "reason": ".."})
+    return render("judge.md", record=record, answers=answers, form=form)
 
 
 def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None:
@@ -194,41 +175,14 @@ def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None
     for _ in range(TRIES):
         reply = model.invoke(asked).text
         try:
-            verdict = Verdict.model_validate_json(_json_of(reply))
-            missing = letters - set(verdict.scores)
-            if missing or (verdict.best != TIE and verdict.best not in letters):
+            verdict = Verdict.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])
+            if letters - set(verdict.scores) or verdict.best not in {*letters, TIE}:
                 raise ValueError(f"expected scores for {sorted(letters)}, and one of them or 'tie' as best")
-        except (ValidationError, ValueError) as error:
-            asked = (
-                f"{prompt}\n\nYour last reply could not be used: {error}\nReply with the JSON object only."
-            )
-            continue
-        return verdict
+            return verdict
+        except ValueError as error:  # that of pydantic is one too
+            wrong = f"Your last reply could not be used: {error}\nReply with the JSON object only."
+            asked = f"{prompt}\n\n{wrong}"
     return None
-
-
-def _analyse(model: BaseChatModel, report: JudgeReport) -> str:
-    columns = [*report["arms"], TIE]
-    table = "\n".join(
-        f"{kind}: " + ", ".join(f"{name} best on {wins[name]}" for name in columns)
-        for kind, wins in report["wins"].items()
-    )
-    means = "\n".join(
-        f"{arm}: " + ", ".join(f"{name} {value:.1f}" for name, value in scores.items())
-        for arm, scores in report["means"].items()
-    )
-    reasons = [
-        f"- ({one['type'] or 'untyped'}) {reason}"
-        for one in report["questions"]
-        for reason in one["reasons"][:1]
-    ]
-    prompt = _fill(
-        "judge_overall.md",
-        count=str(report["n"]),
-        table=f"{table}\n\nMean scores:\n{means}",
-        reasons="\n".join(reasons[:REASONS_SHOWN]),
-    )
-    return model.invoke(prompt).text.strip()
 
 
 def _wins(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, int]]:
@@ -243,24 +197,9 @@ def _wins(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, 
 def _means(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, float]]:
     means: dict[str, dict[str, float]] = {}
     for arm in arms if judged else ():
-        scores: dict[str, float] = {
-            name: sum(one["scores"][arm][name] for one in judged) / len(judged) for name in CRITERIA
-        }
-        means[arm] = {**scores, "overall": sum(scores.values()) / len(CRITERIA)}
+        scores = {name: fmean(one["scores"][arm][name] for one in judged) for name in CRITERIA}
+        means[arm] = {**scores, "overall": fmean(scores.values())}
     return means
-
-
-def _fill(name: str, **values: str) -> str:
-    prompt = (Path(__file__).parent / name).read_text(encoding="utf-8")
-    # One pass, so that a value that looks like a placeholder stays as it is.
-    return re.sub(r"\{(\w+)\}", lambda found: values[found[1]], prompt)
-
-
-def _json_of(reply: str) -> str:
-    start, end = reply.find("{"), reply.rfind("}")
-    if start < 0 or end < start:
-        raise ValueError("it holds no JSON object")
-    return reply[start : end + 1]
 
 
 def _unfenced(answer: str) -> str:
@@ -269,12 +208,7 @@ def _unfenced(answer: str) -> str:
 
 
 def _with_names(reason: str, order: Mapping[str, str]) -> str:
-    return re.sub(r"\b(?:[Aa]nswer )?([ABC])\b(?=[ ,.;:)]|$)", lambda m: _name(m, order), reason)
-
-
-def _name(found: re.Match[str], order: Mapping[str, str]) -> str:
-    # A lone "A" at the head of a sentence is an article, not an answer.
-    letter = found[1]
-    if letter == "A" and not found[0].lower().startswith("answer"):
-        return found[0]
-    return order.get(letter, found[0])
+    """Name the arms that a reason calls "answer B" or "B"; a lone "A" is left, as it may be an article."""
+    return re.sub(
+        r"\b(?:[Aa]nswer ([ABC])|([BC]))\b(?=[ ,.;:)]|$)", lambda m: order.get(m[1] or m[2], m[0]), reason
+    )

@@ -1,30 +1,63 @@
-"""Scores a ranking against the judged passages: relevance by `ir-measures`, coverage by aspects and stances.
+"""Scores a ranking against the judged passages, and an answer against its reference and its citations.
 
-The measures, for the first k passages of a ranking:
+Rankings, over the first k passages:
 
 - ndcg, recall, mrr, precision as trec_eval defines them (gain = grade, discount log2(rank + 1)).
 - alpha_ndcg: Clarke et al., "Novelty and diversity in information retrieval evaluation" (SIGIR 2008),
   alpha = 0.5: an aspect's gain halves each time it is met again.
 - aspects: distinct aspects met / min(k, aspects there are).
 - both: 1 where passages of two stances are among the k, else 0. An aspect is written "stance/name".
+
+Answers, each part between 0 and 1:
+
+- semantic_similarity: cosine of answer and reference under the embedded model, negative values as 0.
+- token_f1: overlap of the words of answer and reference (Rajpurkar et al., EMNLP 2016).
+- rouge_l: F-measure of their longest common subsequence of words (Lin, 2004).
+- context_relevance: mean cosine of the question and each document that was read.
+- citation_correctness: share of citations whose quote stands in a document that was read and is close in
+  meaning to the answer's sentence that carries the marker; no value for an answer without citations.
+
+quality is their sum weighted by WEIGHTS, an answer without citations counting 0 for the last. To abstain
+scores 0 where there is an answer, and 1 where there is none; to answer where there is none scores 0.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from adaptive_rag.errors import import_extra
-from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.evaluation.arms import Result
+from adaptive_rag.evaluation.datasets import Question, squeeze
+from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
 
 # A metric's value for one question; the keys are names such as "ndcg@10".
 Scores = dict[str, float]
 Ranking = Sequence[str]
+Embed = Callable[[Sequence[str]], Vectors]
 
 # Where the top of the list matters most, whatever k is asked for.
 SHORT = 5
+WEIGHTS = {
+    "semantic_similarity": 0.4,
+    "token_f1": 0.2,
+    "context_relevance": 0.2,
+    "citation_correctness": 0.2,
+}
+ANSWER_METRICS = ("quality", "semantic_similarity", "token_f1", "rouge_l", *tuple(WEIGHTS)[2:])
+ABSTENTION = ("abstention_precision", "abstention_recall")
+# A cited sentence supports a claim from this cosine on; below it they share a topic at most.
+SUPPORT = 0.5
+
+_MARKER = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
+_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d+\])*\s+|\n+")
+_ARTICLES = frozenset({"a", "an", "the"})
 
 
 def metric_names(k: int) -> tuple[str, ...]:
@@ -48,7 +81,7 @@ def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
 
 
 def require_measures(questions: Sequence[Question]) -> None:
-    """Fail now rather than after an hour where a package that scores these questions is missing.
+    """Import the packages that score these questions: fail now rather than after an hour.
 
     Raises:
         MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
@@ -56,7 +89,7 @@ def require_measures(questions: Sequence[Question]) -> None:
     if any(question.gold or question.quote for question in questions):
         _ir_measures()
     if any(question.aspects for question in questions):
-        _pyndeval()
+        import_extra("pyndeval", extra="eval", purpose="Measuring the coverage of aspects")
 
 
 def score_rankings(
@@ -67,29 +100,22 @@ def score_rankings(
     Raises:
         MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
     """
+    require_measures(questions)
     scores: dict[str, Scores] = {question.id: {} for question in questions}
-    judged = [question for question in questions if question.gold]
-    if judged:
+    if judged := [question for question in questions if question.gold]:
         ir = _ir_measures()
-        names = {
-            ir.nDCG @ k: f"ndcg@{k}",
-            ir.R @ k: f"recall@{k}",
-            ir.RR @ k: f"mrr@{k}",
-            ir.P @ k: f"precision@{k}",
-        }
+        names = dict(zip((ir.nDCG @ k, ir.R @ k, ir.RR @ k, ir.P @ k), metric_names(k), strict=False))
         qrels = [ir.Qrel(q.id, passage, grade) for q in judged for passage, grade in q.gold.items()]
-        _add(ir, names, qrels, judged, rankings, scores)
-    with_aspects = [question for question in questions if question.aspects]
-    if with_aspects:
+        _add(names, qrels, judged, rankings, scores)
+    if with_aspects := [question for question in questions if question.aspects]:
         ir = _ir_measures()
-        _pyndeval()
         subtopics = [
             ir.Qrel(question.id, passage, 1, aspect)
             for question in with_aspects
             for passage, aspects in question.aspects.items()
             for aspect in aspects
         ]
-        _add(ir, {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}, subtopics, with_aspects, rankings, scores)
+        _add({ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}, subtopics, with_aspects, rankings, scores)
     for question in with_aspects:
         ranking = rankings.get(question.id, ())
         scores[question.id][f"aspects@{k}"] = aspects_at(question.aspects, ranking, k)
@@ -111,24 +137,105 @@ def both_at(aspects: Mapping[str, Sequence[str]], ranking: Ranking, k: int) -> f
     return float(len(stances(aspects, ranking[:k])) > 1)
 
 
-def stances(aspects: Mapping[str, Sequence[str]], passages: Any) -> set[str]:
+def stances(aspects: Mapping[str, Sequence[str]], passages: Iterable[str]) -> set[str]:
     """Return the stances that passages take."""
-    return {
-        aspect.partition("/")[0]
-        for passage in passages
-        for aspect in aspects.get(passage, ())
-        if "/" in aspect
-    }
+    met = (aspect for passage in passages for aspect in aspects.get(passage, ()))
+    return {aspect.partition("/")[0] for aspect in met if "/" in aspect}
+
+
+def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
+    """Score one answer; without a reference only what needs none is scored."""
+    if question.has_answer is False:
+        return {"quality": float(result.abstained)}
+    scores: Scores = {}
+    if result.documents:
+        vectors = embed([question.text, *(document["text"] for document in result.documents)])
+        scores["context_relevance"] = float(np.clip(vectors[1:] @ vectors[0], 0, 1).mean())
+    if not result.abstained and result.citations:
+        scores["citation_correctness"] = citation_correctness(result, embed)
+    if question.reference is None:
+        return scores
+    text = _MARKER.sub("", result.answer or "").strip()
+    first, second = embed([text, question.reference])
+    scores["semantic_similarity"] = float(np.clip(first @ second, 0, 1))
+    scores["token_f1"] = token_f1(text, question.reference)
+    scores["rouge_l"] = rouge_l(text, question.reference)
+    quality = sum(weight * scores.get(name, 0.0) for name, weight in WEIGHTS.items())
+    scores["quality"] = 0.0 if result.abstained else quality
+    return scores
+
+
+def score_abstention(abstained: Sequence[bool], has_answer: Sequence[bool]) -> Scores:
+    """Return precision and recall of abstaining over questions known to have an answer or none.
+
+    A figure whose denominator is empty (nobody abstained; every question has an answer) is left out.
+    """
+    right = sum(silent and not known for silent, known in zip(abstained, has_answer, strict=True))
+    bases = {"abstention_precision": sum(abstained), "abstention_recall": len(has_answer) - sum(has_answer)}
+    return {name: right / base for name, base in bases.items() if base}
+
+
+def token_f1(answer: str, reference: str) -> float:
+    """Return the F1 of the words that two texts share, articles and punctuation aside."""
+    first, second = _words(answer), _words(reference)
+    return _f1((Counter(first) & Counter(second)).total(), len(first), len(second))
+
+
+def rouge_l(answer: str, reference: str) -> float:
+    """Return the F-measure of the longest common subsequence of words."""
+    first, second = _words(answer), _words(reference)
+    lengths = [0] * (len(second) + 1)
+    for word in first:
+        before = lengths.copy()
+        for j, other in enumerate(second, 1):
+            lengths[j] = before[j - 1] + 1 if word == other else max(before[j], lengths[j - 1])
+    return _f1(lengths[-1], len(first), len(second))
+
+
+def citation_correctness(result: Result, embed: Embed) -> float:
+    """Return the share of citations that quote what was read and support what they are set to."""
+    texts = [squeeze(document["text"]) for document in result.documents]
+    claims = _claims(result.answer or "")
+    correct = 0
+    for citation in result.citations:
+        quote, claim = squeeze(citation["quote"]), claims.get(citation["marker"])
+        if not quote or claim is None or not any(quote in text for text in texts):
+            continue
+        if quote in squeeze(claim) or squeeze(claim) in quote:
+            correct += 1
+            continue
+        first, second = embed([claim, citation["quote"]])
+        correct += float(first @ second) >= SUPPORT
+    return correct / len(result.citations)
+
+
+def _claims(answer: str) -> dict[int, str]:
+    """Return, for each marker, the sentences that carry it."""
+    claims: dict[int, list[str]] = {}
+    # The marker may stand before or after the full stop; glue it to the sentence it follows.
+    glued = re.sub(r"([.!?])((?:\s*\[\d+\])+)", r"\2\1", answer)
+    for sentence in _SENTENCE_END.split(glued):
+        for marker in re.findall(r"\[(\d+)\]", sentence):
+            claims.setdefault(int(marker), []).append(_MARKER.sub("", sentence))
+    return {marker: " ".join(sentences) for marker, sentences in claims.items()}
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"[^\W_]+", text.lower()) if word not in _ARTICLES]
+
+
+def _f1(shared: int, first: int, second: int) -> float:
+    return 2 * shared / (first + second) if shared else 0.0
 
 
 def _add(
-    ir: Any,
     names: Mapping[Any, str],
     qrels: list[Any],
     questions: Sequence[Question],
     rankings: Mapping[str, Ranking],
     scores: dict[str, Scores],
 ) -> None:
+    ir = _ir_measures()
     for question in questions:
         scores[question.id].update(dict.fromkeys(names.values(), 0.0))
     # trec_eval breaks ties by id; falling scores keep our order.
@@ -137,16 +244,10 @@ def _add(
         for question in questions
         for rank, passage in enumerate(rankings.get(question.id, ()))
     ]
-    if not run:
-        return
-    for found in ir.iter_calc(list(names), qrels, run):
+    for found in ir.iter_calc(list(names), qrels, run) if run else ():
         if not math.isnan(found.value):
             scores[found.query_id][names[found.measure]] = float(found.value)
 
 
 def _ir_measures() -> Any:
     return import_extra("ir_measures", extra="eval", purpose="Scoring rankings")
-
-
-def _pyndeval() -> None:
-    import_extra("pyndeval", extra="eval", purpose="Measuring the coverage of aspects")

@@ -1,26 +1,95 @@
-"""Draws a run's figures with matplotlib, for notebooks; the HTML report draws its own."""
+"""Draws a run's figures with matplotlib, for notebooks, and as SVG for the page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+import functools
+import io
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from adaptive_rag.errors import import_extra
-from adaptive_rag.evaluation.summary import ALL, Row
-from adaptive_rag.evaluation.wording import label_of
+from adaptive_rag.evaluation.arms import ARMS, SUBJECT
+from adaptive_rag.evaluation.routing import RoutingReport
+from adaptive_rag.evaluation.summary import ALL, Row, label_of
+from adaptive_rag.state import QUERY_TYPES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOURS = {
-    "standard": "#9aa0aa",
-    "bm25": "#c4841d",
-    "fusion": "#2f8fa8",
-    "adaptive": "#4b3fc4",
-    "oracle": "#2f9e6b",
-    "random": "#c2557a",
-    "costliest": "#8c6d46",
-}
+# Colours with a meaning. On the page each is a CSS variable, which has a light and a dark value.
+INK, SOFT, RULE, CARD = "#1d1f24", "#5d626c", "#e4e2dd", "#fefefe"
+ACCENT, MUTED, GOOD, BAD = "#4b3fc4", "#9aa0aa", "#1f8a5b", "#c0453a"
+CSS_NAMES = {INK: "ink", SOFT: "soft", RULE: "rule", CARD: "card"}
+CSS_NAMES |= {ACCENT: "accent", MUTED: "muted", GOOD: "good", BAD: "bad"}
+# The subject stands out, the baseline stands back; the rest are told apart by hue, on light and on dark.
+COLOURS = {"standard": MUTED, "bm25": "#c4841d", "fusion": "#2f8fa8", "adaptive": ACCENT}
+COLOURS |= {"oracle": "#2f9e6b", "random": "#c2557a", "costliest": "#8c6d46"}
+HUES = ("#7a8f3c", "#a0569b", "#4f7fc9", "#b5623a", "#5f8f80", "#8d7bb8", "#a99b2f")
+# Enough for the steps of a graph.
+MORE_HUES = (*HUES, "#2f8fa8", "#c2557a", "#c4841d", "#2f9e6b", "#8c6d46")
+
+STYLE = Path(__file__).with_name("plots.mplstyle")
+# The same figure gives the same file, and its text stays text.
+SVG = {"svg.fonttype": "none", "svg.hashsalt": "adaptive-rag"}
+NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+# A tip is shown while the pointer rests on a shape; it travels as the shape's id.
+TIP = "tip: "
+BAR, GAP, LETTER = 0.27, 0.35, 0.075  # inches
+QUARTERS = (0, 0.25, 0.5, 0.75, 1)
+
+Arguments = ParamSpec("Arguments")
+Point = tuple[float, float]
+
+
+def drawn_in_style(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
+    """Run a drawing function under our style; without matplotlib, name the extra that brings it."""
+
+    @functools.wraps(draw)
+    def styled(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Figure:
+        matplotlib = import_extra("matplotlib", extra="eval", purpose="Drawing plots")
+        with matplotlib.rc_context(fname=STYLE):
+            return draw(*args, **kwargs)
+
+    return styled
+
+
+def as_svg(figure: Figure, title: str) -> Any:
+    """Return a figure as SVG markup that stands in a page: in the page's colours, its ids its own.
+
+    `title` is read to those who do not see the figure.
+    """
+    matplotlib = import_extra("matplotlib", extra="eval", purpose="Drawing plots")
+    markupsafe = import_extra("markupsafe", extra="eval", purpose="Writing the report")
+    file = io.StringIO()
+    with matplotlib.rc_context(SVG):
+        figure.savefig(file, format="svg", transparent=True, bbox_inches="tight", metadata=NO_METADATA)
+    svg = file.getvalue()
+    width, height = re.findall(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)[0]
+    body = svg[svg.index(">", svg.index("<svg")) + 1 :]
+    body = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", body, flags=re.DOTALL)
+    body = re.sub(rf'<g id="{TIP}([^"]*)"', r"<g><title>\1</title", body).replace("xlink:href", "href")
+    own = re.sub(r"\W+", "-", title)
+    body = re.sub(r'( id="|href="#|url\(#)', rf"\g<1>{own}-", body)
+    for colour, name in CSS_NAMES.items():
+        body = body.replace(colour, f"var(--{name})")
+    return markupsafe.Markup(
+        f'<svg class="plot" viewBox="0 0 {width} {height}" style="max-width: {float(width) * 4 / 3:.0f}px" '
+        f'role="img" aria-label="{markupsafe.escape(title)}">{body}'
+    )
+
+
+def colour_of(arm: str) -> str:
+    """Return the colour of an arm, the same in every plot."""
+    names: list[str] = list(ARMS)
+    return COLOURS.get(arm) or HUES[(names.index(arm) if arm in names else len(arm)) % len(HUES)]
+
+
+def css_colour(arm: str) -> str:
+    """Return the colour of an arm as the page's style sheet names it."""
+    colour = colour_of(arm)
+    return f"var(--{CSS_NAMES[colour]})" if colour in CSS_NAMES else colour
 
 
 def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
@@ -29,85 +98,210 @@ def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    rows = [row for row in rows if metric in row["metrics"]]
-    kinds = list(dict.fromkeys(row["type"] for row in rows))
-    arms = list(dict.fromkeys(row["arm"] for row in rows))
-    figure, axes = _new(width=1.6 + 1.5 * len(kinds), height=3.4)
-    width = 0.8 / len(arms)
-    for number, arm in enumerate(arms):
-        of_arm = {row["type"]: row for row in rows if row["arm"] == arm}
-        places = [
-            i + (number - (len(arms) - 1) / 2) * width for i, kind in enumerate(kinds) if kind in of_arm
-        ]
-        shown = [of_arm[kind] for kind in kinds if kind in of_arm]
-        values = [row["metrics"][metric] for row in shown]
-        bounds = [row["intervals"][metric] for row in shown]
-        errors = [
-            [value - low for value, (low, _) in zip(values, bounds, strict=True)],
-            [high - value for value, (_, high) in zip(values, bounds, strict=True)],
-        ]
-        axes.bar(places, values, width * 0.92, color=COLOURS.get(arm), label=arm)
-        axes.errorbar(places, values, yerr=errors, fmt="none", ecolor="#22252b88", elinewidth=1, capsize=2)
-    counts = {row["type"]: row["counts"][metric] for row in rows}
-    axes.set_xticks(range(len(kinds)), [f"{label_of(kind)}\nn={counts[kind]}" for kind in kinds])
-    axes.set_ylim(0, 1.05)
-    axes.set_ylabel(metric)
-    axes.legend(frameon=False, ncols=len(arms), loc="lower center", bbox_to_anchor=(0.5, 1.0), fontsize=8)
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        if metric in row["intervals"]:
+            groups.setdefault(label_of(row["type"]), []).append(row)
+    return plot_bars({label: (metric, group) for label, group in groups.items()}, metric, legend=True)
+
+
+@drawn_in_style
+def plot_bars(groups: Mapping[str, tuple[str, Sequence[Row]]], title: str, *, legend: bool = False) -> Figure:
+    """Draw groups of bars from 0 to 1 with 95 % intervals, and the number of questions under each group.
+
+    A group is a metric and the rows that have it.
+    """
+    labels, widths = [], []
+    for name, (metric, rows) in groups.items():
+        counts = sorted({row["counts"][metric] for row in rows})
+        labels.append(f"{name}\nn={'-'.join(map(str, counts[:: max(len(counts) - 1, 1)]))}")
+        widths.append(GAP + max(BAR * len(rows), LETTER * max(map(len, labels[-1].split("\n")))))
+    figure, axes = _new_figure(sum(widths), 2.7)
+    centres = [sum(widths[:number]) + width / 2 for number, width in enumerate(widths)]
+    for centre, (name, (metric, rows)) in zip(centres, groups.items(), strict=True):
+        for number, row in enumerate(rows):
+            x = centre + BAR * (number - (len(rows) - 1) / 2)
+            arm, value, (low, high) = row["arm"], row["metrics"][metric], row["intervals"][metric]
+            [patch] = axes.bar(x, value, BAR * 0.88, color=colour_of(arm), label=arm)
+            tip = f"{name}, {arm}: {value:.3f} [{low:.3f}, {high:.3f}], n={row['counts'][metric]}"
+            patch.set_gid(TIP + tip.replace("\n", ", "))
+            reach = [[max(value - low, 0)], [max(high - value, 0)]]
+            axes.errorbar(x, value, reach, fmt="none", ecolor=INK, elinewidth=1, capsize=2.5, alpha=0.6)
+            short = f"{value:.2f}".removeprefix("0") if value < 1 else "1"
+            axes.text(x, max(high, value) + 0.015, short, ha="center", color=SOFT, size=7)
+    axes.set(xlim=(0, sum(widths)), ylim=(0, 1.08), ylabel=title, yticks=QUARTERS)
+    axes.set_xticks(centres, labels, color=INK)
+    if legend:
+        _add_legend(axes, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=99)
     return figure
 
 
 def plot_alpha(sweep: Mapping[str, Mapping[str, float]], metric: str) -> Figure:
-    """Draw a metric of plain fusion over alpha, one line for each question type.
+    """Draw a metric of plain fusion over alpha, a line for each question type; a ring marks its best alpha.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    figure, axes = _new(width=6.0, height=3.4)
-    for kind, values in sweep.items():
-        xs, ys = [float(alpha) for alpha in values], list(values.values())
-        whole = kind == ALL
-        [line] = axes.plot(xs, ys, linewidth=2.4 if whole else 1.4, color="#22252b" if whole else None)
-        best = max(range(len(ys)), key=ys.__getitem__)
-        axes.plot(xs[best], ys[best], "o", markersize=7, markerfacecolor="white", color=line.get_color())
-        axes.annotate(
-            label_of(kind),
-            (xs[-1], ys[-1]),
-            (6, -3),
-            textcoords="offset points",
-            color=line.get_color(),
-            fontsize=8,
-        )
-    axes.set_xlabel("alpha: 0 = words only, 1 = meaning only")
-    axes.set_ylabel(metric)
+    lines = {label_of(kind): [(float(x), y) for x, y in values.items()] for kind, values in sweep.items()}
+    title = "alpha: 0 = words only (BM25), 1 = meaning only (vectors)"
+    return plot_lines(lines, title, f"{metric} of plain fusion", mark_best=True)
+
+
+@drawn_in_style
+def plot_lines(
+    lines: Mapping[str, Sequence[Point]], x_title: str, y_title: str, *, mark_best: bool = False
+) -> Figure:
+    """Draw lines over a share from 0 to 1; `mark_best` names each line and rings its highest point."""
+    figure, axes = _new_figure(6.4, 3.2) if mark_best else _new_figure(2.8, 2.4)
+    ends = {}
+    for number, (name, points) in enumerate(lines.items()):
+        whole = name == label_of(ALL)
+        colour = ACCENT if len(lines) == 1 else INK if whole else MORE_HUES[number % len(MORE_HUES)]
+        dashes = "-" if number < len(MORE_HUES) else "--"
+        axes.plot(*zip(*points, strict=True), dashes, linewidth=2.4 if whole else 1.6, color=colour)
+        if mark_best:
+            x, y = max(points, key=lambda point: point[1])
+            ring = {"markersize": 7, "markerfacecolor": CARD, "markeredgewidth": 2, "clip_on": False}
+            axes.plot(x, y, "o", color=colour, **ring, gid=f"{TIP}{name}: best {y:.3f} at {x:g}")
+            ends[name] = (*points[-1], colour)
+    axes.set(xlim=(0, 1), xlabel=x_title, ylabel=y_title)
+    if not mark_best:
+        axes.set_ylim(0, 1.1 * max(0.1, *(y for points in lines.values() for _, y in points)))
+    _name_at_the_right(axes, ends)
     return figure
 
 
+@drawn_in_style
 def plot_cost(rows: Sequence[Row], metric: str) -> Figure:
     """Draw every arm between its cost and its quality, over all questions.
+
+    The cost is chat calls where any were made, else milliseconds. A dashed line joins the arms that no
+    cheaper arm beats.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
     rows = [row for row in rows if row["type"] == ALL and metric in row["metrics"]]
-    figure, axes = _new(width=5.0, height=3.2)
-    for row in rows:
-        x, y = row["cost"]["ms"], row["metrics"][metric]
-        axes.plot(x, y, "o", markersize=9, color=COLOURS.get(row["arm"], "#777777"))
-        axes.annotate(row["arm"], (x, y), (8, -3), textcoords="offset points", fontsize=9)
-    axes.set_xlabel("milliseconds per question")
-    axes.set_ylabel(metric)
-    axes.margins(x=0.25, y=0.2)
-    axes.set_xlim(left=0)
+    by_calls = any(row["cost"]["model_calls"] for row in rows)
+    cost, title = ("model_calls", "chat calls") if by_calls else ("ms", "milliseconds")
+    points = {row["arm"]: (row["cost"][cost], row["metrics"][metric]) for row in rows}
+    figure, axes = _new_figure(5.0, max(3.0, 0.9 + 0.19 * len(points)))
+    frontier = [points[arm] for arm in pareto_frontier(points)]
+    axes.plot(*zip(*frontier, strict=True), "--", color=MUTED, linewidth=1.2)
+    for arm, (x, y) in points.items():
+        dot = {"color": colour_of(arm), "markeredgecolor": CARD, "markersize": 9 if arm == SUBJECT else 6.5}
+        axes.plot(x, y, "o", zorder=3, **dot, gid=f"{TIP}{arm}: {y:.3f} at {x:.1f}")
+    axes.margins(x=0.06, y=0.08)
+    axes.set(xlim=(0, None), xlabel=f"{title} per question", ylabel=metric)
+    axes.grid(axis="x")
+    _name_at_the_right(axes, {arm: (*point, colour_of(arm)) for arm, point in points.items()})
     return figure
 
 
-def _new(*, width: float, height: float) -> tuple[Figure, Any]:
-    import_extra("matplotlib", extra="eval", purpose="Drawing plots")
+def pareto_frontier(points: Mapping[str, Point]) -> list[str]:
+    """Return the names of points (cost, quality) that beat every cheaper one, from cheap to dear."""
+    frontier: list[str] = []
+    for name in sorted(points, key=lambda name: (points[name][0], -points[name][1])):
+        if not frontier or points[name][1] > points[frontier[-1]][1]:
+            frontier.append(name)
+    return frontier
+
+
+@drawn_in_style
+def plot_steps(times: Mapping[str, Mapping[str, float]]) -> Figure:
+    """Draw the milliseconds of each arm as a bar made of its steps."""
+    steps = list(dict.fromkeys(step for parts in times.values() for step in parts))
+    figure, axes = _new_figure(4.6, 0.8 + 0.3 * len(times))
+    for row, (arm, parts) in enumerate(times.items()):
+        left = 0.0
+        for step, ms in parts.items():
+            colour = MORE_HUES[steps.index(step) % len(MORE_HUES)]
+            [patch] = axes.barh(row, ms, 0.7, left=left, color=colour, label=step)
+            patch.set_gid(f"{TIP}{arm}, {step}: {ms:.1f} ms")
+            left += ms
+        axes.text(left, row, f" {left:.0f} ms", va="center", size=8)
+    axes.set_yticks(range(len(times)), list(times), color=INK)
+    axes.invert_yaxis()
+    axes.set_xticks([])
+    _add_legend(axes, loc="upper center", bbox_to_anchor=(0.4, 0.0), ncols=4)
+    return _without_frame(figure, axes)
+
+
+@drawn_in_style
+def plot_confusion(report: RoutingReport) -> Figure:
+    """Draw the confusion matrix, each cell shaded by its share of the row."""
+    figure, axes = _new_figure(3.4, 2.4)
+    totals = {label: sum(report.confusion[label].values()) for label in QUERY_TYPES}
+    for row, label in enumerate(QUERY_TYPES):
+        for column, predicted in enumerate(QUERY_TYPES):
+            count = report.confusion[label][predicted]
+            share = count / totals[label] if totals[label] else 0.0
+            shade, ink = GOOD if label == predicted else BAD, "white" if share > 0.55 else INK
+            [cell] = axes.bar(column, 0.94, 0.96, row - 0.47, color=shade, alpha=0.06 + 0.8 * share)
+            cell.set_gid(f"{TIP}{label} routed to {predicted}: {count} of {totals[label]}")
+            axes.text(column, row - 0.1, str(count), ha="center", va="center", size=11, color=ink)
+            if totals[label]:
+                axes.text(column, row + 0.26, f"{share:.0%}", ha="center", va="center", size=8, color=ink)
+    places = range(len(QUERY_TYPES))
+    axes.set(xlim=(-0.5, len(places) - 0.5), ylim=(len(places) - 0.5, -0.5), xlabel="routed to")
+    axes.set_xticks(places, list(QUERY_TYPES), color=INK)
+    axes.set_yticks(places, [f"{label}\nn={totals[label]}" for label in QUERY_TYPES], color=INK)
+    axes.xaxis.tick_top()
+    axes.xaxis.set_label_position("top")
+    return _without_frame(figure, axes)
+
+
+@drawn_in_style
+def plot_reliability(report: RoutingReport) -> Figure:
+    """Draw how often the router is right for each probability it gives; on the diagonal it is honest."""
+    figure, axes = _new_figure(2.8, 2.4)
+    largest = max(b.n for b in report.bins)
+    for b in report.bins:
+        middle, alpha = (b.low + b.high) / 2, 0.35 + 0.65 * b.n / largest
+        [patch] = axes.bar(middle, b.accuracy, 0.09, color=ACCENT, alpha=alpha)
+        patch.set_gid(f"{TIP}probability {b.low:.1f}-{b.high:.1f}: right {b.accuracy:.0%} of {b.n}")
+        axes.text(middle, b.accuracy + 0.02, str(b.n), ha="center", size=7, color=SOFT)
+        axes.plot(b.probability, b.accuracy, "o", markersize=3.5, color=INK)
+    axes.plot([0, 1], [0, 1], "--", color=MUTED, linewidth=1)
+    axes.set(xlim=(0, 1), ylim=(0, 1.08), xticks=QUARTERS, yticks=QUARTERS)
+    axes.set(xlabel="probability of its type", ylabel="share routed rightly")
+    return figure
+
+
+def _new_figure(width: float, height: float) -> tuple[Figure, Any]:
+    """Return a figure whose axes have about this size in inches."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(axis="y", color="#e4e2dd")
-    axes.set_axisbelow(True)
-    return figure, axes
+    figure = Figure(figsize=(width + 1.1, height + 0.9), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _add_legend(axes: Any, **place: Any) -> None:
+    """Name each series once."""
+    handles, labels = axes.get_legend_handles_labels()
+    shown = dict(zip(labels, handles, strict=True))
+    place["ncols"] = min(place["ncols"], len(shown))
+    axes.legend(shown.values(), shown, frameon=False, fontsize=8, **place)
+
+
+def _without_frame(figure: Figure, axes: Any) -> Figure:
+    axes.grid(visible=False)
+    axes.spines[:].set_visible(False)
+    return figure
+
+
+def _name_at_the_right(axes: Any, points: Mapping[str, tuple[float, float, str]]) -> None:
+    """Write a name for each point (x, y, colour) in a column at the right, joined by a thin line."""
+    low, high = axes.get_ylim()
+    gap = (high - low) / max(len(points), 17)
+    names = sorted(points, key=lambda name: points[name][1])
+    heights = [points[name][1] for name in names]
+    for place in range(1, len(names)):
+        heights[place] = max(heights[place], heights[place - 1] + gap)
+    for place in reversed(range(len(names))):
+        heights[place] = min(heights[place], high - gap * (len(names) - 1 - place))
+        x, y, colour = points[names[place]]
+        line = {"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.5, "relpos": (0, 0.5)}
+        style = {"color": colour, "va": "center", "fontsize": 8, "annotation_clip": False}
+        to = {"xytext": (1.03, heights[place]), "textcoords": axes.get_yaxis_transform()}
+        axes.annotate(names[place], (x, y), **to, **style, arrowprops=line)

@@ -8,17 +8,37 @@ import importlib.util
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import RUN, RUN_FILES, read_json, write_json
 
 # The modules of the evaluation that decide an answer; the others only count and show.
-DECIDING = ("arms.py", "answers.py")
+DECIDING = ("arms.py", "metrics.py", "run.py")
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """What makes two runs comparable; a run is resumed only under the same."""
+
+    k: int = 10
+    seed: int = 0
+    limit: int | None = None
+    # None scores answers where documents are searched and leaves them out where passages are judged
+    answers: bool | None = None
+    knobs: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings as plain data; a live model is named by its class."""
+        plain = make_context(**self.knobs).model_dump(exclude={"index", "retriever", "k"})
+        return {**asdict(self), "knobs": {name: _as_plain(value) for name, value in plain.items()}}
 
 
 def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
@@ -35,9 +55,21 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
     if fresh:
         for name in RUN_FILES:
             (out / name).unlink(missing_ok=True)
-    file = out / RUN
-    if file.is_file():
-        return _continued(read_json(file), made_with, out)
+    if (out / RUN).is_file():
+        earlier = read_json(out / RUN)
+        known = earlier.get("data", {})
+        differs = [
+            name
+            for name in ("settings", "code")
+            if earlier.get(name) != json.loads(json.dumps(made_with[name]))
+        ]
+        differs += [f"data of {name}" for name, d in made_with["data"].items() if known.get(name, d) != d]
+        if differs:
+            raise ConfigurationError(
+                f"{str(out)!r} holds a run made with other {' and '.join(differs)}. "
+                "Choose another --out, or pass --fresh to start over there."
+            )
+        return {**earlier, "data": {**known, **made_with["data"]}}
     if out.is_dir() and any(out.iterdir()) and not fresh:
         raise ConfigurationError(
             f"{str(out)!r} is not empty and holds no run; choose another --out, or pass --fresh to "
@@ -45,25 +77,8 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
         )
     out.mkdir(parents=True, exist_ok=True)
     about = {**made_with, "started": now(), "machine": describe_machine(), **describe_code()}
-    write_json(file, about)
+    write_json(out / RUN, about)
     return about
-
-
-def _continued(earlier: dict[str, Any], made_with: Mapping[str, Any], out: Path) -> dict[str, Any]:
-    """Return what is known of a run, with data sets that it gains."""
-    differs = [
-        name for name, value in made_with.items() if name != "data" and earlier.get(name) != _as_read(value)
-    ]
-    known = earlier.get("data", {})
-    differs += [
-        f"data of {name}" for name, value in made_with["data"].items() if known.get(name, value) != value
-    ]
-    if differs:
-        raise ConfigurationError(
-            f"{str(out)!r} holds a run made with other {' and '.join(differs)}. "
-            "Choose another --out, or pass --fresh to start over there."
-        )
-    return {**earlier, "data": {**known, **made_with["data"]}}
 
 
 def code_digest() -> str:
@@ -90,23 +105,18 @@ def _package_folders() -> Iterator[Path]:
 def describe_code() -> dict[str, str]:
     """Return the version, and the commit where the code lies in a checkout."""
     found = {"version": importlib.metadata.version("adaptive-rag")}
-    folder = Path(__file__).parent
-    commit = _git(folder, "rev-parse", "--short=12", "HEAD")
-    if commit and _git(folder, "ls-files", "--error-unmatch", Path(__file__).name):
-        changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    commit = _git("rev-parse", "--short=12", "HEAD")
+    if commit and _git("ls-files", "--error-unmatch", Path(__file__).name):
+        changed = _git("status", "--porcelain", "--untracked-files=no")
         found["commit"] = commit + (" with changes" if changed else "")
     return found
 
 
 def describe_machine() -> str:
     """Return the processor, its cores and the Python, in one line."""
-    model = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
-    if info.is_file():
-        names = [
-            line.partition(":")[2].strip() for line in info.read_text().splitlines() if "model name" in line
-        ]
-        model = names[0] if names else model
+    named = re.search(r"model name\s*: (.+)", info.read_text()) if info.is_file() else None
+    model = named[1] if named else platform.processor() or platform.machine()
     return f"{model}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"
 
 
@@ -115,16 +125,15 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def _git(*arguments: str) -> str:
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, timeout=10, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
 
 
-def _as_read(value: Any) -> Any:
-    """Return a value as it comes back from JSON."""
-    return json.loads(json.dumps(value))
+def _as_plain(value: Any) -> Any:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    return f"{type(value).__module__}.{type(value).__qualname__}"

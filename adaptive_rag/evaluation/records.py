@@ -11,13 +11,8 @@ from typing import Any, NotRequired, TypedDict
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import Citation, QueryType, TraceRecord
 
-QUESTIONS, RUN, SUMMARY, DETAILS, REPORT = (
-    "questions.jsonl",
-    "run.json",
-    "summary.json",
-    "details.json",
-    "report.html",
-)
+QUESTIONS, RUN, SUMMARY = "questions.jsonl", "run.json", "summary.json"
+DETAILS, REPORT = "details.json", "report.html"
 RUN_FILES = (QUESTIONS, RUN, SUMMARY, DETAILS, REPORT)
 
 
@@ -29,10 +24,10 @@ class ArmRecord(TypedDict):
     model_calls: int
     rounds: int
     tokens: int
-    route: QueryType | None
+    route: str | None
     probability: float | None
     confidence: float | None
-    routes: NotRequired[list[QueryType]]  # all that were run, where the router hedged
+    routes: NotRequired[list[str]]  # all that were run, where the router hedged
     answer: NotRequired[str]
     citations: NotRequired[list[Citation]]
     abstained: NotRequired[bool]
@@ -56,15 +51,12 @@ class QuestionRecord(TypedDict):
     texts: NotRequired[dict[str, str]]  # how ranked chunks begin, where documents were cut by us
 
 
-Key = tuple[str, str]
-
-
 class Journal:
     """The questions answered so far; a line is complete before the next question starts."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / QUESTIONS
-        self.records: dict[Key, QuestionRecord] = {}
+        self.records: dict[tuple[str, str], QuestionRecord] = {}
         if self.file.exists():
             for record in _whole_lines(self.file):
                 self._merge(record)
@@ -86,14 +78,11 @@ class Journal:
         write_text(self.file, "".join(lines))
 
     def _merge(self, record: QuestionRecord) -> None:
-        key = (record["dataset"], record["id"])
-        seen = self.records.get(key)
-        if seen is None:
-            self.records[key] = record
-        else:
-            seen["ranked"].update(record["ranked"])
-            seen["arms"].update(record["arms"])
-            seen.setdefault("texts", {}).update(record.get("texts", {}))
+        seen = self.records.setdefault((record["dataset"], record["id"]), record)
+        seen["ranked"].update(record["ranked"])
+        seen["arms"].update(record["arms"])
+        if "texts" in record:
+            seen.setdefault("texts", {}).update(record["texts"])
 
 
 def read_questions(folder: Path) -> list[QuestionRecord]:

@@ -1,49 +1,73 @@
-"""Turns a finished run into its files: summary.json, details.json, report.html, and Markdown on demand."""
+"""Turns a finished run into its files: summary.json, details.json, report.html, and Markdown on demand.
+
+What the HTML and the Markdown page say stands in their templates; this file gathers what they show.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from langchain_core.language_models import BaseChatModel
 
+from adaptive_rag.evaluation import metrics, plots, summary
+from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.judge import JudgeReport, judge_run, judgeable
-from adaptive_rag.evaluation.page import Report, render_html
-from adaptive_rag.evaluation.records import (
-    DETAILS,
-    REPORT,
-    SUMMARY,
-    QuestionRecord,
-    write_json,
-    write_text,
-)
-from adaptive_rag.evaluation.results_md import render_markdown
+from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json, write_text
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.run import FinishedRun, no_bar
-from adaptive_rag.evaluation.summary import (
-    POOLED,
-    Row,
-    compare_runs,
-    lost_questions,
-    routing_of,
-    step_times,
-    summarise,
-    summarise_pooled,
-)
+from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar
+from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, Row
+from adaptive_rag.evaluation.templates import render
+
+# Below this many questions a type has no bars or line of its own: its intervals say nothing.
+FEW = 10
+# Arms that a plot has room for, and groups of bars that stand side by side.
+ARMS_DRAWN, GROUPS_IN_A_ROW = 7, 4
+# The least difference that fills half a cell, so that noise does not look like much.
+LEAST_REACH = 0.05
 
 
 @dataclass(frozen=True)
-class Written:
-    """What the files say, for a caller that goes on with it."""
+class Report:
+    """All that a run's files say."""
 
-    rows: list[Row]
-    pooled: list[Row]
-    routing: RoutingReport | None
-    against: list[Row]
+    about: Mapping[str, Any]
+    k: int
+    rows: Sequence[Row]
+    pooled: Sequence[Row]
+    routing_by_dataset: Mapping[str, RoutingReport]  # and for all of them together
+    alpha: Mapping[str, Mapping[str, Mapping[str, float]]]
+    steps: Mapping[str, Mapping[str, float]]
+    lost: Sequence[tuple[float, QuestionRecord]]
+    texts: Mapping[tuple[str, str], str]  # of a passage by data set and id
+    notes: Sequence[str]
     judge: JudgeReport | None
+    against: Sequence[Row]
+    against_name: str
+
+    @property
+    def routing(self) -> RoutingReport | None:
+        """Return the router's scores over all data sets; None where no question has a label."""
+        return self.routing_by_dataset.get(POOLED)
+
+    @property
+    def metric(self) -> str:
+        """Return the metric that arms are compared by."""
+        return summary.headline_of(self.rows, self.k)
+
+    @property
+    def datasets(self) -> list[str]:
+        """Return the names of the data sets."""
+        return list(dict.fromkeys(row["dataset"] for row in self.rows))
+
+    @property
+    def questions(self) -> int:
+        """Return how many questions were asked."""
+        first = self.rows[0]["arm"]
+        return sum(row["n"] for row in self.rows if (row["type"], row["arm"]) == (ALL, first))
 
 
 def write_reports(
@@ -55,54 +79,116 @@ def write_reports(
     earlier: tuple[str, Sequence[QuestionRecord]] | None = None,
     markdown: Path | None = None,
     command: str = "adaptive-rag eval",
-    open_bar: Callable[[str, int], Any] = no_bar,
-) -> Written:
-    """Write every file of a run but its questions, and return what they say."""
+    open_bar: OpenBar = no_bar,
+) -> Report:
+    """Write every file of a run but its questions, and return what they say.
+
+    `judge` is a chat model and the arms that it compares, `earlier` the name and the questions of a run to
+    compare with.
+
+    Raises:
+        MissingExtraError: a package that reports is not installed.
+    """
     k, seed = run.about["settings"]["k"], run.about["settings"]["seed"]
-    rows = summarise(run.records, k=k, seed=seed)
-    pooled = summarise_pooled(run.records, k=k, seed=seed)
-    routing = _routing(run.records)
     verdicts = None
     if judge is not None:
         model, arms = judge
         with open_bar("Judging", len(judgeable(run.records, arms))) as advance:
             verdicts = judge_run(model, run.records, arms, advance=advance)
-    against = compare_runs(run.records, earlier[1], k=k, seed=seed) if earlier else []
-    lost = lost_questions(run.records, k=k)
-    steps = step_times(run.records)
-    write_json(out / SUMMARY, rows)
-    write_json(
-        out / DETAILS,
-        {
-            "pooled": pooled,
-            "routing": {name: asdict(one) for name, one in routing.items()},
-            "alpha": run.alpha,
-            "ms_by_step": steps,
-            "lost": [{"dataset": r["dataset"], "id": r["id"], "by": round(loss, 6)} for loss, r in lost],
-            "judge": verdicts,
-            "against": {"run": earlier[0], "rows": against} if earlier else None,
-        },
-    )
-    page = Report(
+    report = Report(
         about=run.about,
         k=k,
-        rows=rows,
-        pooled=pooled,
-        routing=routing,
+        rows=summary.summarise(run.records, k=k, seed=seed),
+        pooled=summary.summarise_pooled(run.records, k=k, seed=seed),
+        routing_by_dataset=_routing(run.records),
         alpha=run.alpha,
-        steps=steps,
-        lost=lost,
+        steps=summary.step_times(run.records),
+        lost=summary.lost_questions(run.records, k=k),
         texts={(dataset.name, p["id"]): p["text"] for dataset in datasets for p in dataset.passages},
+        notes=run.notes,
         judge=verdicts,
-        against=against,
+        against=summary.compare_runs(run.records, earlier[1], k=k, seed=seed) if earlier else [],
         against_name=earlier[0] if earlier else "",
     )
-    write_text(out / REPORT, render_html(page))
+    details = {
+        "pooled": report.pooled,
+        "routing": {name: asdict(one) for name, one in report.routing_by_dataset.items()},
+        "alpha": report.alpha,
+        "ms_by_step": report.steps,
+        "lost": [{"dataset": r["dataset"], "id": r["id"], "by": round(loss, 6)} for loss, r in report.lost],
+        "judge": verdicts,
+        "against": {"run": report.against_name, "rows": report.against} if earlier else None,
+    }
+    write_json(out / SUMMARY, report.rows)
+    write_json(out / DETAILS, details)
+    write_text(out / REPORT, render_page(report))
     if markdown is not None:
         markdown.parent.mkdir(parents=True, exist_ok=True)
-        text = render_markdown(run.about, rows, pooled, k=k, routing=routing.get(POOLED), command=command)
-        write_text(markdown, text)
-    return Written(rows, pooled, routing.get(POOLED), against, verdicts)
+        write_text(markdown, render_markdown(report, command))
+    return report
+
+
+def render_page(report: Report) -> str:
+    """Return the HTML page. It loads nothing from elsewhere, and text from data sets stays text.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+    """
+    arms = list(dict.fromkeys(row["arm"] for row in report.rows))
+    theirs = {row["type"]: row for row in report.pooled if row["arm"] == BASELINE}
+    coverage = _compared(report.pooled, metrics.coverage_names(report.k))
+    retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
+    answers = (*metrics.ANSWER_METRICS, *metrics.ABSTENTION)
+    against = summary.without_repeats(report.against)
+    page = _render(
+        "report.html.j2",
+        report,
+        arms=arms,
+        arms_drawn=arms[:ARMS_DRAWN],
+        arm_table=ARMS,
+        cards=[(theirs[row["type"]], row, d) for row, _, d in _compared(report.pooled, [report.metric])],
+        coverage=[(theirs["opinion"], *found) for found in coverage if found[0]["type"] == "opinion"],
+        tables=[
+            (name, _table(report.rows, name, retrieval), _table(report.rows, name, answers))
+            for name in report.datasets
+        ],
+        against=[row for row in against if report.metric in row["against_standard"]],
+        metrics=metrics,
+        plots=plots,
+        reach_of=_reach_of,
+        **_draw(report, arms[:ARMS_DRAWN]),
+    )
+    return page.lstrip()
+
+
+def render_markdown(report: Report, command: str) -> str:
+    """Return the Markdown page: where the figures come from, the verdict by type, the losses, every arm.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    rows, names = report.rows, (*metrics.metric_names(report.k), *metrics.ANSWER_METRICS)
+    # A type that occurs in one data set has nothing to pool.
+    kinds = [kind for _, kind in {(row["dataset"], row["type"]) for row in rows}]
+    shown = [*summary.without_repeats(rows), *(r for r in report.pooled if kinds.count(r["type"]) > 1)]
+    both = (*rows, *report.pooled)
+    theirs = {(row["dataset"], row["type"]): row for row in both if row["arm"] == BASELINE}
+    coverage = _compared(rows, metrics.coverage_names(report.k))
+    return _render(
+        "results.md.j2",
+        report,
+        command=command,
+        verdict=[(theirs[r["dataset"], r["type"]], r, d) for r, _, d in _compared(shown, [report.metric])],
+        coverage=[found for found in coverage if found[0]["type"] == "opinion"],
+        losses=[f for f in _compared(rows, names) if f[0]["type"] != ALL and f[2]["mean"] < 0],
+        tables=[(dataset, *_table(rows, dataset, names)) for dataset in report.datasets],
+    )
+
+
+def _render(template: str, report: Report, **values: Any) -> str:
+    model = report.about.get("settings", {}).get("knobs", {}).get("model")
+    shared = {"report": report, "model": model, "baseline": BASELINE, "subject": SUBJECT, "words": summary}
+    return render(template, **shared, **values)
 
 
 def _routing(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
@@ -110,5 +196,55 @@ def _routing(records: Sequence[QuestionRecord]) -> dict[str, RoutingReport]:
     groups = {POOLED: list(records)}
     for record in records:
         groups.setdefault(record["dataset"], []).append(record)
-    found = {name: routing_of(group) for name, group in groups.items()}
-    return {name: report for name, report in found.items() if report is not None}
+    return {name: scored for name, group in groups.items() if (scored := summary.routing_of(group))}
+
+
+def _compared(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[Row, str, DifferenceRow]]:
+    """Return the subject's rows with each of these metrics that is compared with the baseline."""
+    ours = [row for row in rows if row["arm"] == SUBJECT]
+    return [(row, name, d) for row in ours for name in names if (d := row["against_standard"].get(name))]
+
+
+def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[list[str], list[Row]]:
+    """Return those of the metrics that a data set has, and its rows, type by type."""
+    rows = [row for row in rows if row["dataset"] == dataset]
+    shown = [row for kind in summary.types_shown(rows) for row in rows if row["type"] == kind]
+    return [name for name in names if any(name in row["metrics"] for row in rows)], shown
+
+
+def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
+    """Return what the page draws of single types, and which types have too few questions for that."""
+    metric = report.metric
+    by_type: dict[tuple[str, str], list[Row]] = {}
+    for row in report.rows:
+        if row["type"] != ALL and row["arm"] in arms:
+            by_type.setdefault((row["type"], row["dataset"]), []).append(row)
+    sizes = {key: rows[0]["n"] for key, rows in by_type.items()}
+    bars = [
+        ("\n".join(key), (metric, shown))
+        for key, rows in by_type.items()
+        if sizes[key] >= FEW and (shown := [row for row in rows if metric in row["intervals"]])
+    ]
+    opinion = [row for row in report.pooled if row["type"] == "opinion" and row["arm"] in arms]
+    return {
+        "bars": [dict(bars[i : i + GROUPS_IN_A_ROW]) for i in range(0, len(bars), GROUPS_IN_A_ROW)],
+        "few": [f"{kind} in {dataset} (n={n})" for (kind, dataset), n in sizes.items() if n < FEW],
+        "steps": {arm: report.steps[arm] for arm in arms if arm in report.steps},
+        "covered": {
+            name: (name, shown)
+            for name in metrics.coverage_names(report.k)
+            if (shown := [row for row in opinion if name in row["intervals"]])
+        },
+        "sweep": {
+            f"{kind}, {dataset}": values
+            for dataset, kinds in report.alpha.items()
+            for kind, values in kinds.items()
+            if sizes.get((kind, dataset), 0) >= FEW
+        },
+    }
+
+
+def _reach_of(differences: Iterable[DifferenceRow]) -> float:
+    """Return how far from zero the intervals of a table reach."""
+    bounds = [float(abs(bound)) for d in differences for bound in (d["low"], d["high"])]
+    return max([LEAST_REACH, *bounds])

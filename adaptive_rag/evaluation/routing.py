@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -18,7 +17,7 @@ class Routed:
     """One question's label and what the router made of it."""
 
     label: QueryType
-    predicted: QueryType
+    predicted: str
     probability: float  # that the router gave to what it predicted
 
 
@@ -41,7 +40,7 @@ class RoutingReport:
     accuracy: float
     macro_f1: float
     f1: dict[QueryType, float]
-    confusion: dict[QueryType, dict[QueryType, int]]  # label -> predicted -> questions
+    confusion: dict[QueryType, dict[str, int]]  # label -> predicted -> questions
     calibration_error: float
     bins: list[Bin]
     # (share of questions answered, share of those routed wrongly), the surest questions first
@@ -58,12 +57,17 @@ def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
     """
     if not routed:
         return None
-    confusion = {label: dict.fromkeys(QUERY_TYPES, 0) for label in QUERY_TYPES}
+    confusion: dict[QueryType, dict[str, int]] = {
+        label: dict.fromkeys((str(name) for name in QUERY_TYPES), 0) for label in QUERY_TYPES
+    }
     for one in routed:
         confusion[one.label][one.predicted] += 1
-    f1 = {label: _f1(confusion, label) for label in QUERY_TYPES if sum(confusion[label].values())}
-    bins = reliability(routed)
-    curve = risk_coverage(routed)
+    f1: dict[QueryType, float] = {}
+    for label, row in confusion.items():
+        if labelled := sum(row.values()):
+            predicted = sum(other[label] for other in confusion.values())
+            f1[label] = 2 * row[label] / (labelled + predicted)
+    bins, curve = reliability(routed), risk_coverage(routed)
     return RoutingReport(
         n=len(routed),
         accuracy=sum(confusion[label][label] for label in QUERY_TYPES) / len(routed),
@@ -77,21 +81,18 @@ def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
     )
 
 
-def reliability(routed: Sequence[Routed], bins: int = BINS) -> list[Bin]:
+def reliability(routed: Sequence[Routed]) -> list[Bin]:
     """Group questions by the probability of their type; empty bins are left out."""
+    edges = np.linspace(0, 1, BINS + 1)
+    probability = np.array([one.probability for one in routed])
+    right = np.array([one.label == one.predicted for one in routed])
+    bin_of = np.digitize(probability, edges[1:-1], right=True)
     found = []
-    for low, high in pairwise(np.linspace(0, 1, bins + 1)):
-        inside = [one for one in routed if low < one.probability <= high or (low == 0 == one.probability)]
-        if inside:
-            found.append(
-                Bin(
-                    low=float(low),
-                    high=float(high),
-                    n=len(inside),
-                    probability=sum(one.probability for one in inside) / len(inside),
-                    accuracy=sum(one.label == one.predicted for one in inside) / len(inside),
-                )
-            )
+    for number in np.unique(bin_of):
+        inside = bin_of == number
+        low, high = edges[number].item(), edges[number + 1].item()
+        mean, accuracy = probability[inside].mean().item(), right[inside].mean().item()
+        found.append(Bin(low, high, int(inside.sum()), mean, accuracy))
     return found
 
 
@@ -101,20 +102,8 @@ def risk_coverage(routed: Sequence[Routed]) -> list[tuple[float, float]]:
     Questions of one probability cannot be told apart, so they share the point at which all are in.
     """
     by_sureness = sorted(routed, key=lambda one: -one.probability)
-    curve: list[tuple[float, float]] = []
-    wrong, group_start = 0, 0
-    for position, one in enumerate(by_sureness, 1):
-        wrong += one.label != one.predicted
-        last_of_group = position == len(by_sureness) or by_sureness[position].probability != one.probability
-        if last_of_group:
-            risk = wrong / position
-            curve += [(place / len(by_sureness), risk) for place in range(group_start + 1, position + 1)]
-            group_start = position
-    return curve
-
-
-def _f1(confusion: dict[QueryType, dict[QueryType, int]], label: QueryType) -> float:
-    hit = confusion[label][label]
-    labelled = sum(confusion[label].values())
-    predicted = sum(row[label] for row in confusion.values())
-    return 2 * hit / (labelled + predicted) if labelled + predicted else 0.0
+    doubt = np.array([-one.probability for one in by_sureness])
+    wrong = np.cumsum([one.label != one.predicted for one in by_sureness])
+    group_end = np.searchsorted(doubt, doubt, side="right")
+    risk = wrong[group_end - 1] / group_end
+    return [(place / len(routed), float(r)) for place, r in enumerate(risk, 1)]

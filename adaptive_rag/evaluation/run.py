@@ -2,47 +2,44 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.context import make_context
-from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.evaluation.arms import Arm, ArmName, Bench
-from adaptive_rag.evaluation.asking import ask
-from adaptive_rag.evaluation.datasets import Dataset, Question
-from adaptive_rag.evaluation.metrics import require_measures, score_rankings
-from adaptive_rag.evaluation.provenance import begin_run, code_digest, now
-from adaptive_rag.evaluation.records import RUN, Journal, QuestionRecord, write_json
+from langgraph.graph import END, START, StateGraph
+
+from adaptive_rag.context import Context, make_context
+from adaptive_rag.errors import ConfigurationError, import_extra
+from adaptive_rag.evaluation.arms import AnsweringGraph, Arm, Bench, Result
+from adaptive_rag.evaluation.corpora import open_corpus
+from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
+from adaptive_rag.evaluation.metrics import ranked_ids, require_measures, score_answer, score_rankings
+from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
+from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.sweep import sweep_alpha
+from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
+from adaptive_rag.index import Progress
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.nodes import generate
+from adaptive_rag.state import State, TraceRecord
+
+# What a finished run is reported with; whoever lacks it learns so before the first question.
+REPORTING = {
+    "scipy.stats": "Measuring how sure a figure is",
+    "matplotlib": "Drawing plots",
+    "jinja2": "Writing the report",
+}
+# Characters of a chunk, and candidates of a step, that are kept for a reader of the report.
+BEGINNING, KEPT_CANDIDATES = 300, 10
 
 Advance = Callable[[], None]
 # Gives a bar for a description and a total, and closes it afterwards.
 OpenBar = Callable[[str, int], Any]
-
-
-@dataclass(frozen=True)
-class RunSettings:
-    """What makes two runs comparable; a run is resumed only under the same."""
-
-    k: int = 10
-    seed: int = 0
-    limit: int | None = None
-    # None scores answers where documents are searched and leaves them out where passages are judged
-    answers: bool | None = None
-    knobs: Mapping[str, Any] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the settings as plain data; a live model is named by its class."""
-        context = make_context(**self.knobs)
-        plain = context.model_dump(exclude={"index", "retriever", "k"})
-        return {
-            **asdict(self),
-            "knobs": {name: _as_plain(value) for name, value in plain.items()},
-        }
 
 
 @dataclass(frozen=True)
@@ -51,18 +48,63 @@ class FinishedRun:
 
     about: dict[str, Any]
     records: list[QuestionRecord]
-    # data set -> type ("all" too) -> alpha -> headline metric
-    alpha: dict[str, dict[str, dict[str, float]]]
+
+    @property
+    def alpha(self) -> dict[str, dict[str, dict[str, float]]]:
+        """Return the sweep: data set -> type ("all" too) -> alpha -> headline metric."""
+        return self.about.get("alpha", {})  # type: ignore[no-any-return]
+
+    @property
+    def notes(self) -> list[str]:
+        """Return what was left out or could not be read, data set by data set."""
+        return [note for notes in self.about.get("notes", {}).values() for note in notes]
+
+
+@contextmanager
+def no_bar(description: str, total: int) -> Iterator[Advance]:
+    """Show nothing."""
+    yield lambda: None
+
+
+def open_bench(
+    dataset: Dataset,
+    cache: Path,
+    settings: RunSettings,
+    show_index: Callable[[str, Progress], None] = lambda name, progress: None,
+) -> tuple[Dataset, Bench]:
+    """Open the index and the graph for a data set; complete its judgements and notes from the index.
+
+    `show_index` is called with the name of the data set while it is indexed.
+
+    Raises:
+        IndexingError: no document could be read.
+    """
+    embeddings = make_context(**settings.knobs).embeddings
+    index, notes = open_corpus(
+        dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name)
+    )
+    answered = settings.answers if settings.answers is not None else not dataset.passages
+    bench = Bench(
+        source=index,
+        graph=(build_graph() if answered else build_retrieval_graph()).compile(),
+        answering=_build_last_step() if answered else None,
+        k=settings.k,
+        seed=settings.seed,
+        knobs=dict(settings.knobs),
+    )
+    if not dataset.passages:
+        dataset = with_gold(dataset, index.chunks())
+    return replace(dataset, notes=(*dataset.notes, *notes)), bench
 
 
 def run_arms(
     datasets: Sequence[Dataset],
-    arms: Mapping[ArmName, Arm],
+    arms: Mapping[str, Arm],
     open_bench: Callable[[Dataset], tuple[Dataset, Bench]],
     settings: RunSettings,
     out: Path,
     *,
-    open_bar: OpenBar | None = None,
+    open_bar: OpenBar = no_bar,
     jobs: int = 1,
     fresh: bool = False,
 ) -> FinishedRun:
@@ -73,9 +115,11 @@ def run_arms(
 
     Raises:
         ConfigurationError: `out` holds a run made with other settings, data or code.
-        MissingExtraError: a package that scores rankings is not installed.
+        MissingExtraError: a package that scores or reports is not installed.
     """
-    _check_names(datasets)
+    _check_names([dataset.name for dataset in datasets])
+    for package, purpose in REPORTING.items():
+        import_extra(package, extra="eval", purpose=purpose)
     require_measures([question for dataset in datasets for question in dataset.questions])
     made_with = {
         "settings": settings.as_json(),
@@ -84,16 +128,17 @@ def run_arms(
     }
     about = begin_run(out, made_with, fresh=fresh)
     journal = Journal(out)
-    alpha = about.get("alpha", {})
+    alpha, notes = about.setdefault("alpha", {}), about.setdefault("notes", {})
     for dataset in datasets:
+        notes.setdefault(dataset.name, list(dataset.notes))
         sweep = "fusion" in arms and dataset.name not in alpha
         if not sweep and not any(journal.missing(dataset.name, q.id, arms) for q in dataset.questions):
             continue
         dataset, bench = open_bench(dataset)
-        _answer(dataset, arms, bench, journal, open_bar or no_bar, jobs)
+        notes[dataset.name] = list(dict.fromkeys([*notes[dataset.name], *dataset.notes]))
+        _answer(dataset, arms, bench, journal, open_bar, jobs)
         if sweep:
             alpha[dataset.name] = sweep_alpha(dataset, bench)
-            about["alpha"] = alpha
             write_json(out / RUN, about)
     for dataset in datasets:
         _score(dataset, [journal.records[dataset.name, q.id] for q in dataset.questions], settings.k)
@@ -101,30 +146,99 @@ def run_arms(
     about["arms"] = {**about.get("arms", {}), **{name: arm.what for name, arm in arms.items()}}
     about["finished"] = now()
     write_json(out / RUN, about)
-    return FinishedRun(about, list(journal.records.values()), alpha)
+    return FinishedRun(about, list(journal.records.values()))
+
+
+def ask(dataset: Dataset, question: Question, arms: Mapping[str, Arm], bench: Bench) -> QuestionRecord:
+    """Return the record of a question; its rankings are scored once the whole data set is answered."""
+    # The first search of a question pays for what the others find warm, so the arms take turns at it.
+    names = list(arms)
+    turn = zlib.crc32(question.id.encode()) % len(names)
+    results: dict[str, Result] = {}
+    for name in [*names[turn:], *names[:turn]]:
+        # An arm must not profit from what the arm before it has embedded.
+        load_minilm().forget()
+        results[name] = arms[name].run(question, bench)
+    record = QuestionRecord(
+        dataset=dataset.name,
+        id=question.id,
+        type=question.type,
+        question=question.text,
+        user_context=question.user_context,
+        history=list(question.history),
+        reference=question.reference,
+        has_answer=question.has_answer,
+        gold=question.gold,
+        ranked={name: ranked_ids(results[name].documents) for name in arms},
+        arms={name: _arm_record(question, results[name]) for name in arms},
+    )
+    if not dataset.passages:
+        found = [document for result in results.values() for document in result.documents]
+        record["texts"] = {document["id"]: document["text"][:BEGINNING] for document in found}
+    return record
+
+
+def _arm_record(question: Question, result: Result) -> ArmRecord:
+    analysis = result.analysis
+    record = ArmRecord(
+        metrics={},
+        ms=result.ms,
+        model_calls=result.model_calls,
+        rounds=result.rounds,
+        tokens=result.tokens,
+        route=analysis["type"] if analysis else None,
+        probability=round(analysis["probabilities"][analysis["type"]], 6) if analysis else None,
+        confidence=round(analysis["confidence"], 6) if analysis else None,
+        trace=[_shorten(step) for step in result.trace],
+    )
+    if analysis and analysis["alternatives"]:
+        record["routes"] = [analysis["type"], *analysis["alternatives"]]
+    if result.answer is not None:
+        record["metrics"] = score_answer(question, result, load_minilm().encode)
+        record["answer"] = result.answer
+        record["citations"] = result.citations
+        record["abstained"] = result.abstained
+    return record
+
+
+def _shorten(step: TraceRecord) -> TraceRecord:
+    """Keep of a step's candidates what a reader follows: which, in what order, with what scores."""
+    if "candidates" not in step:
+        return step
+    kept: list[Any] = []
+    for candidate in step["candidates"][:KEPT_CANDIDATES]:
+        scores = {name: round(score, 4) for name, score in candidate.get("scores", {}).items()}
+        kept.append({"id": candidate.get("id"), "scores": scores})
+    return {**step, "candidates": kept}
+
+
+def _build_last_step() -> AnsweringGraph:
+    """Build the graph that answers from documents which an arm found itself."""
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
+    graph.add_node("generate", generate)
+    graph.add_edge(START, "generate")
+    graph.add_edge("generate", END)
+    return graph.compile()
 
 
 def _answer(
     dataset: Dataset,
-    arms: Mapping[ArmName, Arm],
+    arms: Mapping[str, Arm],
     bench: Bench,
     journal: Journal,
     open_bar: OpenBar,
     jobs: int,
 ) -> None:
     """Ask what the journal lacks, and write each question down as it is answered."""
-    waiting = [
-        (question, {name: arm for name, arm in arms.items() if name in missing})
-        for question in dataset.questions
-        if (missing := journal.missing(dataset.name, question.id, arms))
-    ]
+    missing = {q.id: journal.missing(dataset.name, q.id, arms) for q in dataset.questions}
+    waiting = [question for question in dataset.questions if missing[question.id]]
 
-    def ask_waiting(one: tuple[Question, Mapping[ArmName, Arm]]) -> QuestionRecord:
-        question, missing = one
-        return ask(dataset, question, missing, bench)
+    def ask_missing(question: Question) -> QuestionRecord:
+        lacking = {name: arm for name, arm in arms.items() if name in missing[question.id]}
+        return ask(dataset, question, lacking, bench)
 
     with open_bar(dataset.name, len(waiting)) as advance, _workers(jobs) as each:
-        for record in each(ask_waiting, waiting):
+        for record in each(ask_missing, waiting):
             journal.add(record)
             advance()
 
@@ -143,14 +257,12 @@ def _score(dataset: Dataset, records: Sequence[QuestionRecord], k: int) -> None:
                 metrics.update({key: round(value, 6) for key, value in scores[record["id"]].items()})
 
 
-def _check_names(datasets: Sequence[Dataset]) -> None:
-    names = [dataset.name for dataset in datasets]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice or not names:
+def _check_names(names: Sequence[str]) -> None:
+    if not names:
+        raise ConfigurationError("No data set was given; pass at least one folder.")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ConfigurationError(
             f"Two data sets are called {twice[0]!r}; results are filed by name, so rename one folder."
-            if twice
-            else "No data set was given; pass at least one folder."
         )
 
 
@@ -165,15 +277,3 @@ def _workers(jobs: int) -> Iterator[Callable[..., Iterator[QuestionRecord]]]:
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-
-
-@contextmanager
-def no_bar(description: str, total: int) -> Iterator[Advance]:
-    """Show nothing."""
-    yield lambda: None
-
-
-def _as_plain(value: Any) -> Any:
-    if value is None or isinstance(value, str | int | float | bool):
-        return value
-    return f"{type(value).__module__}.{type(value).__qualname__}"

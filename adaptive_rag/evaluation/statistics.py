@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from adaptive_rag.errors import import_extra
 
 RESAMPLES = 2_000
 PERMUTATIONS = 10_000
 LEVEL = 0.95
 # Differences smaller than this are rounding, not wins.
 TIE = 1e-9
+# Numbers that a batch of resamples may hold at once: 16 MB.
+BATCH_SIZE = 2_000_000
 
 Floats = NDArray[np.float64]
 
@@ -31,74 +36,103 @@ class Difference:
     ties: int
 
 
-def bootstrap_interval(values: ArrayLike, seed: int = 0) -> tuple[float, float]:
-    """Return the 95 % percentile interval of the mean, resampling the questions (Efron 1979)."""
-    sample = np.asarray(values, dtype=np.float64)
-    if sample.size == 0:
-        raise ValueError("An interval needs at least one value.")
-    low, high = _interval(sample[:, None], seed)[:, 0]
-    return float(low), float(high)
+def intervals(samples: Sequence[ArrayLike], seed: int = 0) -> list[tuple[float, float]]:
+    """Return the 95 % percentile bootstrap interval of each sample's mean (Efron 1979).
+
+    Raises:
+        ValueError: a sample is empty.
+        MissingExtraError: SciPy is not installed.
+    """
+    arrays = [np.asarray(sample, float) for sample in samples]
+    return [(low, high) for low, high in _by_length(_bootstrap, arrays, seed)]
 
 
-def compare(values: ArrayLike, baseline: ArrayLike, seed: int = 0) -> Difference:
-    """Compare two paired samples; p is that of the two-sided sign-flip permutation test.
+def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> list[Difference]:
+    """Compare paired samples, first minus second; p is that of the two-sided sign-flip permutation test.
 
     Under the null hypothesis each question's difference is as likely to have the other sign, so the
     observed mean is placed among those of 10,000 random sign patterns (Smucker et al., CIKM 2007);
     with 13 questions or fewer all patterns are counted and p is exact.
+
+    Raises:
+        ValueError: the samples of a pair differ in length, or are empty.
+        MissingExtraError: SciPy is not installed.
     """
-    first, second = np.asarray(values, dtype=np.float64), np.asarray(baseline, dtype=np.float64)
-    if first.shape != second.shape or first.size == 0:
-        raise ValueError(
-            f"A paired test needs two samples of one length, got {first.size} and {second.size}."
+    differences = []
+    for values, baseline in pairs:
+        first, second = np.asarray(values, float), np.asarray(baseline, float)
+        if first.shape != second.shape or first.size == 0:
+            got = f"{first.size} and {second.size}"
+            raise ValueError(f"A paired test needs two samples of one length, got {got}.")
+        differences.append(first - second)
+    bounds, p_values = intervals(differences, seed), _by_length(_sign_flip, differences, seed)
+    return [
+        Difference(
+            n=d.size,
+            mean=float(d.mean()),
+            low=low,
+            high=high,
+            p=p,
+            wins=int((d > TIE).sum()),
+            losses=int((d < -TIE).sum()),
+            ties=int((np.abs(d) <= TIE).sum()),
         )
-    difference = first - second
-    low, high = _interval(difference[:, None], seed)[:, 0]
-    wins, losses = int((difference > TIE).sum()), int((difference < -TIE).sum())
-    return Difference(
-        n=difference.size,
-        mean=float(difference.mean()),
-        low=float(low),
-        high=float(high),
-        p=_sign_flip_p(difference, seed),
-        wins=wins,
-        losses=losses,
-        ties=difference.size - wins - losses,
+        for d, (low, high), p in zip(differences, bounds, p_values, strict=True)
+    ]
+
+
+def compare(values: ArrayLike, baseline: ArrayLike, seed: int = 0) -> Difference:
+    """Compare two paired samples, as `compare_all` does."""
+    return compare_all([(values, baseline)], seed)[0]
+
+
+def _by_length(
+    measure: Callable[[Any, Floats, int], Floats], samples: Sequence[Floats], seed: int
+) -> list[Any]:
+    """Measure samples, those of one length together, shape (samples, questions): they share resamples."""
+    stats = import_extra("scipy.stats", extra="eval", purpose="Measuring how sure a figure is")
+    found: list[Any] = [None] * len(samples)
+    for length in {sample.size for sample in samples}:
+        if length == 0:
+            raise ValueError("An interval needs at least one value.")
+        places = [place for place, sample in enumerate(samples) if sample.size == length]
+        rows = np.stack([samples[place] for place in places])
+        for place, figures in zip(places, measure(stats, rows, seed).tolist(), strict=True):
+            found[place] = figures
+    return found
+
+
+def _bootstrap(stats: Any, rows: Floats, seed: int) -> Floats:
+    """Return the bounds of each row's mean, shape (rows, 2)."""
+    if rows.shape[1] == 1:
+        return np.repeat(rows, 2, axis=1)
+    found = stats.bootstrap(
+        (rows,),
+        np.mean,
+        axis=-1,
+        method="percentile",
+        confidence_level=LEVEL,
+        n_resamples=RESAMPLES,
+        batch=max(1, BATCH_SIZE // rows.size),
+        rng=seed,
     )
+    return np.stack(list(found.confidence_interval), axis=-1)
 
 
-def _interval(columns: Floats, seed: int) -> Floats:
-    """Return the bounds of each column's mean, shape (2, columns)."""
-    weights = _resample_counts(columns.shape[0], seed)
-    means = weights @ columns / columns.shape[0]
-    tail = 100 * (1 - LEVEL) / 2
-    return np.asarray(np.percentile(means, [tail, 100 - tail], axis=0), dtype=np.float64)
-
-
-def _sign_flip_p(difference: Floats, seed: int) -> float:
-    # Equal questions do not move the sum, whatever their sign.
-    moved = difference[np.abs(difference) > TIE]
-    if moved.size == 0:
-        return 1.0
-    observed = abs(moved.sum())
-    exact = 2**moved.size <= PERMUTATIONS
-    signs: Floats = _all_signs(moved.size) if exact else _random_signs(moved.size, seed)
-    as_extreme = int((np.abs(signs @ moved) >= observed - TIE).sum())
-    # The observed pattern counts itself, so a sampled p is never 0.
-    return as_extreme / len(signs) if exact else (as_extreme + 1) / (len(signs) + 1)
-
-
-@lru_cache(maxsize=64)
-def _resample_counts(n: int, seed: int) -> Floats:
-    """Return how often each question is drawn in each resample, shape (RESAMPLES, n)."""
-    return np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=RESAMPLES).astype(np.float64)
-
-
-@lru_cache(maxsize=8)
-def _random_signs(n: int, seed: int) -> Floats:
-    return np.random.default_rng(seed).choice([-1.0, 1.0], size=(PERMUTATIONS, n))
-
-
-def _all_signs(n: int) -> Floats:
-    bits = np.arange(2**n)[:, None] >> np.arange(n) & 1
-    return np.asarray(bits * 2.0 - 1.0, dtype=np.float64)
+def _sign_flip(stats: Any, rows: Floats, seed: int) -> Floats:
+    """Return the p of each row of differences."""
+    if rows.shape[1] == 1:
+        return np.ones(len(rows))
+    # In whole multiples of TIE all sums are exact, so equal sums compare as equal.
+    whole = np.rint(rows / TIE).T
+    found = stats.permutation_test(
+        (np.ones(len(whole)),),
+        lambda signs, axis: np.abs(signs @ whole),
+        permutation_type="samples",
+        alternative="greater",
+        vectorized=True,
+        n_resamples=PERMUTATIONS,
+        batch=max(1, BATCH_SIZE // (2 * len(whole) + len(rows))),
+        rng=seed,
+    )
+    return np.asarray(found.pvalue, float)

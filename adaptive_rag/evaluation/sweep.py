@@ -15,31 +15,20 @@ BATCH = 64
 
 def sweep_alpha(dataset: Dataset, bench: Bench) -> dict[str, dict[str, float]]:
     """Return the headline metric of plain fusion for each alpha, by question type and overall."""
-    pools = _search(dataset, bench)
-    kinds = (ALL, *sorted({question.type for question in dataset.questions if question.type}))
+    questions, texts = dataset.questions, [question.text for question in dataset.questions]
+    pools: list[list[Candidate]] = []  # found once for all alphas
+    for start in range(0, len(texts), BATCH):
+        pools += bench.source.search(texts[start : start + BATCH], limit=max(50, 3 * bench.k))
     by_type: dict[str, dict[str, float]] = {}
     for alpha in ALPHAS:
         rankings = {
             question.id: ranked_ids(by_fusion(pool, alpha)[: bench.k])
-            for question, pool in zip(dataset.questions, pools, strict=True)
+            for question, pool in zip(questions, pools, strict=True)
         }
-        scores = score_rankings(dataset.questions, rankings, bench.k)
-        for kind in kinds:
-            values = [
-                scores[question.id][headline(bench.k)]
-                for question in dataset.questions
-                if kind in (ALL, question.type) and question.gold
-            ]
-            if values:
-                by_type.setdefault(kind, {})[f"{alpha:.1f}"] = sum(values) / len(values)
+        scores = score_rankings(questions, rankings, bench.k)
+        for kind in (ALL, *sorted({question.type for question in questions if question.type})):
+            judged = [q.id for q in questions if kind in (ALL, q.type) and q.gold]
+            if judged:
+                mean = sum(scores[name][headline(bench.k)] for name in judged) / len(judged)
+                by_type.setdefault(kind, {})[f"{alpha:.1f}"] = mean
     return by_type
-
-
-def _search(dataset: Dataset, bench: Bench) -> list[list[Candidate]]:
-    """Return the candidates of each question, found once for all alphas."""
-    limit = max(50, 3 * bench.k)
-    texts = [question.text for question in dataset.questions]
-    pools: list[list[Candidate]] = []
-    for start in range(0, len(texts), BATCH):
-        pools += bench.source.search(texts[start : start + BATCH], limit=limit)
-    return pools

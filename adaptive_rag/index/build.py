@@ -6,53 +6,43 @@ import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
-from adaptive_rag.index.cache import FILE, EmbeddingCache
-from adaptive_rag.index.location import Location
-from adaptive_rag.index.lock import HOLDER, LOCK
-from adaptive_rag.index.manifest import (
-    MANIFEST,
+from adaptive_rag.index.cache import EmbeddingCache
+from adaptive_rag.index.location import (
+    Location,
     Manifest,
     Settings,
     SourceRecord,
-    check_settings,
+    open_location,
     read_manifest,
+    rebuild_hint,
 )
+from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
 from adaptive_rag.index.plan import Plan, Work, plan_run
+from adaptive_rag.index.progress import Meter, Progress
 from adaptive_rag.index.table import Row, TableWriter, storing
 from adaptive_rag.index.vectorize import Vectorizer
-from adaptive_rag.models.embeddings import load_embeddings
+from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
+from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
 from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
     from adaptive_rag.index.plan import Documents
-    from adaptive_rag.ingest import Failure
+    from adaptive_rag.ingest import Failure, Note, SourceText
 
-# What may lie in a folder before its first manifest does.
-OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}")
-
+DEFAULT_CHUNK_SIZE = 1000
+DEFAULT_CHUNK_OVERLAP = 200
+LOCK_WAIT_SECONDS = 600.0
 CHUNKS_PER_STEP = 32
 ROWS_PER_WRITE = 1024
 SECONDS_PER_PUBLISH = 30.0
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a run is. The total is estimated from the sizes of the sources until all are read."""
-
-    done: int
-    total: int
-    rate: float
-    """Chunks a second."""
-    seconds_left: float | None
-    source: str
 
 
 @dataclass(slots=True)
@@ -66,6 +56,8 @@ class IndexReport:
     failed: list[Failure] = field(default_factory=list)
     sources: list[str] = field(default_factory=list)
     """Names of the sources that were found and can be searched, new or not."""
+    notes: list[Note] = field(default_factory=list)
+    """What the user should know of these sources: "3 of 12 pages hold no text: 4-6"."""
     chunks: int = 0
     """Chunks written in this run."""
     total_chunks: int = 0
@@ -87,74 +79,96 @@ class IndexReport:
 
 def build_index(
     documents: Documents,
-    location: Location,
-    embeddings: str | Embeddings,
-    settings: Settings,
+    uri: str | Path,
     *,
-    progress: Callable[[Progress], None] | None,
-    prune: bool,
-    rebuild: bool,
+    embeddings: str | Embeddings | None = None,
+    chunk_size: int = DEFAULT_CHUNK_SIZE,
+    chunk_overlap: int = DEFAULT_CHUNK_OVERLAP,
+    sentence_vectors: bool = True,
+    progress: Callable[[Progress], None] | None = None,
+    prune: bool = True,
+    rebuild: bool = False,
+    wait_seconds: float = LOCK_WAIT_SECONDS,
+    on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
-    """Bring an index up to date with documents; the caller holds its lock.
+    """Bring an index up to date with files, folders, source texts or LangChain documents.
+
+    What is unchanged costs nothing, what changed is replaced, and with `prune` what vanished from
+    the folders named is removed. A run that breaks off leaves the last complete state; the next
+    run goes on from there. `rebuild` makes the index anew, with other settings if need be; the
+    old one serves until the new one is complete.
 
     Raises:
-        IndexMismatchError: the index was made with other settings, or the folder is not one of ours.
-        IndexingError: no document could be read, or the place cannot be written.
-        ConfigurationError: a path leads nowhere.
+        IndexMismatchError: the index was made with other settings, or the folder is not an index.
+        IndexingError: nothing could be read, the place cannot be written, or another process
+            holds the index for longer than `wait_seconds`.
+        ConfigurationError: a path or a setting is wrong.
     """
-    started = time.perf_counter()
-    before = _current(location, settings, rebuild=rebuild)
-    plan = plan_run(documents, before, location.path, prune=prune)
-    report = IndexReport(unchanged=plan.unchanged)
-    run = _Run(location, embeddings, before, report, progress, publish_at_end=rebuild)
+    from adaptive_rag.ingest import Note
+    from adaptive_rag.ingest.chunking import check_sizes
+
+    check_sizes(chunk_size, chunk_overlap)
+    location = open_location(uri)
+    refuse_foreign_folder(location)
+    model, name, dimension = _model_of(location, embeddings)
+    settings = Settings(name, dimension, chunk_size, chunk_overlap, sentence_vectors)
+    if location.path is not None:
+        with storing(location.uri):
+            location.path.mkdir(parents=True, exist_ok=True)
     try:
-        if plan.work or plan.removed or rebuild:
-            run.apply(plan)
-        elif plan.restamped:
-            with storing(location.uri):
-                replace(before, sources={**before.sources, **plan.restamped}).publish(location)
-    finally:
-        report.seconds = time.perf_counter() - started
-    report.total_chunks = run.manifest.chunks
-    failed = {failure.source for failure in report.failed}
-    report.sources = sorted(plan.seen & run.manifest.sources.keys() - failed)
-    return report
+        with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+            started = time.perf_counter()
+            before = _state_before(location, settings, rebuild=rebuild)
+            plan = plan_run(documents, before, location.path, prune=prune)
+            report = IndexReport(unchanged=plan.unchanged)
+            run = _Run(location, model, before, report, progress, publish_at_end=rebuild)
+            if plan.work or plan.removed or rebuild:
+                run.apply(plan)
+            elif plan.restamped:
+                with storing(location.uri):
+                    replace(before, sources={**before.sources, **plan.restamped}).publish(location)
+            report.seconds = time.perf_counter() - started
+            report.total_chunks = run.manifest.chunks
+            failed = {failure.source for failure in report.failed}
+            records = run.manifest.sources
+            report.sources = sorted(plan.seen & records.keys() - failed)
+            report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
+            return report
+    except BaseException:
+        remove_failed_start(location)
+        raise
 
 
-def _current(location: Location, settings: Settings, *, rebuild: bool) -> Manifest:
-    """Return the state to start from: the index's own, or an empty one."""
+def _model_of(location: Location, embeddings: str | Embeddings | None) -> tuple[str | Embeddings, str, int]:
+    """Return the model to index with, its name and its dimension; what is known is not loaded."""
+    embeddings = MINILM if embeddings is None else embeddings
+    manifest = read_manifest(location)
+    if manifest and embeddings == manifest.settings.embeddings:
+        return embeddings, manifest.settings.embeddings, manifest.settings.dimension
+    model = load_embeddings(embeddings)
+    if isinstance(model, OnnxEmbeddings):
+        return model, model.name, model.dimension
+    return model, embedding_name(model), int(encode(model, ["dimension"]).shape[1])
+
+
+def _state_before(location: Location, wanted: Settings, *, rebuild: bool) -> Manifest:
+    """Return the state to start from: the index's own, or an empty one.
+
+    Raises:
+        IndexMismatchError: its settings are others; the message names both and the command that mends it.
+    """
     manifest = read_manifest(location)
     if manifest is None:
-        return Manifest(settings, table="chunks-1")
+        return Manifest(wanted, table="chunks-1")
     if rebuild:
         number = int(manifest.table.rpartition("-")[2]) + 1
-        return Manifest(settings, table=f"chunks-{number}", generation=manifest.generation)
-    check_settings(location, manifest, settings)
-    return manifest
-
-
-def refuse_foreign_folder(location: Location) -> None:
-    """Refuse to write into a folder that holds something else.
-
-    Raises:
-        IndexMismatchError: there is something, and no manifest of ours.
-    """
-    if location.read(MANIFEST) is None and not location.is_empty(OWN_FILES):
+        return Manifest(wanted, table=f"chunks-{number}", generation=manifest.generation)
+    if manifest.settings != wanted:
         raise IndexMismatchError(
-            f"{location.uri} is not an index of ours: it holds files, but no {MANIFEST}. "
-            "Name a new or empty folder with --index."
+            f"The index {location.uri} was made with {manifest.settings}; asked for was {wanted}. "
+            f"Ask with the settings it was made with, or make it anew: {rebuild_hint(location.uri)}"
         )
-
-
-def remove_failed_start(location: Location) -> None:
-    """Remove what a first run that wrote nothing leaves in its folder."""
-    if location.path is None or location.read(MANIFEST) is not None:
-        return
-    with suppress(OSError):
-        for file in list(location.path.iterdir()):
-            if file.name.startswith(OWN_FILES):
-                file.unlink()
-        location.path.rmdir()
+    return manifest
 
 
 class _Run:
@@ -232,7 +246,7 @@ class _Run:
         from adaptive_rag.ingest import Failure, split
 
         settings = self.manifest.settings
-        meter = _Meter(sum(item.size for item in work), self._progress)
+        meter = Meter(sum(item.size for item in work), self._progress)
         pending: list[tuple[Chunk, str]] = []
         for item in work:
             text = item.read()
@@ -249,7 +263,7 @@ class _Run:
                     meter.tell(self._report.chunks, item.source)
                     pending = []
             count = meter.chunks - before
-            self._ended.append((item, _record(item, text.content_hash, doc, count)))
+            self._ended.append((item, _record(item, text, doc, count)))
             meter.ended(item.size)
         if pending:
             self._embed(pending)
@@ -278,20 +292,16 @@ class _Run:
             self._partly_written = (self._partly_written | {row.doc for row in ready}) - whole
             self._rows = [] if ready is self._rows else [row for row in self._rows if row.doc not in whole]
             for item, record in complete:
-                self._settle(item, record)
+                if item.replaces is None:
+                    self._report.added += 1
+                else:
+                    self._report.updated += 1
+                    self._stale.append(item.replaces.doc)
+                self._sources[item.source] = record
             self._ended = [pair for pair in self._ended if pair[1].doc not in whole]
             if publish and not self._partly_written:
                 self._publish()
         self._writing = False
-
-    def _settle(self, item: Work, record: SourceRecord) -> None:
-        """Count a source that is written to its end, and let go of what it replaces."""
-        if item.replaces is None:
-            self._report.added += 1
-        else:
-            self._report.updated += 1
-            self._stale.append(item.replaces.doc)
-        self._sources[item.source] = record
 
     def _publish(self, recall: dict[str, float] | None = None) -> None:
         live = {record.doc for record in self._sources.values()}
@@ -331,41 +341,12 @@ class _Run:
             self._writer.drop_other_tables()
 
 
-class _Meter:
-    """Estimates how many chunks there will be from the share of the sources' bytes already split."""
-
-    def __init__(self, size: int, progress: Callable[[Progress], None] | None) -> None:
-        self.chunks = 0
-        self._size = max(1, size)
-        self._before = 0
-        self._share = 0.0
-        self._progress = progress
-        self._started = time.perf_counter()
-
-    def split(self, part: float) -> None:
-        """Count a chunk, and note how many bytes of the present source are split."""
-        self.chunks += 1
-        self._share = (self._before + part) / self._size
-
-    def ended(self, size: int) -> None:
-        """Note the end of a source."""
-        self._before += size
-        self._share = self._before / self._size
-
-    def tell(self, done: int, source: str) -> None:
-        """Report progress after a step."""
-        if self._progress is None:
-            return
-        total = max(done, round(self.chunks / self._share)) if self._share else done
-        rate = done / max(time.perf_counter() - self._started, 1e-9)
-        self._progress(Progress(done, total, rate, (total - done) / rate if rate else None, source))
-
-
 def _doc_key(source: str, content_hash: str) -> str:
     return hashlib.sha256(f"{source}\0{content_hash}".encode(errors="surrogatepass")).hexdigest()[:16]
 
 
-def _record(item: Work, content_hash: str, doc: str, chunks: int) -> SourceRecord:
+def _record(item: Work, text: SourceText, doc: str, chunks: int) -> SourceRecord:
+    record = SourceRecord(text.content_hash, doc, chunks, notes=text.notes)
     if item.stamp is None:
-        return SourceRecord(content_hash, doc, chunks)
-    return SourceRecord(content_hash, doc, chunks, item.stamp.path, item.stamp.size, item.stamp.mtime_ns)
+        return record
+    return replace(record, path=item.stamp.path, size=item.stamp.size, mtime_ns=item.stamp.mtime_ns)

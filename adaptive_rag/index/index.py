@@ -1,51 +1,49 @@
-"""The index: a folder of chunks that can be built, opened and searched."""
+"""The index: a folder of chunks that can be built, opened and searched; and the store that a run searches."""
 
 from __future__ import annotations
 
+import os
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
+from cachetools import LRUCache, cached
 from langchain_core.embeddings import Embeddings
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
 
+from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index.build import (
-    IndexReport,
-    Progress,
-    build_index,
-    refuse_foreign_folder,
-    remove_failed_start,
+from adaptive_rag.index.build import build_index
+from adaptive_rag.index.location import (
+    MANIFEST,
+    Location,
+    Manifest,
+    complete_manifest,
+    open_location,
+    rebuild_hint,
 )
-from adaptive_rag.index.location import Location, open_location
-from adaptive_rag.index.lock import write_lock
-from adaptive_rag.index.manifest import MANIFEST, Manifest, Settings, read_manifest, rebuild_hint
-from adaptive_rag.index.neighbours import EXACT_UP_TO
-from adaptive_rag.index.table import storing
-from adaptive_rag.models.embeddings import embed_queries, embedding_name, encode, load_embeddings
-from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, Vectors
-from adaptive_rag.source import Sentences
+from adaptive_rag.index.reader import TableReader
+from adaptive_rag.models.embeddings import embed_queries, embedding_name, load_embeddings
+from adaptive_rag.models.onnx import OnnxEmbeddings
+from adaptive_rag.source import ChunkSource, Sentences
 from adaptive_rag.state import Candidate, Chunk
-from adaptive_rag.text.vectors import cosines
+from adaptive_rag.text.vectors import Vectors, cosines
 
-if TYPE_CHECKING:
-    from adaptive_rag.index.narrowed import NarrowedIndex
-    from adaptive_rag.index.plan import Documents
-    from adaptive_rag.index.reader import TableReader
-
-DEFAULT_CHUNK_SIZE = 1000
-DEFAULT_CHUNK_OVERLAP = 200
-LOCK_WAIT_SECONDS = 600.0
+MAX_OPEN = 16
 
 
 class Index:
     """An index that is open for searching.
 
     It follows what other processes write: each search sees the state last completed; in a bucket, the
-    state at opening. Its methods may be called from several threads at once.
+    state at opening. Its methods may be called from several threads at once. Those that take ids raise
+    KeyError where a chunk is not in the index.
     """
+
+    build = staticmethod(build_index)
 
     def __init__(self, location: Location, manifest: Manifest, embeddings: Embeddings) -> None:
         self.uri = location.uri
@@ -53,7 +51,7 @@ class Index:
         self._location = location
         self._lock = threading.Lock()
         self._stamp = location.stamp(MANIFEST)
-        self._reader = _open_reader(location, manifest)
+        self._reader = TableReader(location.uri, manifest)
 
     @classmethod
     def open(cls, uri: str | Path, *, embeddings: str | Embeddings | None = None) -> Index:
@@ -64,73 +62,24 @@ class Index:
             ConfigurationError: the model has to be passed and was not.
         """
         location = open_location(uri)
-        manifest = _complete_manifest(location)
+        manifest = complete_manifest(location)
         name = manifest.settings.embeddings
-        if embeddings is None:
-            embeddings = _load_recorded(location, name)
-        elif isinstance(embeddings, str):
-            embeddings = load_embeddings(embeddings)
-        if (passed := embedding_name(embeddings)) != name:
+        try:
+            model = load_embeddings(name if embeddings is None else embeddings)
+        except ConfigurationError as error:
+            if embeddings is not None:
+                raise
+            raise ConfigurationError(
+                f"The index {location.uri} was made with {name!r}, which cannot be loaded by name. "
+                "Pass the same embeddings object: Index.open(uri, embeddings=...)."
+            ) from error
+        if (passed := embedding_name(model)) != name:
             raise IndexMismatchError(
                 f"The index {location.uri} was made with {name!r}; asked for was {passed!r}. Leave the model "
                 f"out to use the index's own, or make it anew: {rebuild_hint(location.uri)} "
                 f"--embeddings {passed}"
             )
-        return cls(location, manifest, embeddings)
-
-    @classmethod
-    def build(
-        cls,
-        documents: Documents,
-        uri: str | Path,
-        *,
-        embeddings: str | Embeddings | None = None,
-        chunk_size: int = DEFAULT_CHUNK_SIZE,
-        chunk_overlap: int = DEFAULT_CHUNK_OVERLAP,
-        sentence_vectors: bool = True,
-        progress: Callable[[Progress], None] | None = None,
-        prune: bool = True,
-        rebuild: bool = False,
-        wait_seconds: float = LOCK_WAIT_SECONDS,
-        on_wait: Callable[[str], None] | None = None,
-    ) -> IndexReport:
-        """Bring an index up to date with files, folders, source texts or LangChain documents.
-
-        What is unchanged costs nothing, what changed is replaced, and with `prune` what vanished from
-        the folders named is removed. A run that breaks off leaves the last complete state; the next
-        run goes on from there. `rebuild` makes the index anew, with other settings if need be; the
-        old one serves until the new one is complete.
-
-        Raises:
-            IndexMismatchError: the index was made with other settings, or the folder is not an index.
-            IndexingError: nothing could be read, the place cannot be written, or another process
-                holds the index for longer than `wait_seconds`.
-            ConfigurationError: a path or a setting is wrong.
-        """
-        from adaptive_rag.ingest.chunking import check_sizes
-
-        check_sizes(chunk_size, chunk_overlap)
-        location = open_location(uri)
-        refuse_foreign_folder(location)
-        embeddings, name, dimension = _model_of(location, embeddings)
-        settings = Settings(name, dimension, chunk_size, chunk_overlap, sentence_vectors)
-        if location.path is not None:
-            with storing(location.uri):
-                location.path.mkdir(parents=True, exist_ok=True)
-        try:
-            with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
-                return build_index(
-                    documents,
-                    location,
-                    embeddings,
-                    settings,
-                    progress=progress,
-                    prune=prune,
-                    rebuild=rebuild,
-                )
-        except BaseException:
-            remove_failed_start(location)
-            raise
+        return cls(location, manifest, model)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
@@ -140,8 +89,8 @@ class Index:
         """
         if not queries:
             return []
-        reader = self._current()
-        vectors = embed_queries(self.embeddings, queries)
+        reader = self.reader()
+        vectors = self.embed(queries)
         if vectors.shape[1] != (stored := reader.manifest.settings.dimension):
             raise IndexMismatchError(
                 f"The index {self.uri} holds vectors of {stored} dimensions; "
@@ -155,89 +104,71 @@ class Index:
 
         Texts that are compared with chunks later, but not searched, are embedded beside them.
         """
-        reader = self._current()
+        reader = self.reader()
         reader.begin(partial(reader.look_up_words, texts))
+        # A model that is called over a network would be paid for texts that may never be asked for.
         if isinstance(self.embeddings, OnnxEmbeddings):
-            # A model that is called over a network would be paid for texts that may never be asked for.
-            reader.begin(partial(_embed_and_compare, reader, self.embeddings, texts, also_compared))
+            reader.begin(lambda: reader.compare(self.embed([*texts, *also_compared])[: len(texts)]))
+
+    def embed(self, queries: Sequence[str]) -> Vectors:
+        """Return the vectors of queries, shape (len(queries), dimension); recent ones are remembered."""
+        if isinstance(self.embeddings, OnnxEmbeddings):
+            return self.embeddings.encode(queries)
+        return embed_queries(self.embeddings, queries)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
-        """Return the vectors of chunks, shape (len(ids), dimension), unit length.
-
-        Raises:
-            KeyError: a chunk is not in the index.
-        """
-        return self._current().vectors(ids)
+        """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
+        return self.reader().vectors(ids)
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
-        """Return the cosine of each text with each chunk, shape (len(texts), len(ids)).
-
-        Raises:
-            KeyError: a chunk is not in the index.
-        """
-        return cosines(embed_queries(self.embeddings, texts), self.vectors(ids))
+        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
+        return cosines(self.embed(texts), self.vectors(ids))
 
     @property
     def stores_sentences(self) -> bool:
         """Tell whether the index was made with sentence vectors."""
-        return self._current().manifest.settings.sentence_vectors
+        return self.reader().manifest.settings.sentence_vectors
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.
 
         An index made without sentence vectors embeds the sentences when they are first asked for, which
         takes some milliseconds each.
-
-        Raises:
-            KeyError: a chunk is not in the index.
         """
-        reader = self._current()
-        if reader.manifest.settings.sentence_vectors:
-            return reader.sentences(ids)
-        return reader.embedded_sentences(ids)
+        return self.reader().sentences(ids)
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
-        """Return chunks by id.
-
-        Raises:
-            KeyError: a chunk is not in the index.
-        """
-        return self._current().get(ids)
+        """Return chunks by id."""
+        return self.reader().get(ids)
 
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
-        return self._current().chunks()
-
-    def only(self, sources: Collection[str]) -> NarrowedIndex:
-        """Return a view that searches these sources alone."""
-        from adaptive_rag.index.narrowed import NarrowedIndex
-
-        return NarrowedIndex(self, sources)
+        return self.reader().chunks()
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and how many chunks each has."""
-        return {name: record.chunks for name, record in self._current().manifest.sources.items()}
+        return {name: record.chunks for name, record in self.reader().manifest.sources.items()}
 
     def __len__(self) -> int:
-        return self._current().manifest.chunks
+        return self.reader().manifest.chunks
 
     @property
     def version(self) -> str:
         """Name the state of the index; what was found under another name may not be found now."""
-        return str(self._current().manifest.committed)
+        return str(self.reader().manifest.committed)
 
     def info(self) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
-        return _describe(self._location, self._current().manifest)
+        return self.reader().manifest.describe(self._location)
 
-    def _current(self) -> TableReader:
+    def reader(self) -> TableReader:
         """Return the reader of the last complete state, opening it if another process moved on."""
         stamp = self._location.stamp(MANIFEST) if self._location.path else self._stamp
         if stamp == self._stamp:
             return self._reader
         with self._lock:
             if stamp != self._stamp:
-                manifest = _complete_manifest(self._location)
+                manifest = complete_manifest(self._location)
                 known = self._reader.manifest
                 if manifest.settings.embeddings != known.settings.embeddings:
                     raise IndexMismatchError(
@@ -245,97 +176,53 @@ class Index:
                         f"was opened with {known.settings.embeddings!r}. Open it again."
                     )
                 if (manifest.table, manifest.version) != (known.table, known.version):
-                    self._reader = _open_reader(self._location, manifest)
+                    self._reader = TableReader(self.uri, manifest)
                 self._stamp = stamp
             return self._reader
 
 
-def describe(uri: str | Path) -> dict[str, Any]:
-    """Return what an index holds and how it was made, without its embedding model.
+def _open_index(uri: str, embeddings: str | Embeddings | None) -> Index:
+    return Index.open(uri, embeddings=embeddings)
+
+
+# What opens `index = "SCHEME://..."`; a path without a scheme is opened by "". A store is a ChunkSource.
+STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
+    "": _open_index,
+    "file": _open_index,
+    "s3": _open_index,
+    "gs": _open_index,
+    "az": _open_index,
+}
+
+
+def source_of(context: Context) -> ChunkSource:
+    """Return the chunks that this run searches; a store is opened once and kept.
 
     Raises:
-        IndexMismatchError: there is no index, or none of ours.
+        IndexMismatchError: the folder is no index of ours, or was made with another embedding model.
     """
-    location = open_location(uri)
-    return _describe(location, _complete_manifest(location))
+    if context.retriever is not None:
+        return open_source(context.retriever, context.embeddings)
+    return open_source(context.index, context.embeddings) if isinstance(context.index, str) else context.index
 
 
-def _describe(location: Location, manifest: Manifest) -> dict[str, Any]:
-    return {
-        "index": location.uri,
-        "embeddings": manifest.settings.embeddings,
-        "dimension": manifest.settings.dimension,
-        "chunk_size": manifest.settings.chunk_size,
-        "chunk_overlap": manifest.settings.chunk_overlap,
-        "sentence_vectors": manifest.settings.sentence_vectors,
-        "sources": len(manifest.sources),
-        "chunks": manifest.chunks,
-        "bytes": _folder_size(location.path),
-        "vector_search": "exact" if manifest.chunks <= EXACT_UP_TO else "approximate",
-        "recall": manifest.recall,
-        "updated": manifest.committed,
-    }
+def _identity(place: Any, embeddings: Any) -> tuple[Any, ...]:
+    """Tell two places apart. A live object keeps its id while we hold it, which the opened source does."""
+    if isinstance(place, str) and "://" not in place:
+        # What is open must not follow a program that changes its folder.
+        place = os.path.abspath(os.path.expanduser(place))
+    return tuple(part if isinstance(part, str) else id(part) for part in (place, embeddings))
 
 
-def _embed_and_compare(
-    reader: TableReader, embeddings: OnnxEmbeddings, texts: Sequence[str], others: Sequence[str]
-) -> None:
-    vectors = embeddings.encode([*texts, *others])[: len(texts)]
-    # A model of other dimensions is refused by the search itself.
-    if vectors.shape[1] == reader.manifest.settings.dimension:
-        reader.compare(vectors)
+@cached(LRUCache(MAX_OPEN), key=_identity, condition=threading.Condition())
+def open_source(
+    place: str | BaseRetriever | VectorStore, embeddings: str | Embeddings | None = None
+) -> ChunkSource:
+    """Open a store by its name, or an app's own retriever or vector store; each is opened once."""
+    if not isinstance(place, str):
+        from adaptive_rag.index.langchain import RetrieverSource
 
-
-def _open_reader(location: Location, manifest: Manifest) -> TableReader:
-    from adaptive_rag.index.reader import TableReader
-
-    return TableReader(location.uri, manifest)
-
-
-def _complete_manifest(location: Location) -> Manifest:
-    manifest = read_manifest(location)
-    command = f"adaptive-rag index PATH --index {location.uri}"
-    if manifest is None:
-        if location.is_empty():
-            raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
-        raise IndexMismatchError(
-            f"{location.uri} is not an index of ours: it has no {MANIFEST}. Name the folder of an index, or "
-            "make a new one with: adaptive-rag index PATH --index FOLDER"
-        )
-    if manifest.version is None:
-        raise IndexMismatchError(
-            f"The index {location.uri} holds nothing yet: its first run did not finish. Run: {command}"
-        )
-    return manifest
-
-
-def _model_of(location: Location, embeddings: str | Embeddings | None) -> tuple[str | Embeddings, str, int]:
-    """Return the model to index with, its name and its dimension; what is known is not loaded."""
-    embeddings = MINILM if embeddings is None else embeddings
-    manifest = read_manifest(location)
-    if manifest and embeddings == manifest.settings.embeddings:
-        return embeddings, manifest.settings.embeddings, manifest.settings.dimension
-    embeddings = load_embeddings(embeddings)
-    return embeddings, embedding_name(embeddings), _dimension(embeddings)
-
-
-def _load_recorded(location: Location, name: str) -> Embeddings:
-    try:
-        return load_embeddings(name)
-    except ConfigurationError as error:
-        raise ConfigurationError(
-            f"The index {location.uri} was made with {name!r}, which cannot be loaded by name. "
-            "Pass the same embeddings object: Index.open(uri, embeddings=...)."
-        ) from error
-
-
-def _dimension(embeddings: Embeddings) -> int:
-    if isinstance(embeddings, OnnxEmbeddings):
-        return embeddings.dimension
-    return int(encode(embeddings, ["dimension"]).shape[1])
-
-
-def _folder_size(folder: Path | None) -> int | None:
-    if folder is None:
-        return None
-    return int(np.sum([file.stat().st_size for file in folder.rglob("*") if file.is_file()], dtype=np.int64))
+        return RetrieverSource(place, embeddings)
+    scheme = place.partition("://")[0].lower() if "://" in place else ""
+    # A bucket of another kind is for Arrow to know, which says so where it does not.
+    return STORES.get(scheme, _open_index)(place, embeddings)

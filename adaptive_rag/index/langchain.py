@@ -5,27 +5,37 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.sentences import embed_sentences
+from adaptive_rag.index.vectorize import embed_sentences
 from adaptive_rag.models.embeddings import embed_queries, encode, load_embeddings
-from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.source import Sentences
+from adaptive_rag.source import Sentences, to_candidate
 from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.vectors import Vectors
 
 CHUNKS_KEPT = 4096
 
 _word = re.compile(r"\w+")
+
+
+@dataclass(slots=True)
+class _Found:
+    """A chunk that a search returned; its vectors are made when they are first asked for."""
+
+    chunk: Chunk
+    vector: Vectors | None = None
+    sentences: Sentences | None = None
 
 
 class RetrieverSource:
@@ -46,9 +56,7 @@ class RetrieverSource:
         self._retriever = retriever
         self._embeddings = load_embeddings(embeddings)
         self._lock = threading.Lock()
-        self._chunks: OrderedDict[str, Chunk] = OrderedDict()
-        self._vectors: dict[str, Vectors] = {}
-        self._sentences: dict[str, Sentences] = {}
+        self._found: LRUCache[str, _Found] = LRUCache(CHUNKS_KEPT)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return what the retriever finds for each query, scored by vector and by words."""
@@ -56,21 +64,8 @@ class RetrieverSource:
             return []
         with ThreadPoolExecutor(min(8, len(queries)), thread_name_prefix="search") as pool:
             found = list(pool.map(lambda query: self._retrieve(query, limit), queries))
-        results = []
-        for query, vector, documents in zip(
-            queries, embed_queries(self._embeddings, queries), found, strict=True
-        ):
-            chunks = list({chunk["id"]: chunk for chunk in map(to_chunk, documents)}.values())
-            self._keep(chunks)
-            dense = self.vectors([chunk["id"] for chunk in chunks]) @ vector if chunks else np.zeros(0)
-            sparse = score_words(query, [chunk["text"] for chunk in chunks])
-            results.append(
-                [
-                    _candidate(chunk, {"dense": float(by_vector), "sparse": by_words})
-                    for chunk, by_vector, by_words in zip(chunks, dense, sparse, strict=True)
-                ]
-            )
-        return results
+        vectors = embed_queries(self._embeddings, queries)
+        return [self._score(*each) for each in zip(queries, vectors, found, strict=True)]
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks that a search returned.
@@ -78,11 +73,13 @@ class RetrieverSource:
         Raises:
             KeyError: no recent search returned the chunk.
         """
-        missing = [i for i in dict.fromkeys(ids) if i not in self._vectors]
-        if missing:
-            texts = [self._chunks[i]["text"] for i in missing]
-            self._vectors.update(zip(missing, encode(self._embeddings, texts), strict=True))
-        return np.stack([self._vectors[i] for i in ids])
+        found = self._of(ids)
+        bare = list({each.chunk["id"]: each for each in found if each.vector is None}.values())
+        if bare:
+            made = encode(self._embeddings, [each.chunk["text"] for each in bare])
+            for each, vector in zip(bare, made, strict=True):
+                each.vector = vector
+        return np.stack([each.vector for each in found if each.vector is not None])
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
         """Return the cosine of each text with each chunk, as `vectors` knows them."""
@@ -99,25 +96,33 @@ class RetrieverSource:
         Raises:
             KeyError: no recent search returned the chunk.
         """
-        missing = [i for i in dict.fromkeys(ids) if i not in self._sentences]
-        found = embed_sentences([self._chunks[i] for i in missing])
-        self._sentences.update(zip(missing, found, strict=True))
-        return [self._sentences[i] for i in ids]
+        found = self._of(ids)
+        bare = list({each.chunk["id"]: each for each in found if each.sentences is None}.values())
+        for each, sentences in zip(bare, embed_sentences([each.chunk for each in bare]), strict=True):
+            each.sentences = sentences
+        return [each.sentences for each in found if each.sentences is not None]
 
     def _retrieve(self, query: str, limit: int) -> list[Document]:
         if isinstance(self._retriever, VectorStore):
             return self._retriever.similarity_search(query, k=limit)
         return self._retriever.invoke(query)
 
-    def _keep(self, chunks: Sequence[Chunk]) -> None:
+    def _score(self, query: str, vector: Vectors, documents: Sequence[Document]) -> list[Candidate]:
+        chunks = list({chunk["id"]: chunk for chunk in map(to_chunk, documents)}.values())
         with self._lock:
             for chunk in chunks:
-                self._chunks[chunk["id"]] = chunk
-                self._chunks.move_to_end(chunk["id"])
-            while len(self._chunks) > CHUNKS_KEPT:
-                dropped, _ = self._chunks.popitem(last=False)
-                self._vectors.pop(dropped, None)
-                self._sentences.pop(dropped, None)
+                known = self._found.setdefault(chunk["id"], _Found(chunk))
+                known.chunk = chunk
+        dense = self.vectors([chunk["id"] for chunk in chunks]) @ vector if chunks else np.zeros(0)
+        sparse = score_words(query, [chunk["text"] for chunk in chunks])
+        return [
+            to_candidate(chunk, {"dense": float(by_vector), "sparse": by_words})
+            for chunk, by_vector, by_words in zip(chunks, dense, sparse, strict=True)
+        ]
+
+    def _of(self, ids: Sequence[str]) -> list[_Found]:
+        with self._lock:
+            return [self._found[id_] for id_ in ids]
 
 
 def to_chunk(document: Document) -> Chunk:
@@ -162,10 +167,6 @@ def score_words(query: str, texts: Sequence[str]) -> list[float]:
         float(score) if words.intersection(document) else 0.0
         for score, document in zip(scores, documents, strict=True)
     ]
-
-
-def _candidate(chunk: Chunk, scores: dict[str, float]) -> Candidate:
-    return Candidate(**{**chunk, "metadata": dict(chunk["metadata"])}, scores=scores, labels=[])  # type: ignore[typeddict-item]
 
 
 def _split(text: str) -> list[str]:

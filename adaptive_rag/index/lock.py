@@ -1,23 +1,24 @@
-"""One writer at a time: whoever comes second waits, or learns who holds the index."""
+"""Who may write into a folder: one process at a time, and only where the folder is an index or empty."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import socket
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
-from adaptive_rag.errors import IndexingError
-from adaptive_rag.index.location import Folder
+from adaptive_rag.errors import IndexingError, IndexMismatchError
+from adaptive_rag.index.cache import FILE
+from adaptive_rag.index.location import MANIFEST, Folder, Location
 
 LOCK = ".lock"
 HOLDER = "lock.json"
 POLL_SECONDS = 0.2
+# What may lie in a folder before its first manifest does.
+OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}")
 
 
 @contextmanager
@@ -36,47 +37,63 @@ def write_lock(
         return
     from filelock import FileLock, Timeout
 
-    lock = FileLock(folder / LOCK)
-    deadline, told = time.monotonic() + wait_seconds, False
-    for attempt in itertools.count():
-        try:
-            lock.acquire(timeout=0)
-            break
-        except Timeout as error:
-            holder = _holder(folder)
-            if time.monotonic() >= deadline:
-                raise IndexingError(
-                    f"The index {folder} is being written by {holder or 'another process'}. "
-                    "Wait until it has finished, or index into another folder with --index."
-                ) from error
-            # who has just taken the lock may not have put down a name yet
-            if on_wait and not told and (holder or attempt):
-                on_wait(f"Waiting for {holder or 'another process'}, which is writing the index {folder}.")
-                told = True
-            time.sleep(POLL_SECONDS)
-        except OSError as error:
-            raise _unwritable(folder, error) from error
+    lock, first = FileLock(folder / LOCK), min(POLL_SECONDS, wait_seconds)
     try:
-        since = datetime.now().astimezone().isoformat(timespec="seconds")
-        holder_file = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
         try:
-            Folder(folder).write(HOLDER, holder_file.encode())
-        except OSError as error:
-            raise _unwritable(folder, error) from error
+            # who has just taken the lock may not have put down a name yet
+            lock.acquire(timeout=first)
+        except Timeout:
+            if on_wait and wait_seconds:
+                on_wait(f"Waiting for {_holder(folder)}, which is writing the index {folder}.")
+            lock.acquire(timeout=wait_seconds - first, poll_interval=POLL_SECONDS)
+        since = datetime.now().astimezone().isoformat(timespec="seconds")
+        holder = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since})
+        Folder(folder).write(HOLDER, holder.encode())
+    except Timeout as error:
+        raise IndexingError(
+            f"The index {folder} is being written by {_holder(folder)}. "
+            "Wait until it has finished, or index into another folder with --index."
+        ) from error
+    except OSError as error:
+        lock.release()
+        reason = error.strerror or error
+        raise IndexingError(
+            f"The index {folder} cannot be written: {reason}. What it holds is untouched."
+        ) from error
+    try:
         yield
     finally:
         (folder / HOLDER).unlink(missing_ok=True)
         lock.release()
 
 
-def _unwritable(folder: Path, error: OSError) -> IndexingError:
-    reason = error.strerror or error
-    return IndexingError(f"The index {folder} cannot be written: {reason}. What it holds is untouched.")
+def refuse_foreign_folder(location: Location) -> None:
+    """Refuse to write into a folder that holds something else.
+
+    Raises:
+        IndexMismatchError: there is something, and no manifest of ours.
+    """
+    if location.read(MANIFEST) is None and not location.is_empty(OWN_FILES):
+        raise IndexMismatchError(
+            f"{location.uri} is not an index of ours: it holds files, but no {MANIFEST}. "
+            "Name a new or empty folder with --index."
+        )
 
 
-def _holder(folder: Path) -> str | None:
+def remove_failed_start(location: Location) -> None:
+    """Remove what a first run that wrote nothing leaves in its folder."""
+    if location.path is None or location.read(MANIFEST) is not None:
+        return
+    with suppress(OSError):
+        for file in list(location.path.iterdir()):
+            if file.name.startswith(OWN_FILES):
+                file.unlink()
+        location.path.rmdir()
+
+
+def _holder(folder: Path) -> str:
     try:
         holder = json.loads((folder / HOLDER).read_text(encoding="utf-8"))
         return f"process {holder['pid']} on {holder['host']} since {holder['since']}"
     except (OSError, ValueError, KeyError, TypeError):
-        return None
+        return "another process"

@@ -8,10 +8,11 @@ from typing import Self, cast
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from adaptive_rag.models.onnx import Vectors, load_minilm
-from adaptive_rag.source import Sentences
+from adaptive_rag.index.vectorize import embed_sentences
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.source import Sentences, to_candidate
 from adaptive_rag.state import Candidate, Chunk
-from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.vectors import Vectors
 
 
 class MemoryIndex:
@@ -30,27 +31,16 @@ class MemoryIndex:
         chunks: list[Chunk] = []
         start = 0
         for number, text in enumerate(texts):
-            chunks.append(
-                Chunk(
-                    id=f"{source}-{number}",
-                    source=source,
-                    page=None,
-                    section=None,
-                    start=start,
-                    end=start + len(text),
-                    text=text,
-                    metadata={},
-                )
-            )
+            span = {"start": start, "end": start + len(text), "text": text}
+            chunk = {"id": f"{source}-{number}", "source": source, "page": None, "section": None, **span}
+            chunks.append(cast(Chunk, {**chunk, "metadata": {}}))
             start += len(text) + 1
         return cls(chunks)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return the union of the best `limit` chunks by vector and by words, for each query."""
-        return [
-            self._search(query, vector, limit)
-            for query, vector in zip(queries, self._embed(queries), strict=True)
-        ]
+        vectors = load_minilm().encode(queries)
+        return [self._search(*pair, limit) for pair in zip(queries, vectors, strict=True)]
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks."""
@@ -58,17 +48,13 @@ class MemoryIndex:
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
         """Return the cosine of each text with each chunk."""
-        return np.asarray(self._embed(texts) @ self.vectors(ids).T, dtype=np.float32)
+        return np.asarray(load_minilm().encode(texts) @ self.vectors(ids).T, dtype=np.float32)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk, embedded when asked for."""
-        for id_ in ids:
-            if id_ not in self._sentences:
-                chunk = self._chunks[self._row[id_]]
-                spans = sentence_spans(chunk["text"])
-                vectors = self._embed([chunk["text"][start:end] for start, end in spans])
-                places = np.array(spans, dtype=np.int64).reshape(-1, 2) + chunk["start"]
-                self._sentences[id_] = Sentences(places, vectors)
+        missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in self._sentences]
+        found = embed_sentences([self._chunks[self._row[id_]] for id_ in missing])
+        self._sentences.update(zip(missing, found, strict=True))
         return [self._sentences[id_] for id_ in ids]
 
     def _search(self, query: str, vector: Vectors, limit: int) -> list[Candidate]:
@@ -78,15 +64,9 @@ class MemoryIndex:
         by_words = [row for row in np.argsort(-sparse)[:limit] if sparse[row] > 0]
         rows = dict.fromkeys([*np.argsort(-dense)[:limit], *by_words])
         return [
-            _candidate(self._chunks[row], dense=float(dense[row]), sparse=float(sparse[row])) for row in rows
+            to_candidate(self._chunks[row], {"dense": float(dense[row]), "sparse": float(sparse[row])})
+            for row in rows
         ]
-
-    def _embed(self, texts: Sequence[str]) -> Vectors:
-        return load_minilm().encode(texts)
-
-
-def _candidate(chunk: Chunk, **scores: float) -> Candidate:
-    return cast(Candidate, {**chunk, "scores": scores, "labels": []})
 
 
 def _words(text: str) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.manifest import Manifest, SourceRecord
+from adaptive_rag.index.location import Manifest, SourceRecord
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -73,15 +73,10 @@ def plan_run(documents: Documents, manifest: Manifest, folder: Path | None, *, p
     Raises:
         ConfigurationError: the documents are of no known kind, or a path leads nowhere.
     """
-    from adaptive_rag.ingest import SourceText
+    from adaptive_rag.ingest import SourceText, from_langchain
 
-    if isinstance(documents, str | Path):
-        return _plan_files([documents], manifest, folder, prune=prune)
-    items: list[Any]
-    if isinstance(documents, SourceText) or hasattr(documents, "page_content"):
-        items = [documents]
-    else:
-        items = list(documents)
+    alone = isinstance(documents, str | Path | SourceText) or hasattr(documents, "page_content")
+    items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
     paths = [item for item in items if isinstance(item, str | Path)]
     if len(paths) == len(items):
         return _plan_files(paths, manifest, folder, prune=prune)
@@ -89,26 +84,18 @@ def plan_run(documents: Documents, manifest: Manifest, folder: Path | None, *, p
         raise ConfigurationError(
             "Paths and documents cannot be mixed in one run: index them one after the other."
         )
-    return _plan_texts(_texts(items), manifest)
+    texts = all(isinstance(item, SourceText) for item in items)
+    return _plan_texts(items if texts else from_langchain(items), manifest)
 
 
-def _texts(items: list[Any]) -> Iterator[SourceText]:
-    from adaptive_rag.ingest import SourceText, from_langchain
-
-    if all(isinstance(item, SourceText) for item in items):
-        return iter(items)
-    return from_langchain(items)
-
-
-def _plan_texts(texts: Iterator[SourceText], manifest: Manifest) -> Plan:
+def _plan_texts(texts: Iterable[SourceText], manifest: Manifest) -> Plan:
     plan = Plan()
-    seen = plan.seen
     for text in texts:
-        if text.source in seen:
+        if text.source in plan.seen:
             raise ConfigurationError(
                 f"Two documents are named {text.source!r}: a source is indexed as a whole."
             )
-        seen.add(text.source)
+        plan.seen.add(text.source)
         record = manifest.sources.get(text.source)
         if record and record.hash == text.content_hash:
             plan.unchanged += 1
@@ -124,12 +111,11 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
     plan = Plan()
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()
-    seen = plan.seen
     for file in files:
         real = os.path.realpath(file.path)
         # a file keeps the name it was first indexed by, whatever folder the next run starts in
         source = by_path.get(real, file.source)
-        seen.add(source)
+        plan.seen.add(source)
         record = manifest.sources.get(source)
         stamp = _stamp(real, looked_at)
         if record and stamp and record.size == stamp.size:
@@ -153,7 +139,7 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
         plan.removed = [
             source
             for source, record in manifest.sources.items()
-            if source not in seen and record.path and _is_below(record.path, folders)
+            if source not in plan.seen and record.path and _is_below(record.path, folders)
         ]
     return plan
 

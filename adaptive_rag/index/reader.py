@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from cachetools import LRUCache
 
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index import neighbours
-from adaptive_rag.index.held import HELD_UP_TO, Cosines, HeldTable, WordScores
-from adaptive_rag.index.manifest import Manifest, rebuild_hint
+from adaptive_rag.index.location import Manifest, rebuild_hint
+from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO, Cosines, MemoryTable, WordScores
 from adaptive_rag.index.neighbours import VECTOR, Ids
-from adaptive_rag.index.sentences import embed_sentences, unpack_sentences
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
     ID,
@@ -27,11 +26,17 @@ from adaptive_rag.index.table import (
     VIEWS,
     connect,
     read_chunk,
+    unpack_sentences,
 )
-from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.source import Sentences
+from adaptive_rag.index.vectorize import embed_sentences
+from adaptive_rag.source import Sentences, to_candidate
 from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.vectors import Vectors
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+READ_COLUMNS = [*CHUNK_COLUMNS, VECTOR, VIEWS]
 ROWS_KEPT = 4096
 # Hits by words read at least: with them most chunks that the vector finds have their BM25 at once.
 WORD_HITS = 300
@@ -46,13 +51,15 @@ Result = TypeVar("Result")
 _word = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class _Hits:
-    """What one query found: rows in order, the BM25 known so far, and the rows whose BM25 is not."""
+@dataclass(slots=True)
+class _StoredChunk:
+    """What was read of one row; its sentences are read when they are first asked for."""
 
-    union: list[int]
-    bm25: dict[int, float]
-    lacking: list[int]
+    row: int
+    chunk: Chunk
+    vector: Vectors
+    views: Vectors | None
+    sentences: Sentences | None = None
 
 
 class TableReader:
@@ -62,8 +69,8 @@ class TableReader:
         self.manifest = manifest
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
-        self._rows: OrderedDict[int, dict[str, Any]] = OrderedDict()
-        self._row_of: dict[str, int] = {}
+        self._by_row: LRUCache[int, _StoredChunk] = LRUCache(ROWS_KEPT)
+        self._by_id: LRUCache[str, _StoredChunk] = LRUCache(ROWS_KEPT)
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="search")
         try:
             self.table = connect(uri).open_table(manifest.table)
@@ -85,21 +92,29 @@ class TableReader:
         limit = min(max(1, limit), max(1, self.manifest.chunks))
         if not self.manifest.chunks:
             return [[] for _ in queries]
-        if self.manifest.chunks <= HELD_UP_TO:
-            return self._search_held(queries, vectors, limit)
-        found = self._find(queries, vectors, limit)
-        rows = self._fetch([row for hits in found for row in hits.union])
+        if self._in_memory:
+            return self._search_in_memory(queries, vectors, limit)
+        depth = max(limit, WORD_HITS)
+        near = self._pool.submit(self._nearest, vectors, limit)
+        matched = self._map(lambda query: self.match(query, depth), queries)
+        scores, unions, lacking = [], [], []
+        for by_vector, (by_words, bm25) in zip(near.result(), matched, strict=True):
+            known = dict(zip(by_words.tolist(), bm25.tolist(), strict=True))
+            union = list(dict.fromkeys([*by_vector.tolist(), *by_words[:limit].tolist()]))
+            scores.append(known)
+            unions.append(union)
+            # fewer hits than asked for are all there are
+            lacking.append([row for row in union if row not in known] if len(by_words) == depth else [])
+        found = self._fetch([row for union in unions for row in union])
         # chunks that only the vector found may still hold words of the query, further down
-        lacking = [[rows[row]["id"] for row in hits.lacking] for hits in found]
-        more = self._map(
-            lambda item: self.match(item[0], len(item[1]), among=item[1]),
+        late = self._map(
+            lambda item: self.match(item[0], len(item[1]), among=[found[row].chunk["id"] for row in item[1]]),
             list(zip(queries, lacking, strict=True)),
         )
-        results = []
-        for hits, vector, (late, bm25) in zip(found, vectors, more, strict=True):
-            sparse = {**hits.bm25, **dict(zip(late.tolist(), bm25.tolist(), strict=True))}
-            results.append([self._candidate(rows[row], vector, sparse.get(row, 0.0)) for row in hits.union])
-        return results
+        for known, (rows, bm25) in zip(scores, late, strict=True):
+            known.update(zip(rows.tolist(), bm25.tolist(), strict=True))
+        each = zip(unions, vectors, scores, strict=True)
+        return [[_candidate(found[row], vector, bm25) for row in union] for union, vector, bm25 in each]
 
     def begin(self, work: Callable[[], object]) -> None:
         """Begin some work in another thread; who needs its result asks for it and finds it done."""
@@ -107,46 +122,42 @@ class TableReader:
 
     def look_up_words(self, queries: Sequence[str]) -> None:
         """Look up the words of queries that will be searched, where what is found is kept."""
-        if 0 < self.manifest.chunks <= HELD_UP_TO:
+        if self._in_memory:
             for query in queries:
                 self._word_scores.of(tuple(_words(query)))
 
     def compare(self, vectors: Vectors) -> None:
         """Compare vectors that will be searched with all chunks, where what is found is kept."""
-        if 0 < self.manifest.chunks <= HELD_UP_TO:
+        # vectors of other dimensions are refused by the search itself
+        if self._in_memory and vectors.shape[1] == self._dimension:
             self._cosines.of(vectors)
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks by id."""
-        rows = self._by_id(ids)
-        if not rows:
+        found = self._with_ids(ids)
+        if not found:
             return np.zeros((0, self._dimension), dtype=np.float32)
-        return np.stack([row[VECTOR] for row in rows])
+        return np.stack([stored.vector for stored in found])
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of chunks by id."""
-        rows = self._by_id(ids)
-        bare = list(dict.fromkeys(row["_rowid"] for row in rows if "sentences" not in row))
-        if bare:
-            taken = self._take(bare, SENTENCE_COLUMNS)
+        """Return the sentences of chunks by id; where the index stores none, they are embedded."""
+        found = self._with_ids(ids)
+        bare = {stored.row: stored for stored in found if stored.sentences is None}
+        if bare and self.manifest.settings.sentence_vectors:
+            taken = self._take(list(bare), SENTENCE_COLUMNS)
             spans, vectors = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
-            found = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
-            unpacked = dict(zip(taken["_rowid"].to_pylist(), found, strict=True))
-            for row in rows:
-                row.setdefault("sentences", unpacked.get(row["_rowid"]))
-        return [row["sentences"] for row in rows]
-
-    def embedded_sentences(self, ids: Sequence[str]) -> list[Sentences]:
-        """Return the sentences of chunks by id, embedding those that were not asked for lately."""
-        rows = self._by_id(ids)
-        bare = list({row["id"]: row for row in rows if "sentences" not in row}.values())
-        for row, sentences in zip(bare, embed_sentences([row["chunk"] for row in bare]), strict=True):
-            row["sentences"] = sentences
-        return [row["sentences"] for row in rows]
+            unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
+            for row, sentences in zip(taken["_rowid"].to_pylist(), unpacked, strict=True):
+                bare[row].sentences = sentences
+        elif bare:
+            embedded = embed_sentences([stored.chunk for stored in bare.values()])
+            for stored, sentences in zip(bare.values(), embedded, strict=True):
+                stored.sentences = sentences
+        return [stored.sentences for stored in found if stored.sentences is not None]
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""
-        return [row["chunk"] for row in self._by_id(ids)]
+        return [stored.chunk for stored in self._with_ids(ids)]
 
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks, a batch at a time."""
@@ -171,147 +182,134 @@ class TableReader:
         match: Any = MatchQuery
         search = self.table.search(match(" ".join(words), TEXT), query_type="fts")
         if among is not None:
-            search = search.where(_one_of(among), prefilter=True)
+            column = ID if isinstance(among[0], str) else "_rowid"
+            search = search.where(_one_of(column, among), prefilter=True)
         hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
         return hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
 
+    def candidates(self, rows: Sequence[int], query: Vectors, bm25: Mapping[int, float]) -> list[Candidate]:
+        """Return rows as candidates of a query, given the BM25 of those that hold words of it."""
+        found = self._fetch(rows)
+        return [_candidate(found[row], query, bm25) for row in dict.fromkeys(rows)]
+
+    def vectors_of_sources(self, sources: Collection[str]) -> tuple[Ids, Vectors]:
+        """Return the rows of sources, and their vectors."""
+        table = self._read([VECTOR], _one_of("source", sorted(sources)))
+        return table["_rowid"].to_numpy().astype(np.int64), self._matrix(table)
+
+    @property
+    def _in_memory(self) -> bool:
+        return 0 < self.manifest.chunks <= IN_MEMORY_UP_TO
+
     @cached_property
-    def _resident(self) -> tuple[Ids, Vectors]:
+    def _rows_and_vectors(self) -> tuple[Ids, Vectors]:
         """The row ids, ascending, and the vectors of a table that is searched exactly."""
-        held = self._hold([VECTOR])
-        flat = held.columns[VECTOR].combine_chunks().flatten().to_numpy()
-        return held.rows, flat.reshape(-1, self._dimension)
+        table = MemoryTable.of(self._read([VECTOR]))
+        return table.rows, self._matrix(table.columns)
 
     @cached_property
     def _cosines(self) -> Cosines:
-        return Cosines(self._resident[1])
-
-    @cached_property
-    def _chunks(self) -> HeldTable:
-        return self._hold([*CHUNK_COLUMNS, VECTOR, VIEWS])
-
-    @cached_property
-    def _sentences(self) -> HeldTable:
-        return self._hold(SENTENCE_COLUMNS)
+        return Cosines(self._rows_and_vectors[1])
 
     @cached_property
     def _word_scores(self) -> WordScores:
-        return WordScores(self._resident[0], lambda words: self.match(" ".join(words), self.manifest.chunks))
+        rows, _ = self._rows_and_vectors
+        return WordScores(rows, lambda words: self.match(" ".join(words), self.manifest.chunks))
 
-    def _hold(self, columns: list[str]) -> HeldTable:
-        query = self.table.search().select(columns).with_row_id(True).limit(self.manifest.chunks)
-        return HeldTable.of(query.to_arrow())
+    @cached_property
+    def _chunk_columns(self) -> MemoryTable:
+        return MemoryTable.of(self._read(READ_COLUMNS))
 
-    def _take(self, rows: list[int], columns: list[str]) -> Any:
-        """Return some columns of rows, with the row ids; in any order."""
-        if self.manifest.chunks > HELD_UP_TO:
-            return self.table.take_row_ids(rows).select(columns).with_row_id().to_arrow()
-        held = self._sentences if columns == SENTENCE_COLUMNS else self._chunks
-        return held.take(rows)
+    @cached_property
+    def _sentence_columns(self) -> MemoryTable:
+        return MemoryTable.of(self._read(SENTENCE_COLUMNS))
 
-    def _search_held(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[list[Candidate]]:
-        """Search a table that is held in memory: exactly, by vector and by words."""
-        numbers, _ = self._resident
-        by_vector = [numbers[_best(cosines, limit)] for cosines in self._cosines.of(vectors)]
+    def _search_in_memory(
+        self, queries: Sequence[str], vectors: Vectors, limit: int
+    ) -> list[list[Candidate]]:
+        """Search a table that is in memory: exactly, by vector and by words."""
+        rows, _ = self._rows_and_vectors
+        by_vector = [rows[_best(cosines, limit)] for cosines in self._cosines.of(vectors)]
         scores = [self._word_scores.of(tuple(_words(query))) for query in queries]
-        by_words = [numbers[best[bm25[best] > 0]] for bm25 in scores if len(best := _best(bm25, limit))]
+        by_words = [rows[best[bm25[best] > 0]] for bm25 in scores if len(best := _best(bm25, limit))]
         unions = [
             list(dict.fromkeys([*near.tolist(), *matched.tolist()]))
             for near, matched in zip(by_vector, by_words, strict=True)
         ]
-        rows = self._fetch([row for union in unions for row in union])
-        return [
-            [
-                self._candidate(rows[row], vector, float(score))
-                for row, score in zip(union, bm25[np.searchsorted(numbers, union)], strict=True)
-            ]
-            for union, vector, bm25 in zip(unions, vectors, scores, strict=True)
-        ]
+        found = self._fetch([row for union in unions for row in union])
+        results = []
+        for union, vector, bm25 in zip(unions, vectors, scores, strict=True):
+            known = dict(zip(union, bm25[np.searchsorted(rows, union)].tolist(), strict=True))
+            results.append([_candidate(found[row], vector, known) for row in union])
+        return results
 
-    def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[_Hits]:
-        """Return the union of each query's best rows by vector and by words."""
-        small = self.manifest.chunks <= neighbours.EXACT_UP_TO
-        nearest = self._nearest_exactly if small else self._nearest_roughly
-        depth = max(limit, WORD_HITS)
-        near = self._pool.submit(nearest, vectors, limit)
-        matched = self._map(lambda query: self.match(query, depth), queries)
-        found = []
-        for by_vector, (by_words, bm25) in zip(near.result(), matched, strict=True):
-            scores = dict(zip(by_words.tolist(), bm25.tolist(), strict=True))
-            union = list(dict.fromkeys([*by_vector.tolist(), *by_words[:limit].tolist()]))
-            # fewer hits than asked for are all there are
-            lacking = [row for row in union if row not in scores] if len(by_words) == depth else []
-            found.append(_Hits(union, scores, lacking))
-        return found
-
-    def _nearest_exactly(self, vectors: Vectors, limit: int) -> list[Ids]:
-        rows, matrix = self._resident
+    def _nearest(self, vectors: Vectors, limit: int) -> list[Ids]:
+        chunks = self.manifest.chunks
+        if chunks > neighbours.EXACT_UP_TO:
+            return [neighbours.nearest(self.table, vector, limit, chunks) for vector in vectors]
+        rows, matrix = self._rows_and_vectors
         # On one thread: at this size a threaded product mostly waits for a second core, and on a busy
         # machine for long.
-        cosines = np.einsum("ij,kj->ki", matrix, vectors)
-        return [rows[_best(row, limit)] for row in cosines]
-
-    def _nearest_roughly(self, vectors: Vectors, limit: int) -> list[Ids]:
-        return [neighbours.nearest(self.table, vector, limit, self.manifest.chunks) for vector in vectors]
+        return [rows[_best(cosines, limit)] for cosines in np.einsum("ij,kj->ki", matrix, vectors)]
 
     def _map(self, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
         """Apply a function to each item, side by side where there are several."""
-        if len(items) == 1:
-            return [function(items[0])]
-        return list(self._pool.map(function, items))
+        return [function(items[0])] if len(items) == 1 else list(self._pool.map(function, items))
 
-    def _candidate(self, row: dict[str, Any], query: Vectors, sparse: float) -> Candidate:
-        scores = {"dense": float(row[VECTOR] @ query), "sparse": sparse}
-        if row[VIEWS] is not None:
-            scores["dense_question"], scores["dense_answer"] = (row[VIEWS] @ query).tolist()
-        chunk: Chunk = row["chunk"]
-        metadata = dict(chunk["metadata"])
-        return cast(Candidate, {**chunk, "metadata": metadata, "scores": scores, "labels": []})
-
-    def _fetch(self, row_ids: Sequence[int]) -> dict[int, dict[str, Any]]:
-        wanted = dict.fromkeys(row_ids)
+    def _fetch(self, rows: Sequence[int]) -> dict[int, _StoredChunk]:
+        """Return rows by their number; those last asked for are remembered."""
+        wanted = dict.fromkeys(rows)
         with self._lock:
-            held = {row: self._rows[row] for row in wanted if row in self._rows}
-            for row in held:
-                self._rows.move_to_end(row)
-        missing = [row for row in wanted if row not in held]
-        if missing:
-            columns = [*CHUNK_COLUMNS, VECTOR, VIEWS]
-            held.update(self._keep(self._take(missing, columns)))
-        return held
+            found = {row: stored for row in wanted if (stored := self._by_row.get(row)) is not None}
+        if missing := [row for row in wanted if row not in found]:
+            found.update({stored.row: stored for stored in self._keep(self._take(missing, READ_COLUMNS))})
+        return found
 
-    def _by_id(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+    def _with_ids(self, ids: Sequence[str]) -> list[_StoredChunk]:
         with self._lock:
-            held = {i: self._rows[self._row_of[i]] for i in ids if i in self._row_of}
-        missing = [i for i in dict.fromkeys(ids) if i not in held]
+            found = {id_: stored for id_ in ids if (stored := self._by_id.get(id_)) is not None}
+        missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in found]
         for start in range(0, len(missing), IDS_PER_QUERY):
-            batch = missing[start : start + IDS_PER_QUERY]
-            query = self.table.search().where(_one_of(batch))
-            columns = [*CHUNK_COLUMNS, VECTOR, VIEWS]
-            taken = query.select(columns).with_row_id(True).limit(len(batch)).to_arrow()
-            held.update({row["id"]: row for row in self._keep(taken).values()})
-        absent = [i for i in ids if i not in held]
-        if absent:
+            taken = self._read(READ_COLUMNS, _one_of(ID, missing[start : start + IDS_PER_QUERY]))
+            found.update({stored.chunk["id"]: stored for stored in self._keep(taken)})
+        if absent := [id_ for id_ in ids if id_ not in found]:
             raise KeyError(f"No chunk has the id {absent[0]!r}.")
-        return [held[i] for i in ids]
+        return [found[id_] for id_ in ids]
 
-    def _keep(self, taken: Any) -> dict[int, dict[str, Any]]:
-        matrix = taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
-        kept: dict[int, dict[str, Any]] = {}
-        for raw, vector in zip(taken.drop_columns([VECTOR]).to_pylist(), matrix, strict=True):
-            views = raw[VIEWS]
+    def _keep(self, taken: pa.Table) -> list[_StoredChunk]:
+        """Unpack what was read, and remember it."""
+        kept = []
+        for row, vector in zip(taken.drop_columns([VECTOR]).to_pylist(), self._matrix(taken), strict=True):
+            views = row[VIEWS]
             if views is not None:
                 views = np.frombuffer(views, dtype=np.float32).reshape(2, -1)
-            row = {"_rowid": raw["_rowid"], "id": raw["id"], "chunk": read_chunk(raw)}
-            kept[raw["_rowid"]] = {**row, VECTOR: vector, VIEWS: views}
+            kept.append(_StoredChunk(row["_rowid"], read_chunk(row), vector, views))
         with self._lock:
-            for number, row in kept.items():
-                self._rows[number] = row
-                self._row_of[row["id"]] = number
-            while len(self._rows) > ROWS_KEPT:
-                _, dropped = self._rows.popitem(last=False)
-                self._row_of.pop(dropped["id"], None)
+            for stored in kept:
+                self._by_row[stored.row] = self._by_id[stored.chunk["id"]] = stored
         return kept
+
+    def _take(self, rows: list[int], columns: list[str]) -> pa.Table:
+        """Return some columns of rows, with the row ids; in any order."""
+        if not self._in_memory:
+            return self.table.take_row_ids(rows).select(columns).with_row_id().to_arrow()
+        return (self._sentence_columns if columns == SENTENCE_COLUMNS else self._chunk_columns).take(rows)
+
+    def _read(self, columns: list[str], where: str | None = None) -> pa.Table:
+        """Return some columns of all rows, or of those that fulfil a condition, with the row ids."""
+        query = self.table.search().where(where) if where else self.table.search()
+        return query.select(columns).with_row_id(True).limit(max(1, self.manifest.chunks)).to_arrow()
+
+    def _matrix(self, table: pa.Table) -> Vectors:
+        matrix: Vectors = table[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
+        return matrix
+
+
+def _candidate(stored: _StoredChunk, query: Vectors, bm25: Mapping[int, float]) -> Candidate:
+    scores = {"dense": float(stored.vector @ query), "sparse": bm25.get(stored.row, 0.0)}
+    if stored.views is not None:
+        scores["dense_question"], scores["dense_answer"] = (stored.views @ query).tolist()
+    return to_candidate(stored.chunk, scores)
 
 
 def _best(scores: Vectors, limit: int) -> Ids:
@@ -326,8 +324,7 @@ def _words(query: str) -> list[str]:
     return list(dict.fromkeys(_word.findall(query)))[:WORDS_PER_QUERY]
 
 
-def _one_of(chunks: Sequence[int] | Sequence[str]) -> str:
-    """Return the SQL condition that a row is one of these rows or chunk ids."""
-    column = ID if isinstance(chunks[0], str) else "_rowid"
-    values = ["'" + c.replace("'", "''") + "'" if isinstance(c, str) else str(c) for c in chunks]
-    return f"{column} IN ({', '.join(values)})"
+def _one_of(column: str, values: Sequence[int] | Sequence[str]) -> str:
+    """Return the SQL condition that a column holds one of some values."""
+    quoted = ["'" + v.replace("'", "''") + "'" if isinstance(v, str) else str(v) for v in values]
+    return f"{column} IN ({', '.join(quoted)})"

@@ -10,15 +10,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.neighbours import VECTOR
-from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk
+from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,23 +71,22 @@ def schema(dimension: int) -> pa.Schema:
     """Return the columns of the table."""
     import pyarrow as pa
 
-    return pa.schema(
-        [
-            pa.field("id", pa.string(), nullable=False),
-            pa.field("doc", pa.string(), nullable=False),
-            pa.field("source", pa.string(), nullable=False),
-            pa.field("page", pa.int32()),
-            pa.field("section", pa.string()),
-            pa.field("start", pa.int64()),
-            pa.field("end", pa.int64()),
-            pa.field("text", pa.string()),
-            pa.field("metadata", pa.string()),
-            pa.field("vector", pa.list_(pa.float32(), dimension)),
-            pa.field("views", pa.binary()),
-            pa.field("sentence_spans", pa.binary()),
-            pa.field("sentence_vectors", pa.binary()),
-        ]
-    )
+    kinds = {
+        "id": pa.string(),
+        "doc": pa.string(),
+        "source": pa.string(),
+        "page": pa.int32(),
+        "section": pa.string(),
+        "start": pa.int64(),
+        "end": pa.int64(),
+        "text": pa.string(),
+        "metadata": pa.string(),
+        VECTOR: pa.list_(pa.float32(), dimension),
+        VIEWS: pa.binary(),
+        **dict.fromkeys(SENTENCE_COLUMNS, pa.binary()),
+    }
+    required = (ID, DOC, "source")
+    return pa.schema([pa.field(name, kind, nullable=name not in required) for name, kind in kinds.items()])
 
 
 def to_arrow(rows: Sequence[Row], dimension: int) -> pa.Table:
@@ -111,16 +112,33 @@ def to_arrow(rows: Sequence[Row], dimension: int) -> pa.Table:
 
 def read_chunk(row: dict[str, Any]) -> Chunk:
     """Return the chunk that a row of the table holds."""
-    return {
-        "id": row["id"],
-        "source": row["source"],
-        "page": row["page"],
-        "section": row["section"],
-        "start": row["start"],
-        "end": row["end"],
-        "text": row["text"],
-        "metadata": json.loads(row["metadata"] or "{}"),
-    }
+    chunk = {name: row[name] for name in CHUNK_COLUMNS}
+    chunk["metadata"] = json.loads(row["metadata"] or "{}")
+    return cast(Chunk, chunk)
+
+
+def pack_sentences(sentences: Sentences) -> tuple[bytes, bytes]:
+    """Store sentences: spans as pairs of 64-bit integers, unit vectors as int8, one byte a dimension.
+
+    Each vector is scaled by its own largest part. The scale is not kept: a unit vector is known from its
+    direction. The cosine between a vector and its stored form is above 0.999.
+    """
+    peaks = np.abs(sentences.vectors).max(axis=1, keepdims=True, initial=1e-12)
+    scaled: NDArray[np.int8] = np.rint(sentences.vectors * (127.0 / peaks)).astype(np.int8)
+    return sentences.spans.astype(np.int64).tobytes(), scaled.tobytes()
+
+
+def unpack_sentences(
+    spans: Sequence[bytes | None], vectors: Sequence[bytes | None], dimension: int
+) -> list[Sentences]:
+    """Return the stored sentences of each chunk; none where the index keeps none."""
+    pairs = [np.frombuffer(stored or b"", dtype=np.int64).reshape(-1, 2) for stored in spans]
+    # all at once: a chunk alone has too few sentences to be worth several calls of numpy
+    whole = np.frombuffer(b"".join(stored or b"" for stored in vectors), dtype=np.int8)
+    whole = whole.reshape(-1, dimension).astype(np.float32)
+    units = np.asarray(whole / np.maximum(np.linalg.norm(whole, axis=1, keepdims=True), 1e-12), np.float32)
+    ends = np.cumsum([len(stored or b"") // dimension for stored in vectors])
+    return [Sentences(places, rows) for places, rows in zip(pairs, np.split(units, ends[:-1]), strict=True)]
 
 
 @contextmanager
@@ -197,8 +215,10 @@ class TableWriter:
         Versions that were replaced before the time `keep_since` are removed with what broken-off runs
         left behind; nobody else writes, so nothing of it is in use.
         """
-        fragments = self._fragments()
-        late = self._unindexed(TEXT)
+        stats: Any = self._table.stats()  # a mapping, whatever its annotation says
+        fragments = int(stats["fragment_stats"]["num_fragments"])
+        words = self._index_stats(TEXT)
+        late = int(words.num_unindexed_rows) if words is not None else 0
         if self.count() > SMALL and fragments <= FRAGMENTS_LEFT_ALONE and late <= SMALL:
             return
         age = timedelta(seconds=max(0.0, time.time() - keep_since) + CLOCK_MARGIN_S)
@@ -215,25 +235,14 @@ class TableWriter:
 
     def index_vectors(self) -> dict[str, float] | None:
         """Make or renew the approximate vector index of a large table; return its recall, if made."""
-        total, trained_on = self.count(), self._indexed(VECTOR)
+        total, stats = self.count(), self._index_stats(VECTOR)
+        trained_on = int(stats.num_indexed_rows) if stats else 0
         if total <= neighbours.EXACT_UP_TO or (trained_on and total < neighbours.RETRAIN_AT * trained_on):
             return None
         config = neighbours.index_config(total, self._dimension)
         self._table.create_index(VECTOR, config=config, replace=True)
         return neighbours.measure_recall(self._table, total)
 
-    def _fragments(self) -> int:
-        stats: Any = self._table.stats()  # a mapping, whatever its annotation says
-        return int(stats["fragment_stats"]["num_fragments"])
-
-    def _indexed(self, column: str) -> int:
-        stats = self._statistics(column)
-        return int(stats.num_indexed_rows) if stats else 0
-
-    def _unindexed(self, column: str) -> int:
-        stats = self._statistics(column)
-        return int(stats.num_unindexed_rows) if stats is not None else 0
-
-    def _statistics(self, column: str) -> Any:
+    def _index_stats(self, column: str) -> Any:
         names = [index.name for index in self._table.list_indices() if column in index.columns]
         return self._table.index_stats(names[0]) if names else None

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.index.cache import EmbeddingCache
-from adaptive_rag.index.sentences import pack_spans, pack_vectors
-from adaptive_rag.index.table import Row
+from adaptive_rag.index.table import Row, pack_sentences
 from adaptive_rag.models.embeddings import embedding_name, encode
-from adaptive_rag.models.onnx import Vectors, load_minilm
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk
+from adaptive_rag.text.vectors import Vectors
 
 
 class Vectorizer:
@@ -36,10 +37,13 @@ class Vectorizer:
         """Return the rows of chunks, given the key of each one's source."""
         vectors = self._encode(self._embeddings, self._dimension, [chunk["text"] for chunk in chunks])
         views = self._views(chunks)
-        sentences = self._sentences(chunks)
+        packed: list[tuple[bytes | None, bytes | None]] = [(None, None)] * len(chunks)
+        if (model := self._sentence_model) is not None:
+            found = embed_sentences(chunks, lambda texts: self._encode(model, model.dimension, texts))
+            packed = [pack_sentences(sentences) for sentences in found]
         return [
-            Row(chunk, doc, vector, view, *packed)
-            for chunk, doc, vector, view, packed in zip(chunks, docs, vectors, views, sentences, strict=True)
+            Row(chunk, doc, vector, view, *stored)
+            for chunk, doc, vector, view, stored in zip(chunks, docs, vectors, views, packed, strict=True)
         ]
 
     def _views(self, chunks: Sequence[Chunk]) -> list[Vectors | None]:
@@ -49,27 +53,6 @@ class Vectorizer:
         texts = [text for pair in pairs.values() for text in pair]
         vectors = iter(self._encode(self._embeddings, self._dimension, texts).reshape(len(pairs), 2, -1))
         return [next(vectors) if i in pairs else None for i in range(len(chunks))]
-
-    def _sentences(self, chunks: Sequence[Chunk]) -> list[tuple[bytes | None, bytes | None]]:
-        if self._sentence_model is None:
-            return [(None, None)] * len(chunks)
-        from adaptive_rag.text.sentences import sentence_spans
-
-        spans = [sentence_spans(chunk["text"]) for chunk in chunks]
-        texts = [
-            chunk["text"][start:end]
-            for chunk, pairs in zip(chunks, spans, strict=True)
-            for start, end in pairs
-        ]
-        vectors = self._encode(self._sentence_model, self._sentence_model.dimension, texts)
-        packed: list[tuple[bytes | None, bytes | None]] = []
-        at = 0
-        for chunk, pairs in zip(chunks, spans, strict=True):
-            first = chunk["start"]
-            shifted = [(first + start, first + end) for start, end in pairs]
-            packed.append((pack_spans(shifted), pack_vectors(vectors[at : at + len(pairs)])))
-            at += len(pairs)
-        return packed
 
     def _encode(self, embeddings: Embeddings, dimension: int, texts: Sequence[str]) -> Vectors:
         """Embed texts that are neither in the cache nor repeated."""
@@ -85,7 +68,23 @@ class Vectorizer:
             self._cache.put(model, missing, made)
             known.update(zip(missing, made, strict=True))
         rows = [vector for text in texts if (vector := known[text]) is not None]
-        return np.stack(rows) if rows else np.zeros((0, 0), dtype=np.float32)
+        return np.stack(rows) if rows else np.zeros((0, dimension), dtype=np.float32)
+
+
+def embed_sentences(
+    chunks: Sequence[Chunk], encode: Callable[[list[str]], Vectors] | None = None
+) -> list[Sentences]:
+    """Return the sentences of chunks, embedded by the embedded model where no other way is passed."""
+    from adaptive_rag.text.sentences import sentence_spans
+
+    spans = [sentence_spans(chunk["text"]) for chunk in chunks]
+    texts = [chunk["text"][a:b] for chunk, pairs in zip(chunks, spans, strict=True) for a, b in pairs]
+    vectors = np.split((encode or load_minilm().encode)(texts), np.cumsum([len(pairs) for pairs in spans]))
+    places = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in spans]
+    return [
+        Sentences(pairs + chunk["start"], rows)
+        for chunk, pairs, rows in zip(chunks, places, vectors[:-1], strict=True)
+    ]
 
 
 def question_and_answer(chunk: Chunk) -> tuple[str, str] | None:

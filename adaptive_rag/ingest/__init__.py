@@ -1,24 +1,21 @@
 """Files to text to chunks: discover, read, split."""
 
-from adaptive_rag.ingest.chunking import page_in_chunk, split
-from adaptive_rag.ingest.discovery import SourceFile, discover
-from adaptive_rag.ingest.documents import from_langchain, to_document
-from adaptive_rag.ingest.read import Failure, extract_text, hash_file, read_source, read_sources
-from adaptive_rag.ingest.source_text import SourceText
-from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.ingest.chunking import split
+from adaptive_rag.ingest.discovery import discover
+from adaptive_rag.ingest.documents import Failure, Note, SourceFile, SourceText
+from adaptive_rag.ingest.langchain import from_langchain, to_document
+from adaptive_rag.ingest.read import extract_text, hash_file, read_source
 
 __all__ = [
     "Failure",
+    "Note",
     "SourceFile",
     "SourceText",
     "discover",
     "extract_text",
     "from_langchain",
     "hash_file",
-    "page_in_chunk",
     "read_source",
-    "read_sources",
-    "sentence_spans",
     "split",
     "to_document",
 ]

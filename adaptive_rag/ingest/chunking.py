@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.source_text import Record, SourceText
+from adaptive_rag.ingest.documents import Record, SourceText
 from adaptive_rag.text.sentences import iter_sentences
 
 if TYPE_CHECKING:
@@ -19,13 +18,11 @@ DEFAULT_SIZE = 1000
 DEFAULT_OVERLAP = 200
 SMALLEST_SIZE = 50
 
-# how good a place to cut is, and how full a chunk must be before it is preferred to a later one
+# what begins at a place to cut
 _INSIDE, _SENTENCE, _PARAGRAPH, _HEADING = range(4)
-_FULL_FOR_PARAGRAPH, _FULL_FOR_HEADING = 0.85, 0.75
 
 
-@dataclass(frozen=True, slots=True)
-class _Unit:
+class _Unit(NamedTuple):
     """A sentence, or a part of one too long for a chunk; `border` is what it begins."""
 
     start: int
@@ -38,15 +35,20 @@ def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_
 
     A chunk begins with the last whole sentences of the one before, up to `overlap` characters; its
     section is that of its first new sentence. Its `page` is the one it starts on. A sentence broken over
-    two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `page_in_chunk` finds the
-    page of each place in it. No chunk crosses a record or ends with a heading. Ids are stable: the same
-    source, span and text give the same id.
+    two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `metadata["page_starts"]`
+    says where each later page begins. No chunk crosses a record or ends with a heading. Ids are stable: the
+    same source, span and text give the same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
     """
     check_sizes(size, overlap)
-    return _split(text, size, overlap)
+    headings = [heading.offset for heading in text.headings]
+    return (
+        _chunk(text, record, start, end, section=text.section_at(fresh))
+        for record in text.records or (Record(0, len(text.text), {}),)
+        for start, end, fresh in _pack(_units(text.text, record, headings, size), size, overlap)
+    )
 
 
 def check_sizes(size: int, overlap: int) -> None:
@@ -56,24 +58,11 @@ def check_sizes(size: int, overlap: int) -> None:
         ConfigurationError: `size` is under 50, or `overlap` is negative or more than half of `size`.
     """
     if size < SMALLEST_SIZE:
-        raise ConfigurationError(
-            f"A chunk size of {size!r} characters is too small: give {SMALLEST_SIZE} or more "
-            f"(default {DEFAULT_SIZE})."
-        )
+        default = f"{SMALLEST_SIZE} or more (default {DEFAULT_SIZE})"
+        raise ConfigurationError(f"A chunk size of {size!r} characters is too small: give {default}.")
     if not 0 <= overlap <= size // 2:
-        raise ConfigurationError(
-            f"A chunk overlap of {overlap!r} characters does not fit a chunk size of {size}: "
-            f"give 0 to {size // 2}."
-        )
-
-
-def _split(text: SourceText, size: int, overlap: int) -> Iterator[Chunk]:
-    headings = [heading.offset for heading in text.headings]
-    whole = Record(0, len(text.text), {})
-    for record in text.records or (whole,):
-        units = _units(text.text, record, headings, size)
-        for start, end, fresh in _pack(units, size, overlap):
-            yield _chunk(text, record, start, end, section=text.section_at(fresh))
+        wrong = f"A chunk overlap of {overlap!r} characters does not fit a chunk size of {size}"
+        raise ConfigurationError(f"{wrong}: give 0 to {size // 2}.")
 
 
 def _units(text: str, record: Record, headings: list[int], size: int) -> Iterator[_Unit]:
@@ -99,10 +88,7 @@ def _parts(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, in
             if at > 0:
                 cut = at + 1
                 break
-        last = cut
-        while text[last - 1].isspace():
-            last -= 1
-        yield start, last
+        yield start, start + len(text[start:cut].rstrip())
         start = cut
         while start < end and text[start].isspace():
             start += 1
@@ -135,15 +121,14 @@ def _pack(units: Iterator[_Unit], size: int, overlap: int) -> Iterator[tuple[int
 
 
 def _best_cut(units: list[_Unit], fresh: int, limit: int, size: int) -> int:
-    """Choose where a chunk ends among the units that fit: before a heading or paragraph, if full enough."""
+    """Choose where a chunk ends among the units that fit.
+
+    Before a heading is best where the chunk is three quarters full by then, else before a paragraph.
+    """
     start = units[0].start
-    for wanted, full in ((_HEADING, _FULL_FOR_HEADING), (_PARAGRAPH, _FULL_FOR_PARAGRAPH)):
-        full_enough = (
-            cut
-            for cut in range(limit, fresh, -1)
-            if units[cut].border == wanted and units[cut - 1].end - start >= full * size
-        )
-        if (best := next(full_enough, None)) is not None:
+    for border, full in ((_HEADING, 0.75), (_PARAGRAPH, 0.85)):
+        cuts = (cut for cut in range(limit, fresh, -1) if units[cut].border == border)
+        if best := next((cut for cut in cuts if units[cut - 1].end - start >= full * size), None):
             limit = best
             break
     while limit - 1 > fresh and units[limit - 1].border == _HEADING:
@@ -153,10 +138,8 @@ def _best_cut(units: list[_Unit], fresh: int, limit: int, size: int) -> int:
 
 def _step_back(units: list[_Unit], fresh: int, cut: int, size: int, overlap: int) -> int:
     """Return the first unit that the next chunk repeats."""
-    if cut == len(units):
-        return cut
     first = cut
-    while first - 1 > fresh:
+    while cut < len(units) and first - 1 > fresh:
         candidate = units[first - 1]
         if units[cut - 1].end - candidate.start > overlap or units[cut].end - candidate.start > size:
             break
@@ -172,7 +155,7 @@ def _chunk(text: SourceText, record: Record, start: int, end: int, section: str 
         metadata["page_end"] = last
         metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}
     return {
-        "id": chunk_id(text.source, start, end, passage),
+        "id": _chunk_id(text.source, start, end, passage),
         "source": text.source,
         "page": record.page or page,
         "section": section,
@@ -183,15 +166,6 @@ def _chunk(text: SourceText, record: Record, start: int, end: int, section: str 
     }
 
 
-def page_in_chunk(chunk: Chunk, offset: int) -> int | None:
-    """Return the page that holds the character at `offset`, which counts as the chunk's span does."""
-    page = chunk["page"]
-    for number, start in chunk["metadata"].get("page_starts", {}).items():
-        if start <= offset:
-            page = int(number)
-    return page
-
-
-def chunk_id(source: str, start: int, end: int, text: str) -> str:
+def _chunk_id(source: str, start: int, end: int, text: str) -> str:
     """Return the id of a chunk: 16 hexadecimal digits that depend on nothing but what it is."""
     return hashlib.sha256(f"{source}\0{start}\0{end}\0{text}".encode(errors="surrogatepass")).hexdigest()[:16]

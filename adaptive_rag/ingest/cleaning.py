@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 # Unicode's presentation forms of Latin ligatures. NFKC over everything would also turn "10²" into "102".
 _LIGATURES = {chr(code): unicodedata.normalize("NFKC", chr(code)) for code in range(0xFB00, 0xFB07)}
@@ -34,38 +34,25 @@ _AFTER_HYPHEN = re.compile(r"[^\W\d_]+")
 _PREFIXES = frozenset({"cross", "half", "high", "long", "low", "mid", "non", "quasi", "self", "well"})
 
 
-def clean(text: str) -> Iterator[tuple[str, int, int]]:
-    """Cut a line into pieces, each with the start and length of the raw text it was made from.
+def clean(text: str) -> str:
+    """Return a line of extracted text as it was meant.
 
     Ligatures become letters, an accent set apart joins its letter, runs of blanks become one blank, the
     dots that lead to a page number become three, and soft hyphens and control characters go.
     """
-    position = 0
-    for match in _DIRT.finditer(text):
-        if position < match.start():
-            yield text[position : match.start()], position, match.start() - position
-        found, position = match[0], match.end()
-        if match["ligature"]:
-            yield _LIGATURES[found], match.start(), 1
-        elif match["accent"]:
-            yield _compose(found), match.start(), len(found)
-        elif match["leader"]:
-            yield "… ", match.start(), len(found)
-        elif match["blanks"]:
-            yield " ", match.start(), len(found)
-    if position < len(text):
-        yield text[position:], position, len(text) - position
+    return _DIRT.sub(_mend, text)
 
 
-def clean_text(text: str) -> str:
-    """Return a line as `clean` makes it."""
-    return "".join(piece for piece, _, _ in clean(text))
-
-
-def _compose(accented: str) -> str:
-    letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
-    composed = unicodedata.normalize("NFC", letter + _ACCENTS[accented[0]])
-    return composed if len(composed) == 1 else accented
+def _mend(match: re.Match[str]) -> str:
+    if match["ligature"]:
+        return _LIGATURES[match[0]]
+    if accented := match["accent"]:
+        letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
+        composed = unicodedata.normalize("NFC", letter + _ACCENTS[accented[0]])
+        return composed if len(composed) == 1 else accented
+    if match["leader"]:
+        return "… "
+    return " " if match["blanks"] else ""
 
 
 class Vocabulary:

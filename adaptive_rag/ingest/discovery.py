@@ -5,19 +5,11 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.loaders import LOADERS, suffixes
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """A file to read, and the name it goes by in the index and in citations."""
-
-    path: Path
-    source: str
+from adaptive_rag.ingest.documents import SourceFile
+from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 
 def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path] = ()) -> list[SourceFile]:
@@ -31,55 +23,39 @@ def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path
     """
     asked = [paths] if isinstance(paths, str | Path) else list(paths)
     if not asked:
-        raise ConfigurationError(
-            "No path was given. Give a file, a folder or a pattern such as 'docs/*.pdf'."
-        )
+        raise ConfigurationError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
+    here = Path.cwd()
     excluded = {os.path.realpath(path) for path in exclude}
     found: dict[str, SourceFile] = {}
     for path in asked:
-        for file in _expand(Path(path).expanduser(), excluded):
-            found.setdefault(os.path.realpath(file), SourceFile(file, name_source(file)))
+        for file in _find(Path(path).expanduser(), excluded):
+            absolute = Path(os.path.abspath(file))
+            name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
+            found.setdefault(os.path.realpath(file), SourceFile(file, name.as_posix()))
     if not found:
         places = ", ".join(repr(str(path)) for path in asked)
-        raise ConfigurationError(
-            f"No file to read was found in {places}. These suffixes are read: {suffixes()}."
-        )
+        raise ConfigurationError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
     return list(found.values())
 
 
-def name_source(path: Path) -> str:
-    """Return the name of a file as a source."""
-    absolute = Path(os.path.abspath(path))
-    here = Path.cwd()
-    return (absolute.relative_to(here) if absolute.is_relative_to(here) else absolute).as_posix()
-
-
-def is_read(path: Path) -> bool:
-    """Tell whether a loader reads files of this suffix."""
-    return path.suffix.lower() in LOADERS
-
-
-def _expand(path: Path, excluded: set[str]) -> Iterator[Path]:
-    if path.is_dir():
-        yield from _walk(path, excluded)
-    elif path.exists():
-        if not is_read(path):
+def _find(asked: Path, excluded: set[str]) -> Iterator[Path]:
+    paths = [asked]
+    if not asked.exists():
+        if not glob.has_magic(str(asked)):
+            raise ConfigurationError(f"{str(asked)!r} does not exist. Give a file, a folder or a pattern.")
+        paths = [Path(match) for match in sorted(glob.glob(str(asked), recursive=True))]
+        if not paths:
+            raise ConfigurationError(f"No file matches the pattern {str(asked)!r}.")
+    for path in paths:
+        if path.is_dir():
+            yield from _walk(path, excluded)
+        elif find_loader(path):
+            yield path
+        elif path == asked:
             raise ConfigurationError(
                 f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these are "
-                f"read: {suffixes()}."
+                f"read: {list_suffixes()}."
             )
-        yield path
-    elif glob.has_magic(str(path)):
-        matches = [Path(match) for match in sorted(glob.glob(str(path), recursive=True))]
-        if not matches:
-            raise ConfigurationError(f"No file matches the pattern {str(path)!r}.")
-        for match in matches:
-            if match.is_dir():
-                yield from _walk(match, excluded)
-            elif is_read(match):
-                yield match
-    else:
-        raise ConfigurationError(f"{str(path)!r} does not exist. Give a file, a folder or a pattern.")
 
 
 def _walk(folder: Path, excluded: set[str]) -> Iterator[Path]:
@@ -93,7 +69,7 @@ def _walk(folder: Path, excluded: set[str]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(parent, name)
-            if not name.startswith(".") and is_read(path) and path.is_file():
+            if not name.startswith(".") and find_loader(path) and path.is_file():
                 yield path
 
 

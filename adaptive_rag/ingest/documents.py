@@ -1,82 +1,195 @@
-"""LangChain documents in and out: an app's own documents as sources, our chunks as documents."""
+"""What flows through this room: a file to read, its text, or why it could not be read; and who collects it.
+
+A span counts characters of `SourceText.text`, which `extract_text(path)` returns for the same file, every
+time. For plain text and Markdown it is also a span of the file's content, as `Path.read_text` returns it.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import io
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
-from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.builder import TextBuilder
-from adaptive_rag.ingest.source_text import SourceText
-
-if TYPE_CHECKING:
-    from langchain_core.documents import Document
-
-    from adaptive_rag.state import Chunk
+PARAGRAPH = "\n\n"
+_SECTION_SEPARATOR = " > "
+_LONGEST_TITLE = 120
+_DEEPEST_SECTION = 3
 
 
-def from_langchain(documents: Iterable[Document]) -> Iterator[SourceText]:
-    """Turn an app's documents into sources; their metadata reaches every chunk.
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file to read, and the name it goes by in the index and in citations."""
 
-    The source is `metadata["source"]`, or "document-N". Documents of the same source (a PDF loader's
-    pages) become one source, in the order they come; no chunk crosses from one to the next. The page
-    is `metadata["page_label"]` where that is a number, else `metadata["page"]` plus 1, since
-    LangChain's PDF loaders count pages from 0.
+    path: Path
+    source: str
 
-    Raises:
-        ConfigurationError: something is not a document.
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be read; the others are not touched by it.
+
+    `reason` reads on from the name: f"{source} {reason}".
     """
-    grouped: dict[str, list[Document]] = {}
-    for number, document in enumerate(documents, start=1):
-        if not isinstance(getattr(document, "page_content", None), str):
-            raise ConfigurationError(
-                f"Item {number} is {type(document).__name__!r}; a LangChain Document was expected."
-            )
-        source = document.metadata.get("source") or f"document-{number}"
-        grouped.setdefault(str(source), []).append(document)
-    return (_source_text(source, group) for source, group in grouped.items())
+
+    source: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.source} {self.reason}"
 
 
-def to_document(chunk: Chunk) -> Document:
-    """Turn a chunk or a candidate into a LangChain document.
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What a user should know of a source that was read: "3 of 12 pages hold no text: 4-6"."""
 
-    Its metadata follows LangChain's habits (`source`, `page`, `start_index`), but for one thing: `page`
-    counts from 1, as viewers and our citations do; `page_label` says the same as text.
+    source: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page: its number as viewers count it, and where its text starts."""
+
+    number: int
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Where a heading's text starts, and the headings that lead to it, outermost first."""
+
+    offset: int
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A stretch that chunks do not cross (a row, a document handed in), and what is known of it."""
+
+    start: int
+    end: int
+    metadata: Mapping[str, Any]
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """The text of one source, and what is known about its stretches."""
+
+    source: str
+    text: str = field(repr=False)
+    content_hash: str
+    """SHA-256 of the file's bytes, hexadecimal."""
+    pages: tuple[Page, ...] = field(default=(), repr=False)
+    headings: tuple[Heading, ...] = field(default=(), repr=False)
+    records: tuple[Record, ...] = field(default=(), repr=False)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    """What holds for the whole source; every chunk carries it."""
+    notes: tuple[str, ...] = ()
+    """What the user should know: an encoding guessed, pages without text."""
+
+    def page_at(self, offset: int) -> int | None:
+        """Return the number of the page that holds the character at `offset`."""
+        index = bisect_right(self.pages, offset, key=lambda page: page.start) - 1
+        return self.pages[max(0, index)].number if self.pages else None
+
+    def pages_after(self, start: int, end: int) -> tuple[Page, ...]:
+        """Return the pages that begin after `start` and before `end`."""
+        first = bisect_right(self.pages, start, key=lambda page: page.start)
+        return self.pages[first : bisect_left(self.pages, end, key=lambda page: page.start)]
+
+    def section_at(self, offset: int) -> str | None:
+        """Return the headings above `offset`, outermost first: "4 Storms > Warning levels"."""
+        index = bisect_right(self.headings, offset, key=lambda heading: heading.offset) - 1
+        record = bisect_right(self.records, offset, key=lambda record: record.start) - 1
+        # the heading of one record says nothing about the next
+        if index < 0 or (record >= 0 and self.headings[index].offset < self.records[record].start):
+            return None
+        return self.headings[index].section
+
+
+class TextBuilder:
+    """Collects the text of one source; a loader fills it from top to bottom."""
+
+    def __init__(self) -> None:
+        self.length = 0
+        self.metadata: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self._text = io.StringIO()
+        self._pages: list[Page] = []
+        self._headings: list[tuple[int, int, str]] = []
+        self._records: list[Record] = []
+        self._after_item = False
+
+    def add(self, text: str) -> None:
+        """Append text."""
+        self.length += self._text.write(text)
+
+    def add_paragraph(self, text: str, *, level: int | None = None, item: bool = False) -> None:
+        """Append a paragraph; with a level it is a heading. Items of a list stand on neighbouring lines."""
+        if self.length:
+            self.add("\n" if item and self._after_item else PARAGRAPH)
+        if level is not None:
+            self.mark_heading(text, level)
+        self.add(f"- {text}" if item else text)
+        self._after_item = item
+
+    def add_record(
+        self, text: str, metadata: Mapping[str, Any], *, page: int | None = None, title: str | None = None
+    ) -> None:
+        """Append a record, which chunks will not cross; with a title, that is its section."""
+        if self.length:
+            self.add(PARAGRAPH)
+        if title:
+            self.mark_heading(title, 1)
+        start = self.length
+        self.add(text)
+        self._records.append(Record(start, self.length, metadata, page))
+
+    def mark_heading(self, title: str, level: int, *, offset: int | None = None) -> None:
+        """Note that a heading's text starts at `offset`, by default where the text ends now.
+
+        Level 1 is the outermost.
+        """
+        title = re.sub(r"\s+", " ", title).strip()
+        if title:
+            self._headings.append((self.length if offset is None else offset, level, title[:_LONGEST_TITLE]))
+
+    def mark_page(self, number: int) -> None:
+        """Note that a page begins where the text ends now."""
+        self._pages.append(Page(number, self.length))
+
+    def build(self, source: str, content_hash: str) -> SourceText:
+        """Return what was collected."""
+        return SourceText(
+            source=source,
+            text=self._text.getvalue(),
+            content_hash=content_hash,
+            pages=tuple(self._pages),
+            headings=_with_sections(sorted(self._headings, key=lambda heading: heading[:2])),
+            records=tuple(self._records),
+            metadata=self.metadata,
+            notes=tuple(self.notes),
+        )
+
+
+def _with_sections(found: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
+    """Give each heading its path from the outermost one: "4 Storms > Warning levels".
+
+    A lone heading above all others is the document's title: it would stand in every path and tell
+    nothing apart, so paths leave it out.
     """
-    from langchain_core.documents import Document
-
-    metadata = {
-        **chunk["metadata"],
-        "source": chunk["source"],
-        "start_index": chunk["start"],
-        "end_index": chunk["end"],
-    }
-    # many vector stores take flat metadata only
-    metadata.pop("page_starts", None)
-    if chunk["page"] is not None:
-        metadata |= {"page": chunk["page"], "page_label": str(chunk["page"])}
-    if chunk["section"]:
-        metadata["section"] = chunk["section"]
-    if scores := chunk.get("scores"):
-        metadata["scores"] = scores
-    return Document(page_content=chunk["text"], metadata=metadata, id=chunk["id"])
-
-
-def _source_text(source: str, documents: list[Document]) -> SourceText:
-    builder = TextBuilder()
-    digest = hashlib.sha256()
-    for document in documents:
-        metadata = json.loads(json.dumps(document.metadata, default=str))
-        metadata.pop("source", None)
-        digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
-        builder.add_record(document.page_content, metadata, page=_page(metadata))
-    return builder.build(source, digest.hexdigest())
-
-
-def _page(metadata: Mapping[str, Any]) -> int | None:
-    label, page = metadata.get("page_label"), metadata.get("page")
-    if isinstance(label, str) and label.isdecimal():
-        return int(label)
-    return page + 1 if isinstance(page, int) else None
+    levels = [level for _, level, _ in found]
+    titled = len(found) > 1 and levels.count(levels[0]) == 1 and levels[0] == min(levels)
+    headings, path = [], list[tuple[int, str]]()
+    for index, (offset, level, title) in enumerate(found):
+        path = [entry for entry in path if entry[0] < level]
+        path.append((level, title))
+        shown = path[1:] if titled and index else path
+        section = _SECTION_SEPARATOR.join(name for _, name in shown[-_DEEPEST_SECTION:])
+        headings.append(Heading(offset, section))
+    return tuple(headings)

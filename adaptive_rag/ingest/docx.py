@@ -1,110 +1,136 @@
-"""The Word loader: paragraphs, headings and tables of a .docx, by the standard library alone.
-
-LangChain's own loader for it needs a further package and gives running text without headings; a chunk's
-section could not be told from that.
-"""
+"""The loader of Word documents: paragraphs, headings, lists and tables of a .docx, by python-docx."""
 
 from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from io import BytesIO
 from pathlib import Path
-from xml.etree import ElementTree
+from typing import Any
+
+import docx
+from docx.opc.exceptions import OpcError
+from docx.oxml.exceptions import XmlchemyError
+from docx.oxml.ns import qn
+from lxml import etree
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 
-_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_ALTERNATIVE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_HEADING = re.compile(r"heading\s*([1-9])", re.IGNORECASE)
-# what a document's text unpacks to, at most; more is an attack or not a document
+_P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
+# the elements that stand for characters, and which; "w:t" holds its own
+_BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:br", "w:cr")), " ")
+_CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", **_BLANKS}
+# formatting, text that was moved away, how to pronounce a word, and the second copy of a text box
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_LEFT_OUT = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
+_HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
+# styles inherit: "My chapter" from "Heading 1"; a circle of them ends here
+_LONGEST_INHERITANCE = 10
+# what a document's XML unpacks to, at most; more is an attack or not a document
 _LARGEST = 200_000_000
+_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError)
+_BAD_XML = (etree.LxmlError, OpcError, XmlchemyError)
 
 
-def read_docx(path: Path, builder: TextBuilder) -> None:
-    """Write a Word document's text and headings into `builder`.
-
-    Raises:
-        IndexingError: the file is not a Word document, or is damaged or encrypted.
-    """
+def load_docx(path: Path, builder: TextBuilder) -> None:
+    """Write a Word document's text and headings into `builder`."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            levels = _heading_levels(archive)
-            body = _part(archive, "word/document.xml")
-    except (zipfile.BadZipFile, KeyError, EOFError, RuntimeError, ElementTree.ParseError) as error:
+        document = docx.Document(_text_parts(path))
+        styles = {style.style_id: _read_style(style) for style in document.styles}
+        for text, level, item in _blocks(document.element.body, styles):
+            builder.add_paragraph(text, level=level, item=item)
+    except IndexingError:
+        raise  # said by _text_parts; it is a RuntimeError too
+    except (*_BAD_ARCHIVE, *_BAD_XML) as error:
+        reason = f"is not a Word document or is damaged ({error}). Save it from Word again"
         with path.open("rb") as file:
-            old = file.read(4) == b"\xd0\xcf\x11\xe0"
-        reason = (
-            "is encrypted, or is in the older .doc format. Save it from Word as .docx without a password"
-            if old
-            else f"is not a Word document or is damaged ({error}). Save it from Word again"
-        )
+            if file.read(4) == b"\xd0\xcf\x11\xe0":
+                reason = "is encrypted, or is in the older .doc format. Save it as .docx without a password"
         raise IndexingError(reason) from error
+
+
+def _text_parts(path: Path) -> BytesIO:
+    """Copy the document without its pictures, which python-docx would hold in memory.
+
+    Only the text and its styles stay linked, so that a link to a picture that is missing does no harm.
+    """
+    kept = BytesIO()
+    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(kept, "w") as copy:
+        parts = [part for part in whole.infolist() if part.filename.endswith((".xml", ".rels"))]
+        if sum(part.file_size for part in parts) > _LARGEST:
+            raise IndexingError(f"unpacks to more than {_LARGEST // 1_000_000} MB of text and is not read")
+        for part in parts:
+            content = whole.read(part)
+            if part.filename.endswith(".rels"):
+                links = etree.fromstring(content)
+                for link in list(links):
+                    if not link.get("Type", "").endswith(("/officeDocument", "/styles")):
+                        links.remove(link)
+                content = etree.tostring(links)
+            copy.writestr(part.filename, content)
+    return kept
+
+
+def _read_style(style: Any) -> tuple[int | None, bool]:
+    """Return a style's heading level, and whether its paragraphs are items of a list.
+
+    Word names its own styles in English, whatever language it shows them in.
+    """
     listed = False
-    for text, level, item in _blocks(body, levels):
-        if item and listed:
-            builder.add("\n" + text)
-        else:
-            builder.add_paragraph(text, level=level)
-        listed = item
+    for _ in range(_LONGEST_INHERITANCE):
+        if match := _HEADING.match(style.name or ""):
+            return int(match[1] or 1), False
+        if outline := style.element.xpath("./w:pPr/w:outlineLvl/@w:val"):
+            return (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), listed
+        listed = listed or bool(_is_numbered(style.element))
+        style = getattr(style, "base_style", None)
+        if style is None:
+            break
+    return None, listed
 
 
-def _part(archive: zipfile.ZipFile, name: str) -> ElementTree.Element:
-    if archive.getinfo(name).file_size > _LARGEST:
-        raise IndexingError(f"unpacks to more than {_LARGEST // 1_000_000} MB of text and is not read")
-    return ElementTree.fromstring(archive.read(name))
+def _is_numbered(element: Any) -> bool | None:
+    """Tell whether a paragraph or a style is numbered; None where it does not say."""
+    found = element.xpath("./w:pPr/w:numPr")
+    return not found[0].xpath("./w:numId[@w:val='0']") if found else None
 
 
-def _heading_levels(archive: zipfile.ZipFile) -> dict[str, int]:
-    """Return the heading level of each paragraph style that has one, whatever language names it."""
-    levels = {}
-    try:
-        styles = _part(archive, "word/styles.xml")
-    except KeyError:
-        return {}
-    for style in styles.iter(f"{_W}style"):
-        name = style.find(f"{_W}name")
-        outline = style.find(f"{_W}pPr/{_W}outlineLvl")
-        named = name.get(f"{_W}val", "") if name is not None else ""
-        if match := _HEADING.match(named):
-            levels[style.get(f"{_W}styleId", "")] = int(match[1])
-        elif named.casefold() == "title":
-            levels[style.get(f"{_W}styleId", "")] = 1
-        elif outline is not None and outline.get(f"{_W}val", "9") < "9":
-            levels[style.get(f"{_W}styleId", "")] = int(outline.get(f"{_W}val", "0")) + 1
-    return levels
-
-
-def _blocks(element: ElementTree.Element, levels: dict[str, int]) -> Iterator[tuple[str, int | None, bool]]:
+def _blocks(
+    element: Iterable[Any], styles: Mapping[str, tuple[int | None, bool]]
+) -> Iterator[tuple[str, int | None, bool]]:
     """Yield the text of each paragraph and table, its heading level, and whether it is a list item."""
-    for child in element:
-        if child.tag == f"{_W}p":
-            text = _text(child).strip()
-            if not text:
-                continue
-            style = child.find(f"{_W}pPr/{_W}pStyle")
-            level = levels.get(style.get(f"{_W}val", "")) if style is not None else None
-            item = level is None and child.find(f"{_W}pPr/{_W}numPr") is not None
-            yield ("- " + text if item else text), level, item
-        elif child.tag == f"{_W}tbl":
-            rows = (
-                " | ".join(filter(None, (" ".join(_text(cell).split()) for cell in row.iter(f"{_W}tc"))))
-                for row in child.iter(f"{_W}tr")
-            )
+    for block in _find(element, _P, _TABLE):
+        if block.tag == _TABLE:
+            rows = (" | ".join(_cell_texts(row)) for row in _find(block, _ROW))
             if table := "\n".join(filter(None, rows)):
                 yield table, None, False
-        elif child.tag != _ALTERNATIVE:
-            yield from _blocks(child, levels)
+            continue
+        if text := _text(block):
+            level, listed = styles.get(block.style, (None, False))
+            numbered = _is_numbered(block)
+            yield text, level, level is None and (listed if numbered is None else numbered)
+        for run in block:
+            yield from _blocks(run, styles)  # text boxes
 
 
-def _text(paragraph: ElementTree.Element) -> str:
-    parts = []
-    for node in paragraph.iter():
-        if node.tag == f"{_W}t":
-            parts.append(node.text or "")
-        elif node.tag in {f"{_W}tab", f"{_W}br", f"{_W}cr", f"{_W}p"}:
-            parts.append(" ")
-        elif node.tag == f"{_W}noBreakHyphen":
-            parts.append("-")
-    return re.sub(r"\s+", " ", "".join(parts))
+def _cell_texts(row: Any) -> Iterator[str]:
+    texts = (" ".join(filter(None, map(_text, _find(cell, _P)))) for cell in _find(row, _CELL))
+    return filter(None, texts)
+
+
+def _text(paragraph: Any) -> str:
+    """Return a paragraph's own text, without that of a text box in it."""
+    found = _find(paragraph, *_CHARACTERS, _P)
+    return " ".join("".join(part.text or _CHARACTERS[part.tag] for part in found if part.tag != _P).split())
+
+
+def _find(element: Iterable[Any], *tags: str) -> Iterator[Any]:
+    """Yield the elements of these kinds in an element, in order, but none inside another."""
+    for child in element:
+        if child.tag in tags:
+            yield child
+        elif child.tag not in _LEFT_OUT:
+            yield from _find(child, *tags)

@@ -1,108 +1,131 @@
-"""The HTML loader: what a reader sees of a page, with its headings, by the standard library alone."""
+"""The loaders of web pages, as HTML files and as saved pages (MHTML): what a reader sees, with headings."""
 
 from __future__ import annotations
 
 import codecs
+import email
 import re
-from html.parser import HTMLParser
+from contextlib import suppress
 from pathlib import Path
 
-from adaptive_rag.ingest.builder import TextBuilder
-from adaptive_rag.ingest.text import decode
+from lxml import etree
 
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.text import BYTE_ORDER_MARKS, decode
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_HIDDEN = _names("head script style noscript template svg canvas nav iframe object select button")
-_BLOCKS = _names(
-    "address article aside blockquote body dd details div dl dt fieldset figcaption figure footer form h1 h2 "
-    "h3 h4 h5 h6 header hr html li main ol p pre section summary table tbody tfoot thead tr "
-    "ul caption"
-)
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_VOID = _names("area base br col embed hr img input link meta source track wbr")
+_is_hidden = re.compile(
+    "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
+).fullmatch
+_is_block = re.compile(
+    "address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
+    "h[1-6]|header|hr|html|li|main|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
+).fullmatch
+_MARKS = {"br": "\n", "td": "\t", "th": "\t"}
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
+# Python's encodings of domain names take forever for a page; one that was searched by bytes is not UTF-16
+_NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
+# the parser takes what stands in it for text: "<p>This page has frames.</p>"
+_NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
+# The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
+_MOST_STEPS = 1_000_000_000
+_PIECE = 1 << 16
 
 
-def read_html(path: Path, builder: TextBuilder) -> None:
+def load_html(path: Path, builder: TextBuilder) -> None:
     """Write an HTML file's visible text and headings into `builder`; its title goes to the metadata."""
-    data = path.read_bytes()
-    parser = _Reader(builder)
-    # the parser gives up on marked sections that it does not know; as declarations it passes them over
-    parser.feed(_decode(data, builder).replace("<![", "<!"))
-    parser.close()
-    parser.end_block()
-    if parser.title.strip():
-        builder.metadata["title"] = " ".join(parser.title.split())
+    _write(path.read_bytes(), None, builder)
 
 
-def _decode(data: bytes, builder: TextBuilder) -> str:
-    """Follow the page's own word on its encoding, unless a byte order mark or UTF-8 itself says more."""
-    declared = _CHARSET.search(data[:4096])
-    if declared and not data.startswith((b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff")):
-        name = declared[1].decode("ascii", "replace")
-        try:
-            known = codecs.lookup(name).name
-            text = data.decode("cp1252" if known == "iso8859-1" else known)
-        except (LookupError, UnicodeDecodeError):
-            return decode(data, builder)
-        if known != "utf-8":
-            builder.metadata["encoding"] = known
-        return text
+def load_mhtml(path: Path, builder: TextBuilder) -> None:
+    """Write the page of a file that a browser saved into `builder`, as `load_html` does."""
+    try:
+        parts = email.message_from_bytes(path.read_bytes()).walk()
+        page = next((part for part in parts if part.get_content_type() == "text/html"), None)
+    except RecursionError as error:
+        raise IndexingError("cannot be read: its parts are nested too deep") from error
+    data = page.get_payload(decode=True) if page else None
+    if page is None or not isinstance(data, bytes):
+        raise IndexingError("holds no web page: no part of it is of type text/html")
+    _write(data, page.get_content_charset(), builder)
+
+
+def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
+    """Follow the page's own word on its encoding, unless a byte order mark says otherwise."""
+    if declared is None and (found := _CHARSET.search(data[:4096])):
+        declared = found[1].decode("ascii", "replace")
+    if declared and not data.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
+        with suppress(LookupError, ValueError):
+            known = codecs.lookup(declared).name
+            if not known.startswith(_NO_CHARSETS):
+                text = data.decode("cp1252" if known == "iso8859-1" else known)
+                if known != "utf-8":
+                    builder.metadata["encoding"] = known
+                return text
     return decode(data, builder)
 
 
-class _Reader(HTMLParser):
-    """Collects blocks of text; tags that are never closed do no harm."""
+def _write(data: bytes, charset: str | None, builder: TextBuilder) -> None:
+    page = _NO_FRAMES.sub("", _decode(data, charset, builder))
+    reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
+    parser = etree.HTMLParser(target=reader, huge_tree=True)
+    # an error that the reader raises ends the parsing after the piece that it was raised in
+    for start in range(0, len(page), _PIECE):
+        parser.feed(page[start : start + _PIECE])
+    parser.close()
 
-    def __init__(self, builder: TextBuilder) -> None:
-        super().__init__(convert_charrefs=True)
+
+class _Reader:
+    """Collects blocks of text; the parser reports an end for every start, also where the page has none."""
+
+    def __init__(self, builder: TextBuilder, deepest: int) -> None:
         self._builder = builder
+        self._deepest = deepest
+        self._depth = 0
+        self._hidden = 0
         self._words: list[str] = []
-        self._hidden: list[str] = []
-        self._heading: int | None = None
+        self._title: list[str] | None = None
+        self._level: int | None = None
         self._preformatted = False
-        self._in_title = False
-        self._prefix = ""
-        self._in_list = False
-        self.title = ""
+        self._item = False
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag == "title":
-            self._in_title = True
-        if tag == "body":  # the head may have been left open
-            self._hidden.clear()
-        if tag in _HIDDEN and tag not in _VOID:
-            self._hidden.append(tag)
-        if tag == "br":
-            self._words.append("\n")
-        elif tag in {"td", "th"}:
-            self._words.append("\t")
-        if tag in _BLOCKS:
-            self.end_block()
-            self._heading = _HEADINGS.get(tag)
-            self._prefix = "- " if tag == "li" else ""
+    def start(self, tag: str, attributes: object) -> None:
+        self._depth += 1
+        if self._depth > self._deepest:
+            raise IndexingError(f"cannot be read: more than {self._deepest:,} of its tags are left open")
+        if self._hidden or _is_hidden(tag):
+            if tag == "title" and not self._hidden:
+                self._title = []
+            self._hidden += 1
+        elif tag in _MARKS:
+            self._words.append(_MARKS[tag])
+        elif _is_block(tag):
+            self.close()
+            self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
+            self._item = self._item or tag == "li"
             self._preformatted = tag == "pre"
 
-    def handle_endtag(self, tag: str) -> None:
-        if tag == "title":
-            self._in_title = False
-        if tag in self._hidden:
-            del self._hidden[self._hidden.index(tag) :]
-        if tag in _BLOCKS:
-            self.end_block()
-            self._heading = None
+    def end(self, tag: str) -> None:
+        self._depth -= 1
+        if self._hidden:
+            self._hidden -= 1
+            if self._title is not None:
+                if title := " ".join("".join(self._title).split()):
+                    self._builder.metadata.setdefault("title", title)
+                self._title = None
+        elif _is_block(tag):
+            self.close()
+            self._level = None
+            self._item = self._item and tag != "li"
             self._preformatted = False
 
-    def handle_data(self, data: str) -> None:
-        if self._in_title:
-            self.title += data
+    def data(self, text: str) -> None:
+        if self._title is not None:
+            self._title.append(text)
         elif not self._hidden:
-            self._words.append(data if self._preformatted else re.sub(r"\s+", " ", data))
+            self._words.append(text if self._preformatted else re.sub(r"\s+", " ", text))
 
-    def end_block(self) -> None:
+    def close(self) -> None:
         """Write the block that ends here, if it holds anything."""
         text = "".join(self._words)
         self._words.clear()
@@ -114,13 +137,6 @@ class _Reader(HTMLParser):
                 for line in text.split("\n")
             )
             text = "\n".join(filter(None, lines))
-        if not text.strip():
-            return
-        listed = self._prefix == "- "
-        text = self._prefix + text
-        self._prefix = ""
-        if listed and self._in_list:
-            self._builder.add("\n" + text)
-        else:
-            self._builder.add_paragraph(text, level=self._heading)
-        self._in_list = listed
+        if text.strip():
+            self._builder.add_paragraph(text, level=self._level, item=self._item and not self._level)
+            self._item = False

@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
-from adaptive_rag.ingest.cleaning import Vocabulary, clean_text
+from adaptive_rag.ingest.cleaning import Vocabulary, clean
 
 # how a line follows the one before
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
@@ -29,9 +30,9 @@ _Slot = tuple[str, int, int]
 
 @dataclass(slots=True)
 class Line:
-    """A line of a page: its pieces with their offsets in the page's raw text, its box, its type."""
+    """A line of a page: the pieces that it is set in, its box, its type."""
 
-    pieces: list[tuple[int, str]]
+    pieces: list[str]
     x0: float
     y0: float
     x1: float
@@ -43,7 +44,13 @@ class Line:
     """Where further columns begin, if the line is a table's row."""
 
     def __post_init__(self) -> None:
-        self.text = " ".join(piece.strip() for _, piece in self.pieces).strip()
+        self.text = " ".join(piece.strip() for piece in self.pieces).strip()
+
+    def is_left_of(self, other: Line) -> bool:
+        """Tell whether another line goes on at the same height."""
+        shared = min(self.y1, other.y1) - max(self.y0, other.y0)
+        least = max(0.1, min(self.y1 - self.y0, other.y1 - other.y0))
+        return other.x0 > self.x1 - 1 and shared / least > 0.5
 
     def extend(self, other: Line) -> None:
         """Take in a line that stands on the same height further right."""
@@ -63,17 +70,11 @@ def merge_fragments(lines: Sequence[Line]) -> list[Line]:
     for line in lines:
         if not line.text:
             continue
-        last = merged[-1] if merged else None
-        if last and line.x0 > last.x1 - 1 and _overlap(last, line) > 0.5:
-            last.extend(line)
+        if merged and merged[-1].is_left_of(line):
+            merged[-1].extend(line)
         else:
             merged.append(line)
     return merged
-
-
-def _overlap(a: Line, b: Line) -> float:
-    shared = min(a.y1, b.y1) - max(a.y0, b.y0)
-    return shared / max(0.1, min(a.y1 - a.y0, b.y1 - b.y0))
 
 
 class Survey:
@@ -85,7 +86,6 @@ class Survey:
         self._bold: Counter[bool] = Counter()
         self._edges: Counter[tuple[str, str]] = Counter()
         self._slots: dict[_Slot, list[set[str]]] = {}
-        self._heads: frozenset[_Slot] | None = None
         self._pages = 0
         self.lines = 0
 
@@ -99,7 +99,7 @@ class Survey:
             self._bold[line.bold] += len(line.text)
         for slot, line in _edge_lines(lines):
             # a head may hold the book's title on one side and the chapter's on the other
-            keys = {_recurring(piece) for _, piece in line.pieces}
+            keys = {_NUMERAL.sub("#", clean(piece).strip().casefold()) for piece in line.pieces}
             self._edges.update((slot[0], key) for key in keys)
             self._slots.setdefault(slot, []).append(keys)
 
@@ -120,25 +120,20 @@ class Survey:
         stand there recur on other pages, numbers aside. Then whatever stands there goes, so that the
         head of a short chapter goes with the others.
         """
-        if self._heads is None:
-            self._heads = self._find_heads()
-            self._slots.clear()
         dropped = {id(line) for slot, line in _edge_lines(lines, alone=True) if slot in self._heads}
         kept = [line for line in lines if id(line) not in dropped]
         return kept if kept or len(lines) <= _EDGE_LINES else list(lines)
 
-    def _find_heads(self) -> frozenset[_Slot]:
+    @cached_property
+    def _heads(self) -> set[_Slot]:
         often = min(3, max(2, self._pages))
         heads = set()
         for slot, lines in self._slots.items():
             recurring = sum(any(self._edges[slot[0], key] >= often for key in found) for found in lines)
             if len(lines) >= often and recurring >= 0.6 * len(lines):
                 heads.add(slot)
-        return frozenset(heads)
-
-
-def _recurring(text: str) -> str:
-    return _NUMERAL.sub("#", clean_text(text).strip().casefold())
+        self._slots.clear()
+        return heads
 
 
 def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple[_Slot, Line]]:
@@ -150,8 +145,7 @@ def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple
     ordered = sorted(lines, key=lambda line: line.y0)
     if not ordered:
         return
-    steps = [b.y0 - a.y0 for a, b in pairwise(ordered) if b.y0 - a.y0 > 1]
-    pitch = min(median(steps or [0]), 1.6 * median(line.size for line in ordered))
+    pitch = min(_pitch(ordered), 1.6 * median(line.size for line in ordered))
     found = []
     for edge, inward in (("top", ordered), ("foot", ordered[::-1])):
         for count, line in enumerate(inward[:_EDGE_LINES], start=1):
@@ -170,9 +164,7 @@ class Flow:
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
-        steps = [b.y0 - a.y0 for a, b in pairwise(lines)]
-        steps = [step for step in steps if step > 1]
-        self._pitch = median(steps) if steps else 0.0
+        self._pitch = _pitch(lines)
         self._rows: set[int] = set()
         for index, (a, b) in enumerate(pairwise(lines)):
             if any(abs(left - right) < 2 for left in a.stops for right in b.stops):
@@ -247,6 +239,11 @@ class Flow:
         if shift < -least and index > 1:
             return abs(self.lines[index - 2].x0 - before.x0) < 1
         return False
+
+
+def _pitch(lines: Sequence[Line]) -> float:
+    """Return the usual step from a line down to the next."""
+    return median([b.y0 - a.y0 for a, b in pairwise(lines) if b.y0 - a.y0 > 1] or [0.0])
 
 
 def unlike(a: Line, b: Line) -> bool:

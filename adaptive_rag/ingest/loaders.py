@@ -1,11 +1,9 @@
-"""The table of loaders: which file suffix is read by what; a new format is one file and one line here.
+"""The table of loaders: what reads which kind of file; a new format is one new file and one row here.
 
 A loader is imported when a file of its kind is met, so no format costs anything to those who do not use
-it. LangChain's collection of loaders (langchain-community) is being sunset by its maintainers. It is
-used for the formats at the end of the table only, through one adapter, and each of these lines can be
-pointed at another loader without touching the others. The formats that most folders hold have
-loaders of our own: spans, pages and section headings must be exact, and the community's loaders keep
-none of them.
+it. The formats that most folders hold have loaders of our own, because spans, pages and section headings
+must be exact. LangChain's collection of loaders (langchain-community) keeps none of them, and its
+maintainers are winding it down: it reads the last row only.
 """
 
 from __future__ import annotations
@@ -16,44 +14,54 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.errors import import_extra
+from adaptive_rag.ingest.documents import TextBuilder
 
 
 @dataclass(frozen=True, slots=True)
 class Loader:
-    """A function that writes a file's text into a builder, by the module and the name it has there.
+    """One row: the suffixes of a kind of file, and the function that writes its text into a builder.
 
-    The function raises IndexingError, with a reason that reads on from the file's name, when the file
-    cannot be read.
+    The function raises IndexingError when it cannot read the file, with a reason that reads on from the
+    file's name: "is encrypted". What it could read only in part it adds to the builder's notes.
     """
 
-    module: str
+    suffixes: tuple[str, ...]
     function: str
+    """The function as "module:name"."""
+    extra: str | None = None
+    """The extra of adaptive-rag that brings `package`, if the loader needs one."""
+    package: str | None = None
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
         """Import the loader and read a file with it."""
-        module = importlib.import_module(f"adaptive_rag.ingest.{self.module}")
-        read = cast(Callable[[Path, TextBuilder], None], getattr(module, self.function))
-        read(path, builder)
+        if self.extra and self.package:
+            import_extra(self.package, extra=self.extra, purpose=f"Reading {path.suffix.lower()} files")
+        module, _, name = self.function.partition(":")
+        load = cast(Callable[[Path, TextBuilder], None], getattr(importlib.import_module(module), name))
+        load(path, builder)
 
 
+# by kind of file
 LOADERS: dict[str, Loader] = {
-    ".pdf": Loader("pdf", "read_pdf"),
-    ".txt": Loader("text", "read_text"),
-    ".text": Loader("text", "read_text"),
-    ".md": Loader("text", "read_markdown"),
-    ".markdown": Loader("text", "read_markdown"),
-    ".html": Loader("html", "read_html"),
-    ".htm": Loader("html", "read_html"),
-    ".docx": Loader("docx", "read_docx"),
-    ".csv": Loader("tables", "read_csv"),
-    ".tsv": Loader("tables", "read_csv"),
-    ".jsonl": Loader("tables", "read_jsonl"),
-    ".mhtml": Loader("community", "read_mhtml"),
-    ".srt": Loader("community", "read_srt"),
+    "PDF": Loader((".pdf",), "adaptive_rag.ingest.pdf:load_pdf"),
+    "text": Loader((".txt", ".text"), "adaptive_rag.ingest.text:load_text"),
+    "Markdown": Loader((".md", ".markdown"), "adaptive_rag.ingest.text:load_markdown"),
+    "HTML": Loader((".html", ".htm"), "adaptive_rag.ingest.html:load_html"),
+    "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
+    "Word": Loader((".docx",), "adaptive_rag.ingest.docx:load_docx"),
+    "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
+    "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
+    "subtitles": Loader((".srt",), "adaptive_rag.ingest.community:load_srt", extra="srt", package="pysrt"),
 }
 
 
-def suffixes() -> str:
-    """Name the suffixes that are read, for a message."""
-    return ", ".join(LOADERS)
+def find_loader(path: Path) -> Loader | None:
+    """Return the loader that reads files of this suffix, or None."""
+    suffix = path.suffix.lower()
+    return next((loader for loader in LOADERS.values() if suffix in loader.suffixes), None)
+
+
+def list_suffixes() -> str:
+    """Name the suffixes that are read, for a message: ".pdf, .txt, .text"."""
+    return ", ".join(suffix for loader in LOADERS.values() for suffix in loader.suffixes)

@@ -8,128 +8,93 @@ by page both times, so that its memory stays bounded.
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import count, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
+import pymupdf
+
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import PARAGRAPH, TextBuilder
-from adaptive_rag.ingest.cleaning import clean
-from adaptive_rag.ingest.layout import (
-    NEW_LINE,
-    NEW_PARAGRAPH,
-    WRAPPED,
-    Flow,
-    Line,
-    Survey,
-    merge_fragments,
-)
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.layout import Line, Survey, merge_fragments
+from adaptive_rag.ingest.paragraphs import ParagraphWriter
 
 _BOLD = 16
 # no word is that long: the blanks were set too narrow to be seen as such
 _RUN_TOGETHER = re.compile(r"[^\W\d_]{20,}")
 _NARROW_BLANK = 0.1  # of the type size
-_HEADING_CHARS, _HEADING_LINES = 150, 3
-_LARGER = 1.1
 # lines kept from the first pass to the second: about 15 MB, a book of 500 pages
 _KEPT_LINES = 25_000
 # MuPDF keeps fonts and images of the pages it has seen; this many pages at most
 _STORE_PAGES = 50
 
 
-def read_pdf(path: Path, builder: TextBuilder) -> None:
-    """Write a PDF's text, pages and headings into `builder`.
-
-    Raises:
-        IndexingError: the file is encrypted, damaged, not a PDF, or holds no text.
-    """
+def load_pdf(path: Path, builder: TextBuilder) -> None:
+    """Write a PDF's text, pages and headings into `builder`."""
     with _open(path) as document:
         survey = Survey()
-        kept: list[tuple[int, list[Line], int]] = []
-        for page in _pages(document):
-            survey.add(page[1])
-            if survey.lines <= _KEPT_LINES:
-                kept.append(page)
-            else:
-                kept.clear()
-        writer = _Writer(builder, survey, _outline(document))
+        kept: list[tuple[int, list[Line]]] = []
         silent = []
-        raw = 0
-        for number, lines, raw_length in kept or _pages(document):
+        for number, lines in _pages(document):
+            survey.add(lines)
             if not lines:
                 silent.append(number)
-            writer.write_page(number, survey.body(lines), raw, raw + raw_length)
-            raw += raw_length
-        writer.close()
+            if survey.lines <= _KEPT_LINES:
+                kept.append((number, lines))
+            else:
+                kept.clear()
+        bodies = ((number, survey.body(lines)) for number, lines in kept or _pages(document))
+        ParagraphWriter(builder, survey, _outline(document)).write(bodies)
         pages = document.page_count
-        title = ((document.metadata or {}).get("title") or "").strip()
+        if title := ((document.metadata or {}).get("title") or "").strip():
+            builder.metadata["title"] = title
     if not builder.length:
         raise IndexingError(
             f"holds no text: its {pages} page{'s are' if pages != 1 else ' is'} only images. Recognise the "
             f"text first, for example with: ocrmypdf {path.name} {path.stem}-text.pdf"
         )
-    if title:
-        builder.metadata["title"] = title
     if silent:
         builder.notes.append(f"{len(silent)} of {pages} pages hold no text: {_ranges(silent)}")
 
 
-def raw_page_text(path: str | Path, page: int) -> str:
-    """Return the text that PyMuPDF reads from a page (counted from 1); `raw_span` counts in it."""
-    with _open(Path(path)) as document:
-        return "".join(text + "\n" for text, _, _ in _raw_lines(document[page - 1]))
-
-
-def _library() -> Any:
-    """Import PyMuPDF, which has no types, when a PDF is met."""
-    import pymupdf
-
-    return pymupdf
-
-
 @contextmanager
 def _open(path: Path) -> Iterator[Any]:
-    pymupdf = _library()
-    shown = pymupdf.TOOLS.mupdf_display_errors(), pymupdf.TOOLS.mupdf_display_warnings()
-    pymupdf.TOOLS.mupdf_display_errors(False)
-    pymupdf.TOOLS.mupdf_display_warnings(False)
+    truncated = _is_truncated(path)
+    tools = pymupdf.TOOLS
+    shown = tools.mupdf_display_errors(), tools.mupdf_display_warnings()
+    tools.mupdf_display_errors(False)
+    tools.mupdf_display_warnings(False)
     document = None
     try:
-        truncated = _check_ends(path)
-        try:
-            document = pymupdf.open(path, filetype="pdf")
-            if document.needs_pass:
-                raise IndexingError(
-                    "is encrypted and asks for a password. Save a copy without one, for example with: "
-                    f"qpdf --decrypt --password=... {path.name} {path.stem}-open.pdf"
-                )
-            if truncated and document.is_repaired:
-                raise IndexingError(
-                    "is truncated: the file breaks off before its end. Fetch or copy it again"
-                )
-            if document.page_count == 0:
-                raise IndexingError("is damaged: no page can be read from it. Fetch or copy it again")
-            yield document
-        except IndexingError:
-            # Said above, or by who reads the pages; it is a RuntimeError too.
-            raise
-        except (pymupdf.FileDataError, pymupdf.mupdf.FzErrorBase, RuntimeError) as error:
-            state = "truncated: the file breaks off before its end" if truncated else f"damaged ({error})"
-            raise IndexingError(f"is {state}. Fetch or copy it again") from error
+        document = pymupdf.open(path, filetype="pdf")
+        if document.needs_pass:
+            raise IndexingError(
+                "is encrypted and asks for a password. Save a copy without one, for example with: "
+                f"qpdf --decrypt --password=... {path.name} {path.stem}-open.pdf"
+            )
+        if truncated and document.is_repaired:
+            raise IndexingError("is truncated: the file breaks off before its end. Fetch or copy it again")
+        if document.page_count == 0:
+            raise IndexingError("is damaged: no page can be read from it. Fetch or copy it again")
+        yield document
+    except IndexingError:
+        raise  # said above, or by who reads the pages; it is a RuntimeError too
+    except (pymupdf.mupdf.FzErrorBase, RuntimeError) as error:
+        state = "truncated: the file breaks off before its end" if truncated else f"damaged ({error})"
+        raise IndexingError(f"is {state}. Fetch or copy it again") from error
     finally:
         if document is not None:
             document.close()
-        pymupdf.TOOLS.store_shrink(100)
-        pymupdf.TOOLS.mupdf_display_errors(shown[0])
-        pymupdf.TOOLS.mupdf_display_warnings(shown[1])
+        tools.store_shrink(100)
+        tools.mupdf_display_errors(shown[0])
+        tools.mupdf_display_warnings(shown[1])
 
 
-def _check_ends(path: Path) -> bool:
-    """Return whether the end mark is missing.
+def _is_truncated(path: Path) -> bool:
+    """Tell whether the end mark is missing.
 
     Raises:
         IndexingError: the file does not begin as a PDF does.
@@ -143,26 +108,24 @@ def _check_ends(path: Path) -> bool:
         return b"%%EOF" not in file.read()
 
 
-def _pages(document: Any) -> Iterator[tuple[int, list[Line], int]]:
-    """Yield the number, the lines and the length of the raw text of each page."""
-    pymupdf = _library()
+def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
+    """Yield the number and the lines of each page."""
     for number, page in enumerate(document, start=1):
-        lines, raw = [], 0
+        lines = []
         found = _raw_lines(page)
         words = _narrow_words(page) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
         level = sum(horizontal for _, _, horizontal in found) > 0.8 * len(found)
         for index, (text, line, horizontal) in enumerate(found):
             # a note set upright in the margin is no part of the page's text
             if horizontal or not level:
-                lines.append(_line(line, text, raw, words.get(index)))
-            raw += len(text) + 1
-        yield number, merge_fragments(lines), raw
+                lines.append(_line(line, words.get(index, [text])))
+        yield number, merge_fragments(lines)
         if number % _STORE_PAGES == 0:
             pymupdf.TOOLS.store_shrink(100)
 
 
 def _raw_lines(page: Any) -> list[tuple[str, dict[str, Any], bool]]:
-    blocks = page.get_text("dict", flags=_library().TEXTFLAGS_TEXT)["blocks"]
+    blocks = page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)["blocks"]
     return [
         ("".join(span["text"] for span in line["spans"]), line, abs(line["dir"][1]) < 0.1)
         for block in blocks
@@ -170,26 +133,22 @@ def _raw_lines(page: Any) -> list[tuple[str, dict[str, Any], bool]]:
     ]
 
 
-def _line(line: dict[str, Any], text: str, raw: int, words: list[tuple[int, int]] | None) -> Line:
-    x0, y0, x1, y1 = line["bbox"]
-    sizes: dict[float, int] = {}
-    heavy = letters = 0
+def _line(line: dict[str, Any], pieces: list[str]) -> Line:
+    sizes: Counter[float] = Counter()
+    heavy = 0
     for span in line["spans"]:
-        count = len(span["text"].strip())
-        letters += count
-        sizes[span["size"]] = sizes.get(span["size"], 0) + count
-        if span["flags"] & _BOLD:
-            heavy += count
+        letters = len(span["text"].strip())
+        sizes[span["size"]] += letters
+        heavy += letters if span["flags"] & _BOLD else 0
     size = max(sizes, key=sizes.__getitem__, default=1.0)
-    bold = heavy > 0.9 * letters
-    pieces = [(raw + start, text[start:end]) for start, end in words] if words else [(raw, text)]
-    return Line(pieces, x0, y0, x1, y1, size, bold)
+    x0, y0, x1, y1 = line["bbox"]
+    return Line(pieces, x0, y0, x1, y1, size, bold=heavy > 0.9 * sizes.total())
 
 
-def _narrow_words(page: Any) -> dict[int, list[tuple[int, int]]]:
+def _narrow_words(page: Any) -> dict[int, list[str]]:
     """Cut lines whose words run together where the letters stand apart; keyed by the line's number."""
     cuts = {}
-    blocks = page.get_text("rawdict", flags=_library().TEXTFLAGS_TEXT)["blocks"]
+    blocks = page.get_text("rawdict", flags=pymupdf.TEXTFLAGS_TEXT)["blocks"]
     for index, line in enumerate(line for block in blocks for line in block.get("lines", ())):
         letters = [(char, span["size"]) for span in line["spans"] for char in span["chars"]]
         text = "".join(char["c"] for char, _ in letters)
@@ -200,165 +159,20 @@ def _narrow_words(page: Any) -> dict[int, list[tuple[int, int]]]:
             apart = right["bbox"][0] - left["bbox"][2] > _NARROW_BLANK * size
             if apart and left["c"].isalpha() and right["c"].isalpha():
                 borders.append(at)
-        cuts[index] = list(zip(borders, [*borders[1:], len(text)], strict=True))
+        cuts[index] = [text[start:end] for start, end in pairwise([*borders, len(text)])]
     return cuts
 
 
 def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:
     """Return the bookmarks of each page as (level, title); none where there are too few to be of use."""
-    entries = document.get_toc(simple=True)
     outline: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    if len(entries) >= 3:
-        for level, title, page in entries:
-            outline[page].append((level, title))
-    return outline
-
-
-@dataclass(slots=True)
-class _Paragraph:
-    """Where a paragraph began and its first lines, in case it is a heading."""
-
-    offset: int
-    lines: list[Line]
-
-    @property
-    def title(self) -> str:
-        return "".join(piece for line in self.lines for piece, _, _ in clean(line.text + " ")).strip()
-
-
-class _Writer:
-    """Writes lines into the builder, one behind: what follows a line decides how it ends."""
-
-    def __init__(
-        self, builder: TextBuilder, survey: Survey, outline: dict[int, list[tuple[int, str]]]
-    ) -> None:
-        self._builder = builder
-        self._survey = survey
-        self._outline = outline
-        self._waiting: Line | None = None
-        self._flow: Flow | None = None
-        self._paragraph: _Paragraph | None = None
-        self._page: tuple[int, int, int, int] | None = None
-        self._marked: list[tuple[int, str]] = []
-        self._found: list[tuple[int, str, tuple[float, bool]]] = []
-
-    def write_page(self, number: int, lines: Sequence[Line], raw_start: int, raw_end: int) -> None:
-        """Write one page's lines; offsets in their pieces count from the page's own start."""
-        if not lines:
-            return
-        flow = Flow(lines)
-        for index, line in enumerate(lines):
-            line.pieces = [(raw_start + offset, text) for offset, text in line.pieces]
-            if self._waiting is not None:
-                if index:
-                    relation = flow.relation(index)
-                else:
-                    assert self._flow is not None
-                    relation = self._flow.relation_across(flow, line)
-                self._write(self._waiting, line, relation)
-            if index == 0:
-                self._turn_page(number, raw_start, raw_end)
-            if self._paragraph is None:
-                self._paragraph = _Paragraph(self._builder.length, [])
-            self._waiting = line
-        self._flow = flow
-
-    def close(self) -> None:
-        """Write the last line and decide which paragraphs were headings."""
-        if self._waiting is not None:
-            self._write(self._waiting, None, NEW_PARAGRAPH)
-        self._close_page()
-        if not self._outline:
-            self._mark_by_type()
-
-    def _turn_page(self, number: int, raw_start: int, raw_end: int) -> None:
-        self._close_page()
-        self._page = (number, self._builder.length, raw_start, raw_end)
-        self._marked = list(self._outline.get(number, ()))
-
-    def _close_page(self) -> None:
-        if self._page is None:
-            return
-        number, start, raw_start, raw_end = self._page
-        for level, title in self._marked:  # bookmarks whose words do not stand on the page
-            self._builder.mark_heading(title, level, offset=start)
-        self._builder.add_page(number, start=start, raw_start=raw_start, raw_end=raw_end)
-
-    def _write(self, line: Line, following: Line | None, relation: int) -> None:
-        assert self._paragraph is not None
-        if len(self._paragraph.lines) <= _HEADING_LINES:  # more can be no heading
-            self._paragraph.lines.append(line)
-        joint: str | None = " "
-        if relation == WRAPPED and following is not None:
-            met = self._survey.vocabulary.joins(line.text, following.text)
-            joint = " " if met is None else met
-        end = self._write_pieces(line, drop_last=joint == "")
-        if relation == WRAPPED:
-            if joint == " ":
-                self._builder.add_mapped(" ", end, 1)
-            return
-        self._end_paragraph()
-        if following is not None:
-            self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
-
-    def _write_pieces(self, line: Line, *, drop_last: bool) -> int:
-        """Write a line and return where it ends in the raw text."""
-        end = 0
-        last = len(line.pieces) - 1
-        for index, (raw, text) in enumerate(line.pieces):
-            raw += len(text) - len(text.lstrip())
-            text = text.strip()
-            if index:
-                self._builder.add_mapped(" ", end, min(1, raw - end))
-            if drop_last and index == last:
-                text = text[:-1]
-            for piece, start, length in clean(text):
-                self._builder.add_mapped(piece, raw + start, length)
-            end = raw + len(text)
-        return end
-
-    def _end_paragraph(self) -> None:
-        paragraph, self._paragraph = self._paragraph, None
-        assert paragraph is not None
-        first = paragraph.lines[0]
-        title = paragraph.title
-        if len(paragraph.lines) > _HEADING_LINES or len(title) > _HEADING_CHARS:
-            return
-        key = _letters(title)
-        for entry in self._marked:
-            wanted = _letters(entry[1])
-            if wanted and (key == wanted or (wanted in key and len(wanted) > 0.5 * len(key))):
-                self._builder.mark_heading(entry[1], entry[0], offset=paragraph.offset)
-                self._marked.remove(entry)
-                return
-        if self._stands_out(first, title):
-            self._found.append((paragraph.offset, title, (round(first.size, 1), first.bold)))
-
-    def _stands_out(self, line: Line, title: str) -> bool:
-        """Tell what is set larger than the body, or bold where the body is not."""
-        if not re.search(r"[^\W\d_]{2}", title) or title.endswith((",", ";")):
-            return False
-        body = self._survey.body_size
-        bold = line.bold and not self._survey.body_bold and not title.endswith(".")
-        return line.size >= _LARGER * body or (bold and line.size >= 0.95 * body)
-
-    def _mark_by_type(self) -> None:
-        """Mark the headings found by their type; the largest type is the first level."""
-        ranks = sorted({rank for _, _, rank in self._found}, reverse=True)
-        for offset, title, rank in self._found:
-            self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
-
-
-def _letters(title: str) -> str:
-    return "".join(char for char in title.casefold() if char.isalnum())
+    for level, title, page in document.get_toc(simple=True):
+        outline[page].append((level, title))
+    return outline if sum(map(len, outline.values())) >= 3 else {}
 
 
 def _ranges(numbers: Sequence[int]) -> str:
     """Write page numbers as people do: "1-3, 7"."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    places = count()
+    runs = [list(run) for _, run in groupby(numbers, key=lambda number: number - next(places))]
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

@@ -4,43 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
-from adaptive_rag.ingest.builder import TextBuilder
-from adaptive_rag.ingest.discovery import SourceFile, discover, is_read, name_source
-from adaptive_rag.ingest.loaders import LOADERS, suffixes
-from adaptive_rag.ingest.source_text import SourceText
+from adaptive_rag.ingest.discovery import discover
+from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText, TextBuilder
+from adaptive_rag.ingest.loaders import find_loader
 
 _ATTEMPTS = 2
-_BLOCK = 1 << 20
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A file that could not be read; the others are not touched by it.
-
-    `reason` reads on from the name: f"{source} {reason}".
-    """
-
-    source: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"{self.source} {self.reason}"
-
-
-def read_sources(
-    paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path] = ()
-) -> Iterator[SourceText | Failure]:
-    """Read every file under the paths, one at a time, in the order of `discover`.
-
-    Raises:
-        ConfigurationError: as `discover` does, before any file is read.
-    """
-    return (read_source(file) for file in discover(paths, exclude=exclude))
 
 
 def read_source(file: SourceFile) -> SourceText | Failure:
@@ -59,12 +30,9 @@ def extract_text(path: str | Path) -> SourceText:
         ConfigurationError: it does not exist or its suffix is not read.
         MissingExtraError: its loader needs a package that is not installed.
     """
-    path = Path(path).expanduser()
-    if not path.is_file():
+    if not Path(path).expanduser().is_file():
         raise ConfigurationError(f"{str(path)!r} does not exist or is not a file.")
-    if not is_read(path):
-        raise ConfigurationError(f"{str(path)!r} is not of a kind that is read: {suffixes()}.")
-    file = SourceFile(path, name_source(path))
+    [file] = discover(path)
     try:
         return _read_settled(file)
     except IndexingError as error:
@@ -73,11 +41,8 @@ def extract_text(path: str | Path) -> SourceText:
 
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file's bytes, hexadecimal; `SourceText.content_hash` is the same."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _read_settled(file: SourceFile) -> SourceText:
@@ -104,9 +69,11 @@ def _read_settled(file: SourceFile) -> SourceText:
 
 
 def _read(file: SourceFile) -> SourceText:
+    loader = find_loader(file.path)
+    assert loader is not None  # discover lists no other files
     builder = TextBuilder()
     content_hash = hash_file(file.path)
-    LOADERS[file.path.suffix.lower()](file.path, builder)
+    loader(file.path, builder)
     text = builder.build(file.source, content_hash)
     if not text.text.strip():
         raise IndexingError("holds no text")

@@ -9,50 +9,44 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.text import decode
 
 _QUESTIONS = ("question", "q", "query", "prompt", "frage")
 _ANSWERS = ("answer", "a", "response", "reply", "ideal_answer", "antwort")
 _TEXTS = ("text", "content", "body", "page_content", "passage", "contents")
 _TITLES = ("title", "heading", "name")
-_IDS = frozenset({"_id", "id"})
+_IDS = ("_id", "id")
 _DELIMITERS = ",;\t|"
+_write_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def read_csv(path: Path, builder: TextBuilder) -> None:
-    """Write a record for each row of a CSV file; the first row names the columns.
-
-    Raises:
-        IndexingError: the file has no rows, or is not a table.
-    """
+def load_csv(path: Path, builder: TextBuilder) -> None:
+    """Write a record for each row of a CSV file; the first row names the columns."""
     text = decode(path.read_bytes(), builder)
     lines = text.split("\n")
+    delimiter = max(_DELIMITERS, key=lines[0].count)
     # a field may be as long as the file; the module's own bound is 131,072 characters
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    number = 0
     try:
-        rows = csv.reader((line + "\n" for line in lines), delimiter=_delimiter(lines[0]), strict=False)
+        rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=False)
         header = [name.strip() for name in next(rows, [])]
-        number = 0
         for cells in rows:
             if not any(cell.strip() for cell in cells):
                 continue
             number += 1
             names = header + [f"column {at + 1}" for at in range(len(header), len(cells))]
             fields = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}
-            _write(builder, fields, number, rest_is_text=True)
+            _add_row(builder, fields, number, all_is_text=True)
     except csv.Error as error:
         raise IndexingError(f"is not a readable table: {error}") from error
     if number == 0:
         raise IndexingError("holds no rows under its line of column names")
 
 
-def read_jsonl(path: Path, builder: TextBuilder) -> None:
-    """Write a record for each line of JSON; lines that cannot be read are noted and passed over.
-
-    Raises:
-        IndexingError: no line can be read.
-    """
+def load_jsonl(path: Path, builder: TextBuilder) -> None:
+    """Write a record for each line of JSON; lines that cannot be read are noted and passed over."""
     broken: list[str] = []
     number = 0
     for at, line in enumerate(decode(path.read_bytes(), builder).split("\n"), start=1):
@@ -66,69 +60,48 @@ def read_jsonl(path: Path, builder: TextBuilder) -> None:
             continue
         if isinstance(found, str):
             found = {"text": found}
-        if not isinstance(found, dict):
+        if isinstance(found, dict):
+            _add_row(builder, found, number, all_is_text=False)
+        else:
             broken.append(f"line {at} (an object with named fields was expected, got {type(found).__name__})")
-            continue
-        _write(builder, {str(name): value for name, value in found.items()}, number, rest_is_text=False)
     if not builder.length:
-        raise IndexingError(
-            f"holds no line of JSON with text in it; the first problem: {broken[0] if broken else 'no text'}"
-        )
+        first = broken[0] if broken else "no text"
+        raise IndexingError(f"holds no line of JSON with text in it; the first problem: {first}")
     if broken:
         builder.notes.append(f"{len(broken)} of {number} lines could not be read: {', '.join(broken[:3])}")
 
 
-def _delimiter(header: str) -> str:
-    return max(_DELIMITERS, key=header.count)
+def _add_row(builder: TextBuilder, fields: Mapping[str, Any], row: int, *, all_is_text: bool) -> None:
+    """Add a record: a question with its answer, a text with its title, or "column: value" lines.
 
-
-def _write(builder: TextBuilder, fields: Mapping[str, Any], row: int, *, rest_is_text: bool) -> None:
-    """Write one record: a question with its answer, or a text, or "column: value" lines."""
+    The fields that its text leaves out become metadata. A question or a title is the record's section.
+    """
     by_name = {name.casefold(): name for name in fields}
-    question, answer = _pick(by_name, fields, _QUESTIONS), _pick(by_name, fields, _ANSWERS)
-    if question and answer:
+    metadata: dict[str, Any] = {}
+    if (question := _pick(by_name, fields, _QUESTIONS)) and (answer := _pick(by_name, fields, _ANSWERS)):
         used = {question, answer}
-        metadata: dict[str, Any] = {
-            "kind": "qa",
-            "question": fields[question].strip(),
-            "answer": fields[answer].strip(),
-        }
-        text = f"{metadata['question']}\n{metadata['answer']}"
+        title, text = fields[question].strip(), fields[answer].strip()
+        metadata = {"kind": "qa", "question": title, "answer": text}
+    elif not all_is_text and (body := _pick(by_name, fields, _TEXTS)):
+        named = _pick(by_name, fields, _TITLES)
+        used = {body, named or body}
+        title, text = fields[named].strip() if named else "", fields[body].strip()
+        metadata = {"title": title} if title else {}
     else:
-        body = _pick(by_name, fields, _TEXTS)
-        title = _pick(by_name, fields, _TITLES)
-        metadata = {}
-        if body and not rest_is_text:
-            used = {name for name in (body, title) if name}
-            text = fields[body].strip()
-            if title:
-                metadata["title"] = fields[title].strip()
-                text = f"{metadata['title']}\n{text}"
-        else:
-            used = set(fields) - _IDS
-            text = "\n".join(f"{name}: {value}" for name, value in _flat(fields))
-    if not text.strip():
-        return
-    rest = {name: value for name, value in fields.items() if name not in used and value is not None}
-    # a section is what a reader looks under: a row's title serves as one
-    if metadata.get("title"):
-        builder.mark_heading(metadata["title"], 1, offset=builder.next_paragraph)
-    elif metadata.get("kind") == "qa":
-        builder.mark_heading(metadata["question"], 1, offset=builder.next_paragraph)
-    builder.add_record(text, {**rest, **metadata, "row": row})
+        used = {name for name in fields if name.casefold() not in _IDS}
+        filled = [name for name in fields if name in used and fields[name] not in (None, "", [], {})]
+        values = (
+            value if isinstance(value, str) else _write_json(value) for value in map(fields.get, filled)
+        )
+        title, text = "", "\n".join(map("{}: {}".format, filled, values))
+    if text:
+        rest = {name: value for name, value in fields.items() if name not in used and value is not None}
+        builder.add_record(
+            f"{title}\n{text}" if title else text, {**rest, **metadata, "row": row}, title=title
+        )
 
 
 def _pick(by_name: Mapping[str, str], fields: Mapping[str, Any], wanted: tuple[str, ...]) -> str | None:
-    for name in wanted:
-        if name in by_name and isinstance(fields[by_name[name]], str) and fields[by_name[name]].strip():
-            return by_name[name]
-    return None
-
-
-def _flat(fields: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """List the fields that can be written out, leaving out ids and empty ones."""
-    return [
-        (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for name, value in fields.items()
-        if value not in (None, "", [], {}) and name.casefold() not in _IDS
-    ]
+    """Return the first field of a wanted name that holds text."""
+    named = (by_name[name] for name in wanted if name in by_name)
+    return next((name for name in named if isinstance(fields[name], str) and fields[name].strip()), None)

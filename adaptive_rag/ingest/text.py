@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
+from statistics import median_low
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 
-_MARKS = (
+BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+_WIDE = ["utf_16_le", "utf_16_be"]
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$", re.MULTILINE)
 _SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
@@ -22,12 +25,12 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
-def read_text(path: Path, builder: TextBuilder) -> None:
+def load_text(path: Path, builder: TextBuilder) -> None:
     """Write a text file into `builder`."""
     builder.add(decode(path.read_bytes(), builder))
 
 
-def read_markdown(path: Path, builder: TextBuilder) -> None:
+def load_markdown(path: Path, builder: TextBuilder) -> None:
     """Write a Markdown file into `builder`, and note its headings; code blocks hold none."""
     text = decode(path.read_bytes(), builder)
     hidden = [match.span() for match in _FENCE.finditer(text)]
@@ -44,53 +47,46 @@ def read_markdown(path: Path, builder: TextBuilder) -> None:
 def decode(data: bytes, builder: TextBuilder) -> str:
     """Turn bytes into text and note the encoding where it was not plain UTF-8.
 
-    A byte order mark decides; else UTF-8; else UTF-16 where every other byte is zero; else
-    Windows-1252, of which Latin-1 is a part for all printed characters. Line ends become line feeds.
+    A byte order mark decides; else UTF-8; else the encoding is guessed. Line ends become line feeds.
 
     Raises:
         IndexingError: these are no characters at all.
     """
-    encoding = _guess(data)
+    encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None) or _guess(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
         raise IndexingError(f"is not text in {encoding}, which its first bytes announce: {error}") from error
-    if text.count("\x00") > 0:
+    if "\x00" in text:
         raise IndexingError("holds zero bytes: it is a binary file, though its name says that it is text")
     if encoding != "utf-8":
         builder.metadata["encoding"] = encoding
-    if encoding in {"cp1252", "latin-1"}:
-        builder.notes.append(f"is not UTF-8; read as {encoding}. Save it as UTF-8 if letters look wrong")
+    if not encoding.startswith("utf"):
+        builder.notes.append(f"not UTF-8; read as {encoding}. Save it as UTF-8 if letters look wrong")
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _guess(data: bytes) -> str:
-    for mark, encoding in _MARKS:
-        if data.startswith(mark):
-            return encoding
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        pass
-    else:
-        return _guess_wide(data) or "utf-8"
-    if wide := _guess_wide(data):
-        return wide
-    try:
+    """Guess an encoding by the letters that the bytes would be.
+
+    A guess counts where it is sure: most letters are other than Latin (Russian, Greek, Japanese), or
+    zero bytes say that it is UTF-16. All else is Windows-1252, because charset-normalizer takes a French
+    text for Estonian, and a lone "°" for Chinese.
+    """
+    wide = b"\x00" in data
+    if not wide:
+        with suppress(UnicodeDecodeError):
+            data.decode("utf-8")
+            return "utf-8"
+    from charset_normalizer import from_bytes
+
+    matches = from_bytes(data, cp_isolation=_WIDE) if wide else from_bytes(data, cp_exclusion=_WIDE)
+    if (best := matches.best()) and (letters := [char for char in str(best) if char.isalpha()]):
+        middle = median_low(letters)
+        # the bytes of a program would be Chinese in UTF-16
+        if middle < "\u0800" if wide else middle > "\u024f":
+            return best.encoding.replace("_", "-")
+    with suppress(UnicodeDecodeError):  # five bytes have no meaning in Windows-1252
         data.decode("cp1252")
-    except UnicodeDecodeError:  # five bytes have no meaning in Windows-1252
-        return "latin-1"
-    return "cp1252"
-
-
-def _guess_wide(data: bytes) -> str | None:
-    """Tell UTF-16 without a byte order mark by where its zero bytes stand."""
-    sample = data[:4096]
-    half = len(sample) // 2
-    if half < 2 or len(data) % 2:
-        return None
-    if sample[1::2].count(0) > 0.7 * half and sample[::2].count(0) < 0.1 * half:
-        return "utf-16-le"
-    if sample[::2].count(0) > 0.7 * half and sample[1::2].count(0) < 0.1 * half:
-        return "utf-16-be"
-    return None
+        return "cp1252"
+    return "latin-1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field
 
-from adaptive_rag.llm.request import Role
+from adaptive_rag.models.chat import Role
 
 # Share of the time left that a step before the answer may use: one that hangs leaves enough for the answer.
 FAST_SHARE = 0.5

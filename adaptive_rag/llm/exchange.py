@@ -22,10 +22,10 @@ from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
 from adaptive_rag.llm.messages import format_messages, load_prompt
-from adaptive_rag.llm.prices import price_of
 from adaptive_rag.llm.replies import json_values, without_thoughts
 from adaptive_rag.llm.request import Reply, Request, StepName
 from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_method
+from adaptive_rag.models.prices import price_of
 
 # How often one request is made again because the server failed, and because the reply was not usable.
 SERVER_RETRIES = 2

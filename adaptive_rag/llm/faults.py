@@ -22,7 +22,7 @@ from langchain_core.exceptions import (
 from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.llm.structured import model_name
+from adaptive_rag.models.chat import model_name
 
 Kind = Literal["key", "unknown model", "unsupported", "too long", "busy", "server", "connection", "other"]
 

@@ -9,11 +9,11 @@ from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel
 
+from adaptive_rag.models.chat import Role
+
 StepName = Literal[
     "classify", "enhance", "decompose", "viewpoints", "contextualize", "score", "select", "generate"
 ]
-Role = Literal["fast", "answer"]
-
 ResultT = TypeVar("ResultT", bound=BaseModel)
 ReturnT = TypeVar("ReturnT")
 

@@ -10,6 +10,8 @@ from weakref import WeakKeyDictionary
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
 
+from adaptive_rag.models.chat import model_name
+
 Method = Literal["json_schema", "function_calling", "plain"]
 # In the order in which they are tried: what constrains the model most comes first.
 METHODS: tuple[Method, ...] = ("json_schema", "function_calling", "plain")
@@ -70,12 +72,3 @@ def _takes(model: BaseChatModel, parameter: str, value: str = "") -> bool:
 def _name(model: BaseChatModel) -> str:
     address = getattr(model, "openai_api_base", None) or getattr(model, "base_url", None) or ""
     return f"{type(model).__name__}:{model_name(model)}@{address}"
-
-
-def model_name(model: BaseChatModel) -> str:
-    """Return the name by which the provider knows the model."""
-    for attribute in ("model_name", "model", "model_id", "deployment_name"):
-        value = getattr(model, attribute, None)
-        if isinstance(value, str) and value:
-            return value
-    return type(model).__name__

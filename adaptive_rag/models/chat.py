@@ -5,18 +5,17 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
+from cachetools import LRUCache
 from langchain_core.language_models import BaseChatModel
 
+from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError, MissingExtraError, import_extra
-from adaptive_rag.llm.request import Role
 
-if TYPE_CHECKING:
-    from adaptive_rag.context import Context
+Role = Literal["fast", "answer"]
 
 # Providers with an extra of ours: provider -> (extra, variable of the key).
 PROVIDERS: dict[str, tuple[str | None, str]] = {
@@ -27,31 +26,31 @@ PROVIDERS: dict[str, tuple[str | None, str]] = {
     "mistralai": ("mistralai", "MISTRAL_API_KEY"),
     "ollama": ("ollama", ""),
 }
+# A model that was opened under other values of these is another one.
+_ENVIRONMENT = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE")
 # Where a chat model keeps the limit of its answer's length; the first that it has is set.
 _LENGTH_FIELDS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens", "max_completion_tokens")
-_MAX_OPEN = 16
+MAX_OPEN = 16
 
-_Opened: TypeAlias = OrderedDict[Hashable, BaseChatModel]
+_Opened: TypeAlias = LRUCache[Hashable, BaseChatModel]
 # An asynchronous client keeps connections that belong to the event loop it was first used on, so each
 # loop has models of its own; they end with it.
 _open_on: WeakKeyDictionary[asyncio.AbstractEventLoop, _Opened] = WeakKeyDictionary()
-_open_elsewhere: _Opened = OrderedDict()
+_open_elsewhere: _Opened = LRUCache(MAX_OPEN)
 _lock = threading.Lock()
 
 
 def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
-    """Return the chat model that plays a role in this run, with its answers limited to `max_tokens`.
-
-    Raises:
-        ConfigurationError: the spec names no provider that is known, or the key is missing.
-        MissingExtraError: the provider's package is not installed.
-    """
-    fast = role == "fast" and context.fast_model is not None
-    spec = context.fast_model if fast else context.model
+    """Return the chat model of a role, its answers limited to `max_tokens`; raises as `load_chat_model`."""
+    spec = (
+        context.models.fast_model
+        if role == "fast" and context.models.fast_model is not None
+        else context.model
+    )
     if spec is None:
         return None
-    model = load_chat_model(spec, base_url=context.base_url, timeout=context.deadline_s)
-    return limit_length(model, context.max_tokens)
+    model = load_chat_model(spec, base_url=context.models.base_url, timeout=context.budget.deadline_s)
+    return limit_length(model, context.budget.max_tokens)
 
 
 def load_chat_model(
@@ -70,21 +69,20 @@ def load_chat_model(
     """
     if isinstance(spec, BaseChatModel):
         return spec
-    key = (spec, base_url, timeout, *_environment())
+    key = (spec, base_url, timeout, *map(os.environ.get, _ENVIRONMENT))
     with _lock:
-        opened = _opened_here()
-        if key not in opened:
-            opened[key] = _load(spec, base_url, timeout)
-            if len(opened) > _MAX_OPEN:
-                opened.popitem(last=False)
-        opened.move_to_end(key)
-        return opened[key]
+        try:
+            opened = _open_on.setdefault(asyncio.get_running_loop(), LRUCache(MAX_OPEN))
+        except RuntimeError:  # no event loop runs here
+            opened = _open_elsewhere
+        if (model := opened.get(key)) is None:
+            model = opened[key] = _load(spec, base_url, timeout)
+        return model
 
 
 def limit_length(model: BaseChatModel, max_tokens: int) -> BaseChatModel:
     """Return the model with answers of at most `max_tokens`, or fewer where it is set to fewer."""
-    fields = type(model).model_fields
-    name = next((name for name in _LENGTH_FIELDS if name in fields), None)
+    name = next((name for name in _LENGTH_FIELDS if name in type(model).model_fields), None)
     if name is None:
         return model
     own = getattr(model, name)
@@ -92,12 +90,10 @@ def limit_length(model: BaseChatModel, max_tokens: int) -> BaseChatModel:
     return model if own == limit else model.model_copy(update={name: limit})
 
 
-def _opened_here() -> _Opened:
-    try:
-        loop = asyncio.get_running_loop()
-    except RuntimeError:
-        return _open_elsewhere
-    return _open_on.setdefault(loop, OrderedDict())
+def model_name(model: BaseChatModel) -> str:
+    """Return the name by which the provider knows the model."""
+    kept = (getattr(model, key, None) for key in ("model_name", "model", "model_id", "deployment_name"))
+    return next((value for value in kept if isinstance(value, str) and value), type(model).__name__)
 
 
 def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatModel:
@@ -111,7 +107,7 @@ def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatMod
             f"base_url = {base_url!r} goes with a model of an OpenAI-compatible server, "
             f"written 'openai:NAME'; got model = {spec!r}."
         )
-    extra = PROVIDERS.get(provider, (None, ""))[0]
+    extra, variable = PROVIDERS.get(provider, (None, ""))
     if extra is not None:
         import_extra(f"langchain_{provider}", extra=extra, purpose=f"The chat model {spec!r}")
     from langchain.chat_models import init_chat_model
@@ -119,16 +115,15 @@ def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatMod
     try:
         return init_chat_model(spec)
     except ImportError as error:
+        # LangChain's message names the package.
+        named = str(error).partition("pip install ")[2].split()
+        install = f"pip install {named[0].strip('`.')}" if named else str(error)
         raise MissingExtraError(
-            f"The chat model {spec!r} needs a package that is not installed. "
-            f"Install it with: {_install_line(str(error))}"
+            f"The chat model {spec!r} needs a package that is not installed. Install it with: {install}"
         ) from error
     except Exception as error:
-        # Every provider's constructor fails in its own way; what they have in common is that nothing
-        # has been called yet.
-        known = ", ".join(PROVIDERS)
-        variable = PROVIDERS.get(provider, (None, ""))[1]
-        hint = f" Is {variable} set?" if variable else ""
+        # Every provider's constructor fails in its own way; all have in common that nothing was called yet.
+        known, hint = ", ".join(PROVIDERS), f" Is {variable} set?" if variable else ""
         raise ConfigurationError(
             f"model = {spec!r} cannot be opened: {' '.join(str(error).split())[:300]}.{hint} Expected "
             f"'provider:name' with a provider such as {known}, or any other that init_chat_model knows."
@@ -151,6 +146,7 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None) -> Base
     from openai import DefaultAsyncHttpxClient
 
     settings: dict[str, Any] = {
+        **({"base_url": address} if address else {}),
         "model": name,
         # A local server asks for no key, but the client insists on one.
         "api_key": key or "none",
@@ -161,21 +157,8 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None) -> Base
         # Otherwise one client is shared by all models, and so by all event loops.
         "http_async_client": DefaultAsyncHttpxClient(timeout=timeout),
     }
-    if address:
-        settings["base_url"] = address
     model: BaseChatModel = ChatOpenAI(**settings)
     # Reasoning models refuse a temperature; the others follow instructions best without one.
     if (model.profile or {}).get("temperature", bool(address)):
         model = ChatOpenAI(**settings, temperature=0)
     return model
-
-
-def _environment() -> tuple[str | None, ...]:
-    names = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE")
-    return tuple(os.environ.get(name) for name in names)
-
-
-def _install_line(said: str) -> str:
-    """Return the install line out of LangChain's message, which names the package."""
-    _, found, line = said.partition("pip install ")
-    return f"pip install {line.split()[0].strip('`.')}" if found and line.split() else said

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import threading
-from collections import OrderedDict
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
+from cachetools import LRUCache, cached
 from numpy.typing import NDArray
 
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, import_extra
+from adaptive_rag.models.onnx import ONNX_FILES, find_network, load_session, load_tokenizer
+from adaptive_rag.text.vectors import Scores
 
 EXTRA = "cross-encoder"
-MAX_TOKENS = 512
-BATCH = 16
+MAX_TOKENS, BATCH, MAX_OPEN = 512, 16, 2
 # Longer passages are cut before they are tokenised; no token has more characters than these on average.
 CHARACTERS_PER_TOKEN = 32
-ONNX_FILES = ("model.onnx", "onnx/model.onnx")
 # What of a model on Hugging Face is fetched to run it as ONNX.
 WANTED = [pattern for file in ONNX_FILES for pattern in (file, f"{file}_data")]
 WANTED += ["tokenizer.json", "config.json", "tokenizer_config.json"]
@@ -30,11 +31,11 @@ PROBES = (
     ("When is the library open?", "Herring is salted and kept in barrels."),
     ("library", ""),
 )
-MAX_OPEN = 2
 # Where the files beside a model say how long a pair may be.
 _LIMITS = (("tokenizer_config.json", "model_max_length"), ("config.json", "max_position_embeddings"))
+_EXPECTED = "a Hugging Face id such as 'cross-encoder/ms-marco-MiniLM-L-6-v2', or a local folder"
 
-Outputs: TypeAlias = NDArray[np.float64]
+Pair = tuple[str, str]
 Form = Literal["logit", "probability", "two logits", "two probabilities"]
 
 
@@ -42,20 +43,39 @@ class ScoringError(AdaptiveRAGError):
     """A cross-encoder failed while it scored; the caller's own order stands."""
 
 
-class CrossEncoder(Protocol):
+class CrossEncoder(ABC):
     """Scores passages for a question."""
 
     name: str
+    form: Form
 
-    def score(self, question: str, passages: Sequence[str]) -> Outputs:
+    def score(self, question: str, passages: Sequence[str]) -> Scores:
         """Return the relevance of each passage, 0-1, shape (len(passages),).
 
         Raises:
             ScoringError: the model failed, or returned something other than finite scores.
         """
-        ...
+        if not passages:
+            return np.zeros(0)
+        try:
+            outputs = self.outputs([(question, passage) for passage in passages])
+        except Exception as error:
+            # Networks fail in ways of their own (memory, an unforeseen input); none may cost the answer.
+            raise ScoringError(f"{type(error).__name__}: {_first_line(error)}") from error
+        return read_outputs(outputs, self.form)
+
+    @abstractmethod
+    def outputs(self, pairs: Sequence[Pair]) -> NDArray[Any]:
+        """Return what the network writes for each pair."""
 
 
+def _place(model: str) -> str:
+    """Name a relative folder in full: what is kept must not follow a program that changes its folder."""
+    folder = Path(model.strip()).expanduser()
+    return str(folder.resolve()) if folder.is_dir() else model.strip()
+
+
+@cached(LRUCache(MAX_OPEN), key=_place, condition=threading.Condition())
 def load_reranker(model: str) -> CrossEncoder:
     """Load a cross-encoder from a local folder or by its Hugging Face id; each is loaded once and kept.
 
@@ -70,18 +90,29 @@ def load_reranker(model: str) -> CrossEncoder:
     if not spec:
         raise ConfigurationError(f"reranker_model = {model!r} is empty: expected {_EXPECTED}.")
     folder = Path(spec).expanduser()
-    # A relative folder is named in full: what is kept must not follow a program that changes its folder.
-    key = str(folder.resolve()) if folder.is_dir() else spec
-    with _lock:
-        if key not in _open:
-            _open[key] = _load_folder(spec, folder) if folder.is_dir() else _load_by_id(spec)
-            if len(_open) > MAX_OPEN:
-                _open.popitem(last=False)
-        _open.move_to_end(key)
-        return _open[key]
+    if not (local := folder.is_dir()):
+        folder = _fetch(spec)
+    network = find_network(folder)
+    if network is None and local and not (folder / "config.json").is_file():
+        raise ConfigurationError(
+            f"reranker_model = {spec!r} is a folder without a cross-encoder: expected model.onnx and "
+            "tokenizer.json, or config.json with weights, as sentence-transformers saves it."
+        )
+    try:
+        if network is not None:
+            return OnnxCrossEncoder(folder, name=spec)
+        return TorchCrossEncoder(str(folder) if local else spec, local=local, name=spec)
+    except ImportError:
+        raise
+    except Exception as error:
+        # Each library has its own errors for a broken file; nothing has been run for a question yet.
+        raise ConfigurationError(
+            f"reranker_model = {spec!r} cannot be used: {_first_line(error)} Expected a cross-encoder that "
+            "reads pairs of texts and writes one relevance score."
+        ) from error
 
 
-def read_outputs(outputs: NDArray[Any], form: Form) -> Outputs:
+def read_outputs(outputs: NDArray[Any], form: Form) -> Scores:
     """Turn what a model wrote into relevance, 0-1.
 
     One logit passes a sigmoid, of two the softmax for the second label counts; both are computed in
@@ -93,12 +124,10 @@ def read_outputs(outputs: NDArray[Any], form: Form) -> Outputs:
     values = np.asarray(outputs, dtype=np.float64)
     if not np.isfinite(values).all():
         raise ScoringError("it returned a score that is not a number")
-    if form in ("probability", "two probabilities") and not _within_one(values):
-        raise ScoringError("it returned a score outside 0-1 where it had returned probabilities before")
-    if form == "two probabilities":
-        return np.clip(values[:, 1], 0, 1)
-    if form == "probability":
-        return np.clip(values.reshape(len(values)), 0, 1)
+    if form in ("probability", "two probabilities"):
+        if not _within_one(values):
+            raise ScoringError("it returned a score outside 0-1 where it had returned probabilities before")
+        return np.clip(values[:, 1] if form == "two probabilities" else values.reshape(len(values)), 0, 1)
     # softmax over two labels is the sigmoid of their difference
     logits = values[:, 1] - values[:, 0] if form == "two logits" else values.reshape(len(values))
     return np.asarray(0.5 * (1 + np.tanh(0.5 * logits)))
@@ -113,75 +142,52 @@ def find_form(outputs: NDArray[Any], name: str) -> Form:
     Raises:
         ConfigurationError: the model has more than two labels.
     """
-    labels = outputs.shape[1] if outputs.ndim == 2 else 1
-    if outputs.ndim > 2 or labels not in (1, 2):
+    if outputs.ndim > 2 or (labels := outputs.shape[1] if outputs.ndim == 2 else 1) not in (1, 2):
         raise ConfigurationError(
             f"it returns an array of shape {outputs.shape} for {len(outputs)} pairs; expected one relevance "
             "score a pair, or two labels of which the second means relevant."
         )
     bounded = _within_one(outputs)
-    if labels == 2:
-        sums_to_one = bounded and bool(np.allclose(outputs.sum(axis=1), 1, atol=1e-3))
-        return "two probabilities" if sums_to_one else "two logits"
-    return "probability" if bounded and name != "logits" else "logit"
+    if labels == 1:
+        return "probability" if bounded and name != "logits" else "logit"
+    return "two probabilities" if bounded and np.allclose(outputs.sum(axis=1), 1, atol=1e-3) else "two logits"
 
 
-class OnnxCrossEncoder:
+class OnnxCrossEncoder(CrossEncoder):
     """Run a cross-encoder that was exported to ONNX, without PyTorch."""
 
     def __init__(self, folder: Path, *, name: str) -> None:
         self.name = name
-        max_tokens = _max_tokens(folder)
-        self._max_characters = max_tokens * CHARACTERS_PER_TOKEN
-        # The tokenizer's own thread pool deadlocks after a fork and gains nothing on few pairs.
-        os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-        import onnxruntime
-        from tokenizers import Tokenizer
-
-        self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        padding = self._tokenizer.padding or {}
-        self._pad = int(padding.get("pad_id", 0))
+        network, max_tokens = find_network(folder), _max_tokens(folder)
+        assert network is not None
+        self._cut = max_tokens * CHARACTERS_PER_TOKEN
+        self._tokenizer = load_tokenizer(folder / "tokenizer.json", max_tokens)
+        self._pad = int((self._tokenizer.padding or {}).get("pad_id", 0))
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(max_length=max_tokens)
-        options = onnxruntime.SessionOptions()
-        options.log_severity_level = 3
-        file = next(folder / file for file in ONNX_FILES if (folder / file).is_file())
-        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        self._session = load_session(network)
         self._inputs = {node.name for node in self._session.get_inputs()}
-        first = self._session.get_outputs()[0].name
-        self._form = find_form(self._outputs(list(PROBES)), first)
+        self.form = find_form(self.outputs(PROBES), self._session.get_outputs()[0].name)
 
-    def score(self, question: str, passages: Sequence[str]) -> Outputs:
-        """Return the relevance of each passage, 0-1."""
-        return _score(lambda pairs: self._outputs(pairs), self._form, question, passages)
-
-    def _outputs(self, pairs: Sequence[tuple[str, str]]) -> NDArray[Any]:
+    def outputs(self, pairs: Sequence[Pair]) -> NDArray[Any]:
         """Run pairs in batches of nearly one length, so that little is spent on padding."""
-        cut = [(first[: self._max_characters], second[: self._max_characters]) for first, second in pairs]
-        encodings = self._tokenizer.encode_batch(cut)
+        encodings = self._tokenizer.encode_batch([(a[: self._cut], b[: self._cut]) for a, b in pairs])
         order = sorted(range(len(pairs)), key=lambda i: len(encodings[i].ids))
-        found: list[NDArray[Any]] = []
-        for start in range(0, len(order), BATCH):
-            found.append(self._run([encodings[i] for i in order[start : start + BATCH]]))
-        outputs = np.concatenate(found)
+        batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
+        outputs = np.concatenate([self._run([encodings[i] for i in batch]) for batch in batches])
         return np.asarray(outputs[np.argsort(order)])
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[Any]:
         shape = len(encodings), max(len(encoding.ids) for encoding in encodings)
-        feed = {
-            "input_ids": np.full(shape, self._pad, dtype=np.int64),
-            "attention_mask": np.zeros(shape, dtype=np.int64),
-            "token_type_ids": np.zeros(shape, dtype=np.int64),
-        }
+        ids = np.full(shape, self._pad, dtype=np.int64)
+        mask, types = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
         for row, encoding in enumerate(encodings):
             length = len(encoding.ids)
-            feed["input_ids"][row, :length] = encoding.ids
-            feed["attention_mask"][row, :length] = 1
-            feed["token_type_ids"][row, :length] = encoding.type_ids
+            ids[row, :length], mask[row, :length], types[row, :length] = encoding.ids, 1, encoding.type_ids
+        feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
         return np.asarray(self._session.run(None, {name: feed[name] for name in self._inputs})[0])
 
 
-class TorchCrossEncoder:
+class TorchCrossEncoder(CrossEncoder):
     """Run a cross-encoder through sentence-transformers."""
 
     def __init__(self, spec: str, *, local: bool, name: str) -> None:
@@ -189,20 +195,15 @@ class TorchCrossEncoder:
         package = import_extra("sentence_transformers", extra=EXTRA, purpose=f"The cross-encoder {spec!r}")
         torch = import_extra("torch", extra=EXTRA, purpose=f"The cross-encoder {spec!r}")
         self._model = package.CrossEncoder(spec, local_files_only=local)
-        limit = self._model.max_seq_length or MAX_TOKENS
-        self._model.max_seq_length = min(int(limit), MAX_TOKENS)
+        self._model.max_seq_length = min(int(self._model.max_seq_length or MAX_TOKENS), MAX_TOKENS)
         # Whatever the model would pass its score through: we want the logit.
         self._identity = torch.nn.Identity()
         # One tokenizer cannot be used by two threads at once.
         self._lock = threading.Lock()
-        self._form = find_form(self._outputs(list(PROBES)), "logits")
+        self.form = find_form(self.outputs(PROBES), "logits")
 
-    def score(self, question: str, passages: Sequence[str]) -> Outputs:
-        """Return the relevance of each passage, 0-1."""
-        return _score(lambda pairs: self._outputs(pairs), self._form, question, passages)
-
-    def _outputs(self, pairs: Sequence[tuple[str, str]]) -> NDArray[Any]:
-        # It orders the pairs by length itself.
+    def outputs(self, pairs: Sequence[Pair]) -> NDArray[Any]:
+        """Run pairs; the library orders them by length itself."""
         with self._lock:
             outputs = self._model.predict(
                 list(pairs), batch_size=BATCH, activation_fn=self._identity, show_progress_bar=False
@@ -210,86 +211,31 @@ class TorchCrossEncoder:
         return np.asarray(outputs)
 
 
-_open: OrderedDict[str, CrossEncoder] = OrderedDict()
-_lock = threading.Lock()
-_EXPECTED = "a Hugging Face id such as 'cross-encoder/ms-marco-MiniLM-L-6-v2', or a local folder"
-
-
-def _score(run: Any, form: Form, question: str, passages: Sequence[str]) -> Outputs:
-    if not passages:
-        return np.zeros(0)
-    try:
-        outputs = run([(question, passage) for passage in passages])
-    except Exception as error:
-        # Networks fail in ways of their own (memory, an unforeseen input); none may cost the answer.
-        raise ScoringError(f"{type(error).__name__}: {_first_line(error)}") from error
-    return read_outputs(outputs, form)
-
-
-def _load_folder(spec: str, folder: Path) -> CrossEncoder:
-    if _is_onnx(folder):
-        return _try(spec, lambda: OnnxCrossEncoder(folder, name=spec))
-    if (folder / "config.json").is_file():
-        return _try(spec, lambda: TorchCrossEncoder(str(folder), local=True, name=spec))
-    raise ConfigurationError(
-        f"reranker_model = {spec!r} is a folder without a cross-encoder: expected model.onnx (or "
-        "onnx/model.onnx) and tokenizer.json, or config.json with weights, as sentence-transformers saves it."
-    )
-
-
-def _load_by_id(spec: str) -> CrossEncoder:
+def _fetch(spec: str) -> Path:
+    """Return the folder of a model on Hugging Face, asking the network where it is not complete here."""
     if spec.startswith((".", "/", "~")) or spec.count("/") > 1 or "\\" in spec:
         raise ConfigurationError(f"reranker_model = {spec!r} is not a folder: expected {_EXPECTED}.")
     hub = import_extra("huggingface_hub", extra=EXTRA, purpose=f"The cross-encoder {spec!r}")
-    try:
+    with suppress(OSError, ValueError):  # it was never fetched
         folder = Path(hub.snapshot_download(spec, allow_patterns=WANTED, local_files_only=True))
-        complete = _is_onnx(folder)
-    except (OSError, ValueError):
-        complete = False
-    if not complete:
-        try:
-            folder = Path(hub.snapshot_download(spec, allow_patterns=WANTED))
-        except (OSError, ValueError) as error:
-            # No network, no such model, no right to see it, or no name of one: the first line says which.
-            raise ConfigurationError(
-                f"reranker_model = {spec!r} is no folder here, and could not be fetched from Hugging Face: "
-                f"{_first_line(error)} Expected {_EXPECTED}; without a network, a folder."
-            ) from error
-    if _is_onnx(folder):
-        return _try(spec, lambda: OnnxCrossEncoder(folder, name=spec))
-    return _try(spec, lambda: TorchCrossEncoder(spec, local=False, name=spec))
-
-
-def _try(spec: str, load: Any) -> CrossEncoder:
+        if find_network(folder):
+            return folder
     try:
-        return load()  # type: ignore[no-any-return]
-    except ImportError:
-        raise
-    except Exception as error:
-        # Each library has its own errors for a broken file; nothing has been run for a question yet.
+        return Path(hub.snapshot_download(spec, allow_patterns=WANTED))
+    except (OSError, ValueError) as error:
+        # No network, no such model, no right to see it, or no name of one: the first line says which.
         raise ConfigurationError(
-            f"reranker_model = {spec!r} cannot be used: {_first_line(error)} Expected a cross-encoder that "
-            "reads pairs of texts and writes one relevance score."
+            f"reranker_model = {spec!r} is no folder here, and could not be fetched from Hugging Face: "
+            f"{_first_line(error)} Expected {_EXPECTED}; without a network, a folder."
         ) from error
-
-
-def _is_onnx(folder: Path) -> bool:
-    return (folder / "tokenizer.json").is_file() and any((folder / file).is_file() for file in ONNX_FILES)
 
 
 def _max_tokens(folder: Path) -> int:
     """Return how many tokens a pair may have, as the files beside the model say, at most MAX_TOKENS."""
-    limit = MAX_TOKENS
-    for name, key in (
-        ("tokenizer_config.json", "model_max_length"),
-        ("config.json", "max_position_embeddings"),
-    ):
-        file = folder / name
-        value = json.loads(file.read_text("utf-8")).get(key) if file.is_file() else None
-        # some tokenizers state 1e30 for "no limit"
-        if isinstance(value, int | float) and value > 0:
-            limit = min(limit, int(value))
-    return limit
+    files = [(folder / name, key) for name, key in _LIMITS if (folder / name).is_file()]
+    limits = [json.loads(file.read_text("utf-8")).get(key) for file, key in files]
+    # some tokenizers state 1e30 for "no limit"
+    return min([MAX_TOKENS, *(int(n) for n in limits if isinstance(n, int | float) and n > 0)])
 
 
 def _within_one(values: NDArray[Any]) -> bool:
@@ -297,5 +243,4 @@ def _within_one(values: NDArray[Any]) -> bool:
 
 
 def _first_line(error: Exception) -> str:
-    lines = str(error).strip().splitlines()
-    return (lines[0] if lines else type(error).__name__)[:300].rstrip(".:") + "."
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:300].rstrip(".:") + "."

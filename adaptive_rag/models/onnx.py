@@ -5,18 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
-from numpy.typing import NDArray
 
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
+from adaptive_rag.text.vectors import Vectors as Vectors
 
 if TYPE_CHECKING:
     from onnxruntime import InferenceSession
@@ -26,6 +26,7 @@ MINILM = "local:all-MiniLM-L6-v2"
 MINILM_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 MINILM_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 
+ONNX_FILES = ("model.onnx", "onnx/model.onnx")
 # Longer texts are cut before they are tokenised; a token of English has about five characters.
 CHARACTERS_PER_TOKEN = 32
 SLICE = 256
@@ -35,8 +36,6 @@ BATCH_TOKENS = 128
 PADDING = 8
 # What counts as a few short texts, and how many of their vectors are remembered.
 FEW, SHORT, RECENT = 16, 2000, 1024
-
-Vectors = NDArray[np.float32]
 
 
 class OnnxEmbeddings(Embeddings):
@@ -52,33 +51,47 @@ class OnnxEmbeddings(Embeddings):
     ) -> None:
         self.name = name
         self._batched = batched
-        self.workers = _cpu_count()
+        affinity = getattr(os, "sched_getaffinity", None)
+        self.workers = len(affinity(0)) if affinity else os.cpu_count() or 1
         self._max_characters = max_tokens * CHARACTERS_PER_TOKEN
-        self._tokenizer = _load_tokenizer(tokenizer, max_tokens)
-        self._session = _load_session(model)
+        self._tokenizer = load_tokenizer(tokenizer, max_tokens)
+        self._tokenizer.no_padding()
+        # Texts run side by side, so each needs one thread only; threads inside a short run mostly wait.
+        self._session = load_session(model, threads=1)
         self._inputs = {node.name for node in self._session.get_inputs()}
         self._lock = threading.Lock()
-        self._recent: OrderedDict[str, Future[Vectors]] = OrderedDict()
-        self.dimension = self._dimension()
+        self._recent: LRUCache[str, Future[Vectors]] = LRUCache(RECENT)
+        declared = self._session.get_outputs()[0].shape[-1]
+        known = isinstance(declared, int)
+        self.dimension = int(declared if known else self._run([self._tokens("dimension")]).shape[1])
 
     def encode(self, texts: Sequence[str]) -> Vectors:
-        """Embed texts into unit vectors, in the order given.
+        """Embed texts into unit vectors, in the order given, shape (len(texts), dimension), float32.
 
         The vectors of a few short texts are remembered: every step of a question asks for the question.
-
-        Returns:
-            An array of shape (len(texts), dimension), float32.
         """
         if len(texts) > FEW or any(len(text) > SHORT for text in texts):
             return self._encode(texts)
-        held, ours = self._claim(texts)
+        # Steps that run side by side ask for the same texts; who comes second waits for the first.
+        awaited, ours = dict[str, Future[Vectors]](), list[str]()
+        with self._lock:
+            for text in dict.fromkeys(texts):
+                if (vector := self._recent.get(text)) is None:
+                    vector = self._recent[text] = Future()
+                    ours.append(text)
+                awaited[text] = vector
         try:
-            for text, vector in zip(ours, self._encode(ours), strict=True):
-                held[text].set_result(vector)
+            for text, row in zip(ours, self._encode(ours), strict=True):
+                awaited[text].set_result(row)
         except BaseException as error:
-            self._give_up({text: held[text] for text in ours}, error)
+            with self._lock:
+                for text in ours:
+                    if not awaited[text].done():
+                        self._recent.pop(text, None)
+                        awaited[text].set_exception(error)
             raise
-        return self._stack([held[text].result() for text in texts])
+        rows = [awaited[text].result() for text in texts]
+        return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; the LangChain entry point."""
@@ -99,19 +112,16 @@ class OnnxEmbeddings(Embeddings):
         for start in range(0, len(texts), SLICE):
             tokens = [self._tokens(text) for text in texts[start : start + SLICE]]
             batches = self._batches([len(ids) for ids in tokens])
-            for batch, rows in self._run_all(tokens, batches):
+            work = [[tokens[i] for i in batch] for batch in batches]
+            for batch, rows in zip(batches, self._run_all(work), strict=True):
                 vectors[[start + i for i in batch]] = rows
         return vectors
 
-    def _run_all(
-        self, tokens: Sequence[Sequence[int]], batches: Sequence[Sequence[int]]
-    ) -> Iterator[tuple[Sequence[int], Vectors]]:
-        work = [[tokens[i] for i in batch] for batch in batches]
-        if len(batches) == 1 or self.workers == 1:
-            yield from zip(batches, map(self._run, work), strict=True)
-            return
-        with ThreadPoolExecutor(min(self.workers, len(batches)), thread_name_prefix="embed") as pool:
-            yield from zip(batches, pool.map(self._run, work), strict=True)
+    def _run_all(self, work: Sequence[Sequence[Sequence[int]]]) -> list[Vectors]:
+        if len(work) == 1 or self.workers == 1:
+            return [self._run(batch) for batch in work]
+        with ThreadPoolExecutor(min(self.workers, len(work)), thread_name_prefix="embed") as pool:
+            return list(pool.map(self._run, work))
 
     def _batches(self, lengths: Sequence[int]) -> list[list[int]]:
         """Put texts of similar length together, the longest first, so that all workers have their share."""
@@ -130,37 +140,8 @@ class OnnxEmbeddings(Embeddings):
                 batches.append([i])
         return batches
 
-    def _stack(self, rows: Sequence[Vectors]) -> Vectors:
-        return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
-
-    def _claim(self, texts: Sequence[str]) -> tuple[dict[str, Future[Vectors]], list[str]]:
-        """Return where each vector is or will be, and the texts that the caller is to embed itself.
-
-        Steps that run side by side ask for the same texts; who comes second waits for the first.
-        """
-        ours: list[str] = []
-        held: dict[str, Future[Vectors]] = {}
-        with self._lock:
-            for text in dict.fromkeys(texts):
-                if text not in self._recent:
-                    self._recent[text] = Future()
-                    ours.append(text)
-                self._recent.move_to_end(text)
-                held[text] = self._recent[text]
-            while len(self._recent) > RECENT:
-                self._recent.popitem(last=False)
-        return held, ours
-
-    def _give_up(self, claimed: dict[str, Future[Vectors]], error: BaseException) -> None:
-        with self._lock:
-            for text, future in claimed.items():
-                if not future.done():
-                    self._recent.pop(text, None)
-                    future.set_exception(error)
-
     def _tokens(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text.strip()[: self._max_characters]).ids
-        return ids
+        return list(self._tokenizer.encode(text.strip()[: self._max_characters]).ids)
 
     def _run(self, batch: Sequence[Sequence[int]]) -> Vectors:
         """Embed tokenised texts in one run, shape (len(batch), dimension)."""
@@ -173,10 +154,6 @@ class OnnxEmbeddings(Embeddings):
         means = [rows[: len(tokens)].mean(axis=0) for rows, tokens in zip(hidden, batch, strict=True)]
         units = [mean / max(float(np.linalg.norm(mean)), 1e-12) for mean in means]
         return np.stack(units).astype(np.float32, copy=False)
-
-    def _dimension(self) -> int:
-        declared = self._session.get_outputs()[0].shape[-1]
-        return declared if isinstance(declared, int) else self._run([self._tokens("dimension")]).shape[1]
 
 
 @cache
@@ -208,43 +185,40 @@ def load_onnx_folder(path: str | Path) -> OnnxEmbeddings:
         ConfigurationError: the folder or one of the two files is missing.
     """
     folder = Path(path).expanduser()
-    candidates = [folder / "model.onnx", folder / "onnx" / "model.onnx"]
-    model = next((file for file in candidates if file.is_file()), None)
-    tokenizer = folder / "tokenizer.json"
-    if model is None or not tokenizer.is_file():
+    model = find_network(folder)
+    if model is None:
         raise ConfigurationError(
             f"The embedding model 'onnx:{path}' cannot be opened: expected a folder with model.onnx "
             "(or onnx/model.onnx) and tokenizer.json, as sentence-transformers exports it."
         )
-    return OnnxEmbeddings(model, tokenizer, name=f"onnx:{folder.resolve()}")
+    return OnnxEmbeddings(model, folder / "tokenizer.json", name=f"onnx:{folder.resolve()}")
 
 
-def _load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+def find_network(folder: Path) -> Path | None:
+    """Return the file of a network in a folder that has its tokenizer too, or None."""
+    files = [folder / file for file in ONNX_FILES if (folder / "tokenizer.json").is_file()]
+    return next((file for file in files if file.is_file()), None)
+
+
+def load_tokenizer(path: Path, max_tokens: int) -> Tokenizer:
+    """Load a tokenizer that cuts texts after so many tokens."""
     # The tokenizer's own thread pool deadlocks after a fork and gains nothing on short batches.
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.enable_truncation(max_length=max_tokens)
-    tokenizer.no_padding()
     return tokenizer
 
 
-def _load_session(path: Path) -> InferenceSession:
+def load_session(path: Path, *, threads: int = 0) -> InferenceSession:
+    """Load a network, to be run on so many threads; 0 leaves their number to onnxruntime."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    # Texts run side by side, so each needs one thread only; threads inside a short run mostly wait.
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
+    options.intra_op_num_threads = options.inter_op_num_threads = threads
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
-def _cpu_count() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _check_digest(path: Path, expected: str) -> None:

@@ -88,6 +88,11 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
     ]
 
 
+def join_context(user_context: str, profile: str) -> str:
+    """Return what the asker says now with what is known of them; what they say now comes first."""
+    return "\n".join(part for part in (user_context.strip(), profile.strip()) if part)
+
+
 @dataclass(frozen=True)
 class Conversation:
     """What a conversation leaves behind for the question that ends it."""

@@ -14,9 +14,8 @@ from adaptive_rag.llm.numbers import read_numbers
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.llm.replies import pick
 from adaptive_rag.llm.request import Asking, Request
-from adaptive_rag.search.fusion import min_max
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.vectors import Vectors, cosines
+from adaptive_rag.text.vectors import Vectors, cosines, min_max
 
 # Candidates that a model chooses from, for each that it is to choose, and characters of their texts.
 MODEL_READS = 2

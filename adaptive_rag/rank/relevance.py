@@ -8,10 +8,10 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.search.fusion import min_max, with_scores
-from adaptive_rag.source import ChunkSource, KnowsItsSentences, Sentences
+from adaptive_rag.search.fusion import with_scores
+from adaptive_rag.source import ChunkSource, Sentences, StoresSentences
 from adaptive_rag.state import Candidate, Query
-from adaptive_rag.text.vectors import Scores, Vectors, cosines
+from adaptive_rag.text.vectors import Scores, Vectors, cosines, min_max
 from adaptive_rag.text.words import terms
 
 SENTENCE_WEIGHT = 0.7
@@ -77,7 +77,7 @@ def sentences_of(source: ChunkSource, candidates: Sequence[Candidate]) -> list[S
     To embed a sentence takes as long as to embed the question, and the candidates have hundreds of them.
     """
     read = len(candidates)
-    if isinstance(source, KnowsItsSentences) and not source.stores_sentences:
+    if isinstance(source, StoresSentences) and not source.stores_sentences:
         read = EMBEDDED_CHUNKS
     found = source.sentences([candidate["id"] for candidate in candidates[:read]])
     return [*found, *[NO_SENTENCES] * (len(candidates) - len(found))]

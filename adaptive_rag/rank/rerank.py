@@ -14,8 +14,9 @@ from adaptive_rag.llm.numbers import read_scores
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, load_reranker
-from adaptive_rag.search.fusion import min_max, with_scores
+from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.vectors import min_max
 
 # Candidates that are read for each passage of the answer: by a chat model, by a cross-encoder.
 MODEL_READS, CROSS_ENCODER_READS = 2, 3

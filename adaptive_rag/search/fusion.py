@@ -8,9 +8,8 @@ import numpy as np
 
 from adaptive_rag.context import Fusion
 from adaptive_rag.state import Candidate, Hit, QueryAnalysis
-from adaptive_rag.text.vectors import Scores
+from adaptive_rag.text.vectors import Scores, min_max
 
-EPSILON = 1e-9
 RRF_K = 60  # Cormack, Clarke and Buettcher (SIGIR 2009)
 
 # Alpha, the weight of the vector score, is a straight line from a question whose words tell nothing apart to
@@ -23,14 +22,6 @@ OPINION_ALPHA = 0.8
 RIVALS = slice(4, 10)
 # What the branches of a fan-out count together, beside the question's own search.
 BRANCH_WEIGHT = 0.5
-
-
-def min_max(scores: Scores) -> Scores:
-    """Scale scores to 0-1; equal scores become 0."""
-    if scores.size == 0:
-        return scores
-    low = scores.min()
-    return np.asarray((scores - low) / (scores.max() - low + EPSILON))
 
 
 def reciprocal_rank(scores: Scores) -> Scores:

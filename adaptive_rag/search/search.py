@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 
 from adaptive_rag.context import Context
 from adaptive_rag.search.fusion import choose_alpha, fuse, with_scores
 from adaptive_rag.search.views import WEIGHTS_BY_INTENT, ViewWeights, weigh_views
-from adaptive_rag.source import ChunkSource
+from adaptive_rag.source import ChunkSource, ComparesTexts, PreparesSearch
 from adaptive_rag.state import Candidate, Decision, Query, QueryAnalysis, SearchPlan
-from adaptive_rag.text.vectors import Scores, Vectors
+from adaptive_rag.text.vectors import Scores
 
 POOL = 50  # candidates by vector and by words, each
 PLAIN_ALPHA = 0.5
@@ -45,27 +45,9 @@ def search(
     return fuse(found, method=method, alpha=alpha), Decision(what="fusion", chosen=chosen, why=why)
 
 
-@runtime_checkable
-class ComparesTexts(Protocol):
-    """A source that can also compare any text with any of its chunks."""
-
-    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
-        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
-        ...
-
-
-@runtime_checkable
-class Prepares(Protocol):
-    """A source that can begin a search before it is asked for it."""
-
-    def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
-        """Begin what a search for these texts will need, and embed the others; return at once."""
-        ...
-
-
 def prepare(source: ChunkSource, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
     """Tell a source what will be searched and compared next, so that it works while the graph goes on."""
-    if isinstance(source, Prepares):
+    if isinstance(source, PreparesSearch):
         source.prepare(texts, also_compared)
 
 

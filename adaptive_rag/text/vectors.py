@@ -1,12 +1,20 @@
-"""Compares small sets of unit vectors: sentences with a query, candidates with each other."""
+"""Vectors and scores: their types, how small sets of vectors are compared, how scores are scaled."""
 
 from __future__ import annotations
+
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Vectors = NDArray[np.float32]
-Scores = NDArray[np.float64]
+from adaptive_rag.source import Vectors
+
+__all__ = ["Scores", "Vectors", "cosines", "min_max"]
+
+# One score a row: a chunk, a sentence.
+Scores: TypeAlias = NDArray[np.float64]
+
+EPSILON = 1e-9
 
 
 def cosines(vectors: Vectors, others: Vectors) -> Vectors:
@@ -16,3 +24,11 @@ def cosines(vectors: Vectors, others: Vectors) -> Vectors:
     multiply, and while branches run side by side each of them would gather all.
     """
     return np.asarray(np.einsum("ij,kj->ik", vectors, others), dtype=np.float32)
+
+
+def min_max(scores: Scores) -> Scores:
+    """Scale scores to 0-1; equal scores become 0."""
+    if scores.size == 0:
+        return scores
+    low = scores.min()
+    return np.asarray((scores - low) / (scores.max() - low + EPSILON))

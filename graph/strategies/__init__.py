@@ -1,18 +1,28 @@
 """One strategy a file; this table names them for the graph, the shell and the evaluation."""
 
+from __future__ import annotations
+
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from adaptive_rag.graph.strategies.strategy import Strategy
+if TYPE_CHECKING:
+    from adaptive_rag.graph.strategies.strategy import Strategy
 
-# Each file here holds a record called STRATEGY.
-FILES = (
+    STRATEGIES: dict[str, Strategy]
+
+# Each is a file here with a record called STRATEGY, and the value of `route=`.
+NAMES = (
     "factual",
     "analytical",
     "opinion",
     "contextual",
 )
 
-STRATEGIES: dict[str, Strategy] = {}
-for _file in FILES:
-    _strategy = import_module(f"{__name__}.{_file}").STRATEGY
-    STRATEGIES[_strategy.name] = _strategy
+
+def __getattr__(name: str) -> dict[str, Strategy]:
+    # The records are loaded when they are first used: the shell lists their names in its help.
+    if name != "STRATEGIES":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = {file: import_module(f"{__name__}.{file}").STRATEGY for file in NAMES}
+    globals()["STRATEGIES"] = found
+    return found

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from adaptive_rag.analysis import analyse, explain_contributions, learn, why_not
-from adaptive_rag.analysis.learned import learned_file
-from adaptive_rag.analysis.questions_file import read_questions
-from adaptive_rag.analysis.router import WEIGHTS, load_router, softmax
+from adaptive_rag.analysis.learning import read_questions
+from adaptive_rag.analysis.router import WEIGHTS, learned_file, load_router, softmax
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.state import QUERY_TYPES
 
@@ -132,3 +132,14 @@ def test_a_broken_learned_file_says_how_to_mend_it() -> None:
     learned_file().write_text('{"format": 1}', encoding="utf-8")
     with pytest.raises(ConfigurationError, match="Remove the file"):
         analyse("Who wrote Faust?")
+
+
+def test_the_learned_file_lies_in_the_home_or_else_in_the_configuration_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    assert learned_file() == tmp_path / "home" / "router.json"
+    monkeypatch.delenv("ADAPTIVE_RAG_HOME")
+    assert learned_file().name == "router.json"
+    if sys.platform == "linux":
+        assert learned_file().parent == tmp_path / "config" / "adaptive-rag"

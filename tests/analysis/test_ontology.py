@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import adaptive_rag.analysis
@@ -104,13 +103,12 @@ def test_salient_terms_keep_words_that_belong_together() -> None:
     assert "heat" not in terms
 
 
-def test_a_suggestion_groups_similar_terms_and_can_be_read_back() -> None:
-    terms = find_salient_terms(TEXTS, 4)
-    vectors = np.eye(4, dtype=np.float32)
-    vectors[1] = vectors[0]
-    suggestions = suggest_ontology(TEXTS, terms=4, categories=3, vectors=vectors)
-    assert sorted(term for suggestion in suggestions for term in suggestion.terms) == sorted(terms)
-    assert set(suggestions[0].terms) == set(terms[:2])
+def test_a_suggestion_groups_the_salient_terms_and_can_be_read_back() -> None:
+    suggestions = suggest_ontology(TEXTS, terms=4, categories=3)
+    grouped = [term for suggestion in suggestions for term in suggestion.terms]
+    assert sorted(grouped) == sorted(find_salient_terms(TEXTS, 4))
+    assert len(suggestions) == 3
+    assert all(suggestion.name in [t.lower() for t in suggestion.terms] for suggestion in suggestions)
     ontology = parse_ontology(format_ontology(suggestions))
     assert len(ontology) == 4
 

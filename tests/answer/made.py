@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 
-from adaptive_rag.answer.request import AnswerRequest, Branch
+from adaptive_rag.answer.styles import STYLES, AnswerRequest, Aspect
 from adaptive_rag.source import Sentences
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import terms
@@ -47,14 +47,14 @@ def sentences_of(document):
     return Sentences(spans=np.array(spans, dtype=np.int64).reshape(-1, 2), vectors=vectors(texts))
 
 
-def request(question, documents, *, query_type="factual", branches=(), user_context=""):
+def request(question, documents, *, style=STYLES["factual"], aspects=(), user_context=""):
     return AnswerRequest(
         question=question,
-        query_type=query_type,
+        style=style,
         documents=documents,
         sentences=[sentences_of(document) for document in documents],
         question_vector=vector(question),
-        branches=[Branch(label, vector(label)) for label in branches],
+        aspects=[Aspect(label, vector(label)) for label in aspects],
         user_context=user_context,
         context_vector=vector(user_context) if user_context else None,
     )

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from adaptive_rag.answer import cite, read_markers
+from adaptive_rag.answer.citations import cite, read_markers
 from tests.answer.made import candidate, sentences_of, vectors
 
 

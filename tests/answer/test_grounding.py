@@ -1,6 +1,7 @@
 import pytest
 
-from adaptive_rag.answer import ground, read_markers
+from adaptive_rag.answer.citations import read_markers
+from adaptive_rag.answer.grounding import ground
 from tests.answer.made import candidate, sentences_of, vectors
 
 DOCUMENTS = [

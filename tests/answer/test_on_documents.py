@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive_rag.answer import AnswerRequest, Branch, extract_answer, judge_evidence
+from adaptive_rag.answer.draft import extract_answer
+from adaptive_rag.answer.evidence import judge_evidence
+from adaptive_rag.answer.styles import STYLES, AnswerRequest
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences
-from adaptive_rag.state import QUERY_TYPES
 from adaptive_rag.text.sentences import sentence_spans
 from tests.answer import made
 
@@ -35,7 +36,7 @@ def chunks_of(path):
     ]
 
 
-@pytest.mark.parametrize("query_type", QUERY_TYPES)
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
 @pytest.mark.parametrize(
     ("path", "question"),
     [
@@ -48,13 +49,11 @@ def chunks_of(path):
     ],
     ids=lambda value: value.name if isinstance(value, Path) else "",
 )
-def test_every_quote_is_found_in_the_source_at_its_span(path, question, query_type):
+def test_every_quote_is_found_in_the_source_at_its_span(path, question, style):
     text, documents = chunks_of(needed(path))
     documents = documents[:12]
 
-    request = made.request(
-        question, documents, query_type=query_type, branches=["one", "two"], user_context="a nurse"
-    )
+    request = made.request(question, documents, style=style, aspects=["one", "two"], user_context="a nurse")
     answer = extract_answer(request)
 
     assert answer.citations
@@ -78,18 +77,17 @@ class Corpus:
                 Sentences(np.array(spans, np.int64).reshape(-1, 2), self.model.encode(texts))
             )
 
-    def request(self, question, query_type="factual", branches=()):
-        vector, *labels = self.model.encode([question, *branches])
+    def request(self, question):
+        [vector] = self.model.encode([question])
         best = sorted(range(len(self.documents)), key=lambda i: -(self.sentences[i].vectors @ vector).max())[
             :4
         ]
         return AnswerRequest(
             question,
-            query_type,
+            STYLES["factual"],
             [self.documents[i] for i in best],
             [self.sentences[i] for i in best],
             vector,
-            [Branch(label, v) for label, v in zip(branches, labels, strict=True)],
         )
 
 

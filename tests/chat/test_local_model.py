@@ -9,7 +9,6 @@ import pytest
 from langchain_core.messages import AIMessageChunk
 
 from adaptive_rag.llm.exchange import wire_schema
-from adaptive_rag.llm.steps import SKILLS
 from adaptive_rag.llm.structured import bind_schema
 from adaptive_rag.models.chat import load_chat_model
 from adaptive_rag.runnable import AdaptiveRAG
@@ -68,8 +67,7 @@ def test_a_form_is_kept_by_constrained_output(local_url, skill):  # noqa: F811
     model = load_chat_model("openai:smollm2", base_url=local_url, timeout=600)
     model = model.model_copy(update={"max_tokens": 80})
     request = request_for(skill)
-    asked = SKILLS[skill]
-    schema = wire_schema(asked.schema, asked.narrow(request) if asked.narrow else {})
+    schema = wire_schema(request.schema, request.bounds)
     reply = bind_schema(model, schema, "json_schema").invoke(
         "Fill in the form about the opening of the bridge."
     )
@@ -90,7 +88,7 @@ def test_twenty_hostile_passages_at_once_change_nothing_that_counts(rag):
     texts = [json.loads(line)["text"] for line in lines if line.strip()][:20]
     fact = "The sea wall of Saltmere is 2,340 metres long."
     index = MemoryIndex.from_texts([f"{fact}\n{text[:300]}" for text in texts], source="hostile.txt")
-    knobs = {"index": index, "route": "factual", "k": 20, "rerank": False, "enhance": False, "window": False}
+    knobs = {"index": index, "route": "factual", "k": 20, "without": ["rerank", "enhance", "window"]}
     output = rag.invoke(QUESTIONS["factual"], context=knobs)
     assert len(output["documents"]) == 20
     assert "generate" in [name for record in output["trace"] for name in record.get("asked", ())]

@@ -65,6 +65,21 @@ def test_info_shows_what_was_made_and_with_what(run: Run, notes: Path) -> None:
     assert (facts["sources"], facts["chunks"], facts["chunk_size"]) == (2, 2, 1000)
 
 
+def test_what_could_not_be_read_is_told_in_a_line(run: Run, notes: Path) -> None:
+    (notes / "bad.jsonl").write_text('{"text": "This is [note] three."}\n{oops\n')
+    told = "Note: notes/bad.jsonl: 1 of 2 lines could not be read: line 2 ("
+    for _ in range(2):
+        result = run("index", notes)
+        assert (result.exit_code, result.stderr) == (0, "")
+        [_, line] = result.stdout.splitlines()
+        assert line.startswith(told)
+    [shown] = [line for line in run("info").stdout.splitlines() if "Note" in line]
+    assert shown.strip().startswith(told)
+    [as_indexed] = parsed(run("index", notes, "--json"))["notes"]
+    [as_shown] = parsed(run("info", "--json"))["notes"]
+    assert as_indexed == {"source": as_shown["source"], "text": as_shown["note"]}
+
+
 def test_progress_says_how_many_how_fast_and_how_long() -> None:
     told = format_progress(Progress(done=1200, total=5000, rate=40.4, seconds_left=94.0, source="a.pdf"))
     assert told == "1,200 of about 5,000 chunks · 40/s · 1 min 34 s left"

@@ -1,20 +1,22 @@
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
-from adaptive_rag.context import Context
+from adaptive_rag.answer.passages import join_neighbours
+from adaptive_rag.context import MECHANISMS, OF_ANSWERS, Context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, ArmName, Bench, find_arms
+from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, Bench, find_arms, whole_table
 from adaptive_rag.evaluation.datasets import Dataset, Question
-from adaptive_rag.rank.window import join_neighbours
+from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.state import QUERY_TYPES
 
 PLAIN = ("standard", "bm25", "fusion")
 
 
-def test_the_table_holds_the_names_of_its_literal() -> None:
-    assert tuple(ARMS) == get_args(ArmName)
+def test_every_strategy_and_every_mechanism_has_an_arm() -> None:
+    assert {f"only-{name}" for name in NAMES} | {f"without-{name}" for name in MECHANISMS} <= set(ARMS)
+    assert set(ARMS) - set(whole_table(answers=False)) == {f"without-{name}" for name in OF_ANSWERS}
     assert set(MAIN_ARMS) <= set(ARMS)
 
 
@@ -42,7 +44,7 @@ def test_bm25_leaves_out_passages_that_share_no_word(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("name", PLAIN)
-def test_plain_arms_search_for_the_question_as_it_stands(name: ArmName, tiny: Dataset, bench: Bench) -> None:
+def test_plain_arms_search_for_the_question_as_it_stands(name: str, tiny: Dataset, bench: Bench) -> None:
     result = ARMS[name].run(tiny.questions[2], bench)
     source: Any = bench.source
     assert source.searches == [["When can I go?"]]
@@ -50,7 +52,7 @@ def test_plain_arms_search_for_the_question_as_it_stands(name: ArmName, tiny: Da
 
 
 @pytest.mark.parametrize("name", [name for name in ARMS if name not in PLAIN])
-def test_the_graph_is_asked_what_a_person_would_ask(name: ArmName, tiny: Dataset, bench: Bench) -> None:
+def test_the_graph_is_asked_what_a_person_would_ask(name: str, tiny: Dataset, bench: Bench) -> None:
     result = ARMS[name].run(tiny.questions[2], bench)
     graph: Any = bench.graph
     assert [d["id"] for d in result.documents] == ["p4"]
@@ -99,22 +101,13 @@ def test_the_costliest_arm_pays_for_all_strategies(tiny: Dataset, bench: Bench) 
 @pytest.mark.parametrize(
     ("name", "changed"),
     [
-        ("without-fusion", {"fusion": "dense"}),
-        ("without-rerank", {"rerank": False}),
-        ("without-window", {"window": False}),
-        ("without-context", {"contextualize": False}),
-        ("without-fan-out", {"fan_out": False}),
-        ("without-enhance", {"enhance": False}),
-        ("without-diversify", {"diversify": False}),
-        ("without-balance", {"balance": False}),
-        ("without-hedge", {"hedge": False}),
-        ("without-analysis", {"route": "factual", "alpha": 0.5}),
+        *((f"without-{name}", {"without": frozenset({name})}) for name in MECHANISMS),
         ("only-opinion", {"route": "opinion"}),
         ("adaptive", {}),
     ],
 )
 def test_an_ablation_changes_its_own_switch_and_no_other(
-    name: ArmName, changed: dict[str, Any], tiny: Dataset, bench: Bench
+    name: str, changed: dict[str, Any], tiny: Dataset, bench: Bench
 ) -> None:
     ARMS[name].run(tiny.questions[0], bench)
     graph: Any = bench.graph

@@ -131,9 +131,9 @@ def test_a_run_is_compared_with_an_earlier_one(ask: Any, write_set: Any) -> None
 
 def test_a_second_opening_of_a_corpus_indexes_nothing(write_set: Any, tmp_path: Path) -> None:
     dataset = load_dataset(write_set())
-    first = open_corpus(dataset, tmp_path / "cache")
+    first, _ = open_corpus(dataset, tmp_path / "cache")
     embedded: list[Any] = []
-    second = open_corpus(dataset, tmp_path / "cache", progress=embedded.append)
+    second, _ = open_corpus(dataset, tmp_path / "cache", progress=embedded.append)
     assert len(first) == len(second) == 4
     assert embedded == []
     assert len(list((tmp_path / "cache").iterdir())) == 1

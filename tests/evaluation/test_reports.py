@@ -13,11 +13,10 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.records import read_questions
-from adaptive_rag.evaluation.report import Written, write_reports
-from adaptive_rag.evaluation.report_terminal import print_against, print_report
+from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, RunSettings, run_arms
-from adaptive_rag.evaluation.summary import compare_runs, summarise
-from adaptive_rag.evaluation.wording import without_repeats
+from adaptive_rag.evaluation.summary import compare_runs, summarise, without_repeats
+from adaptive_rag.evaluation.terminal import print_against, print_report
 from tests.evaluation.conftest import QUERIES, Graph, Words
 
 ARMS = find_arms(["standard", "bm25", "fusion", "adaptive"])
@@ -35,7 +34,7 @@ def finished(tiny: Dataset, out: Path) -> FinishedRun:
 
 
 @pytest.fixture
-def written(finished: FinishedRun, tiny: Dataset, out: Path) -> Written:
+def written(finished: FinishedRun, tiny: Dataset, out: Path) -> Report:
     return write_reports(finished, [tiny], out, markdown=out / "results.md", command="adaptive-rag eval tiny")
 
 
@@ -64,7 +63,7 @@ class Page(HTMLParser):
             assert self.open.pop() == tag
 
 
-def test_the_summary_has_a_row_for_every_arm_and_type(written: Written, out: Path) -> None:
+def test_the_summary_has_a_row_for_every_arm_and_type(written: Report, out: Path) -> None:
     rows = json.loads((out / "summary.json").read_text())
     assert {(row["arm"], row["type"]) for row in rows} == {
         (arm, kind) for arm in ARMS for kind in ("all", "factual", "opinion", "contextual")
@@ -78,14 +77,14 @@ def test_the_summary_has_a_row_for_every_arm_and_type(written: Written, out: Pat
     assert row["against_standard"]["ndcg@2"]["n"] == row["counts"]["ndcg@2"] == 3
 
 
-def test_metrics_stand_only_where_questions_have_them(written: Written) -> None:
+def test_metrics_stand_only_where_questions_have_them(written: Report) -> None:
     for row in written.rows:
         assert ("both@2" in row["metrics"]) is (row["type"] in ("all", "opinion"))
     whole = next(row for row in written.rows if row["type"] == "all")
     assert whole["counts"]["both@2"] == 1
 
 
-def test_standard_is_not_compared_with_itself(written: Written) -> None:
+def test_standard_is_not_compared_with_itself(written: Report) -> None:
     assert all(row["against_standard"] == {} for row in written.rows if row["arm"] == "standard")
 
 
@@ -95,17 +94,17 @@ def test_an_arm_that_did_not_answer_every_question_is_left_out(finished: Finishe
     assert arms == {"standard", "fusion", "adaptive"}
 
 
-def test_the_page_fetches_nothing_and_runs_nothing(written: Written, out: Path) -> None:
+def test_the_page_fetches_nothing_and_runs_nothing(written: Report, out: Path) -> None:
     text = (out / "report.html").read_text()
     page = Page()
     page.feed(text)
     assert page.fetched == []
     assert page.scripts == 0
     assert page.open == []
-    assert not re.search(r"url\(|@import|https?://", text)
+    assert not re.search(r"url\((?!#)|@import|https?://", text)
 
 
-def test_the_page_shows_each_part(written: Written, out: Path) -> None:
+def test_the_page_shows_each_part(written: Report, out: Path) -> None:
     text = (out / "report.html").read_text()
     for part in ("Against plain retrieval", "Every arm", "Quality against cost", "Confusion", "Reliability"):
         assert part in text
@@ -158,7 +157,7 @@ def test_the_markdown_says_where_it_comes_from_and_what_was_lost(
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])
-def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Written, width: int) -> None:
+def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Report, width: int) -> None:
     console = Console(width=width, file=io.StringIO(), force_terminal=False)
     print_report(console, written.rows, k=2, routing=written.routing)
     text = console.file.getvalue()  # type: ignore[attr-defined]
@@ -168,7 +167,7 @@ def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Writte
     assert {"adaptive", "1.000", "ndcg@2"} <= set(table.split())
 
 
-def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Written, out: Path) -> None:
+def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Report, out: Path) -> None:
     rows = compare_runs(finished.records, read_questions(out), k=2)
     assert {row["against_standard"]["ndcg@2"]["mean"] for row in rows} == {0.0}
     for width in (60, 100):
@@ -181,7 +180,7 @@ def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Wr
 
 
 def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
-    finished: FinishedRun, written: Written, out: Path
+    finished: FinishedRun, written: Report, out: Path
 ) -> None:
     earlier = read_questions(out)[:2]
     earlier[0]["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.25
@@ -197,12 +196,12 @@ def test_a_folder_without_a_finished_run_cannot_be_compared_with(tmp_path: Path)
         read_questions(tmp_path)
 
 
-def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Written, out: Path) -> None:
+def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Report, out: Path) -> None:
     assert "SECRET rewrite" in json.dumps(QUERIES)
     assert "SECRET rewrite" not in (out / "questions.jsonl").read_text()
 
 
-def test_overall_rows_are_left_out_only_where_they_repeat_a_single_type(written: Written) -> None:
+def test_overall_rows_are_left_out_only_where_they_repeat_a_single_type(written: Report) -> None:
     assert without_repeats(written.rows) == written.rows
     single = [row for row in written.rows if row["type"] in ("all", "opinion")]
     assert {row["type"] for row in without_repeats(single)} == {"opinion"}

@@ -52,8 +52,8 @@ def test_arrows_lead_to_the_right(drawable) -> None:  # type: ignore[no-untyped-
 
 
 def test_the_picture_is_a_png_with_ink_on_it() -> None:
-    strategy = STRATEGIES["opinion"]().compile().get_graph()
-    picture = Image.open(io.BytesIO(draw_png(strategy, title="opinion", dpi=60)))
+    strategy = STRATEGIES["opinion"].build().compile().get_graph()
+    picture = Image.open(io.BytesIO(draw_png(strategy, colours={"opinion": "#c06a1f"}, dpi=60)))
     assert picture.format == "PNG"
     dark = sum(picture.convert("L").histogram()[:100])
     assert dark > 200

@@ -8,7 +8,7 @@ import pytest
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index import Index
 from adaptive_rag.models.onnx import OnnxEmbeddings, Vectors, load_minilm
-from adaptive_rag.query.expansion import STANCES
+from adaptive_rag.rank.stances import AGAINST, FOR
 from adaptive_rag.state import QueryType
 from tests.conftest import TOWN
 
@@ -40,7 +40,7 @@ def test_each_text_is_embedded_once(
     model = load_minilm()
     model.forget()
     # The headings of the sides are the same for every question.
-    model.encode(STANCES)
+    model.encode([FOR, AGAINST, "who is affected and how"])
     rag = AdaptiveRAG(kb, route=route)
     embedded: list[int] = []
     run = OnnxEmbeddings._run

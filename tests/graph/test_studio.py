@@ -17,8 +17,7 @@ import pytest
 from langgraph_sdk import get_client
 
 import adaptive_rag
-from adaptive_rag.context import Context
-from adaptive_rag.indexing import IndexingContext
+from adaptive_rag.context import Context, IndexingContext
 from adaptive_rag.samples import samples_path
 
 pytestmark = pytest.mark.slow
@@ -197,7 +196,7 @@ async def test_the_forms_of_indexing_show_their_fields(client: Any) -> None:
 
 
 def test_the_indexing_graph_reports_what_it_did(indexed: dict[str, Any]) -> None:
-    assert [Path(file).name for file in indexed["files"]] == ["guidance_households.md"]
+    assert [Path(name).name for name in indexed["report"]["sources"]] == ["guidance_households.md"]
     assert indexed["report"]["added"] == 1
     assert indexed["report"]["chunks"] == indexed["report"]["total_chunks"] > 5
 

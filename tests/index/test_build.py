@@ -1,6 +1,7 @@
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -220,3 +221,51 @@ def test_equal_sentences_are_embedded_once(tmp_path: Path) -> None:
     )
     distinct_chunks = len(set(texts_in(tmp_path / "kb")))
     assert report.texts_embedded == distinct_chunks + 2
+
+
+NOTED = ("bad.jsonl", "1 of 2 lines could not be read: line 2")
+
+
+def test_what_a_loader_could_not_read_is_told_and_kept(tmp_path: Path) -> None:
+    docs, kb = (
+        write_files(tmp_path / "docs", {**TIDES, "bad.jsonl": '{"text": "Gates."}\n{oops\n'}),
+        tmp_path / "kb",
+    )
+    first, again = build(docs, kb), build(docs, kb)
+    assert (again.unchanged, again.notes) == (4, first.notes)
+    [note] = first.notes
+    assert (Path(note.source).name, note.text[: len(NOTED[1])]) == NOTED
+    assert open_index(kb).info()["notes"] == [{"source": note.source, "note": note.text}]
+    os.utime(docs / "bad.jsonl", (time.time() - 60, time.time() - 60))
+    assert build(docs, kb).notes == first.notes
+
+
+def test_a_note_goes_with_what_it_was_about(tmp_path: Path) -> None:
+    docs, kb = (
+        write_files(tmp_path / "docs", {"a.jsonl": '{"text": "Gates."}\n{oops\n', **TIDES}),
+        tmp_path / "kb",
+    )
+    assert build(docs, kb).notes
+    assert build(docs / "sun.txt", kb).notes == []  # a run tells of the sources it was given
+    write_files(docs, {"a.jsonl": '{"text": "Gates."}\n'})
+    assert build(docs, kb).notes == []
+    assert open_index(kb).info()["notes"] == []
+
+
+def test_the_notes_of_texts_at_hand_are_kept_too(tmp_path: Path) -> None:
+    text = replace(
+        extract_text(write_files(tmp_path, {"a.txt": "The tide is low."}) / "a.txt"), notes=("half",)
+    )
+    report = build([text], tmp_path / "kb")
+    assert [note.text for note in report.notes] == ["half"]
+
+
+def test_an_index_of_an_older_version_has_no_notes_and_opens(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    manifest = json.loads((kb / "manifest.json").read_text())
+    for record in manifest["sources"].values():
+        del record["notes"]
+    (kb / "manifest.json").write_text(json.dumps(manifest))
+    assert open_index(kb).info()["notes"] == []
+    assert build(docs, kb).unchanged == 3

@@ -13,7 +13,8 @@ def bucket(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A place that is reached as a bucket is: by URI, without a lock; the store is a local folder."""
     uri = f"file://{tmp_path}/bucket"
     (tmp_path / "bucket").mkdir()
-    monkeypatch.setattr("adaptive_rag.index.index.open_location", lambda _: Bucket(uri))
+    for module in ("build", "index"):
+        monkeypatch.setattr(f"adaptive_rag.index.{module}.open_location", lambda _: Bucket(uri))
     return uri
 
 

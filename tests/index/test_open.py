@@ -12,18 +12,18 @@ from adaptive_rag import Index
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index import IndexReport
-from adaptive_rag.index import open as module
+from adaptive_rag.index.filtered import FilteredIndex, narrow_to
+from adaptive_rag.index.index import MAX_OPEN, STORES, open_source, source_of
 from adaptive_rag.index.langchain import RetrieverSource
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.index.open import narrow_to, source_of
 
 
 @pytest.fixture(autouse=True)
 def _nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
-    module._open.clear()
+    open_source.cache_clear()
     yield
-    module._open.clear()
+    open_source.cache_clear()
 
 
 def build(uri: str, *names: str) -> IndexReport:
@@ -70,15 +70,13 @@ def test_an_open_index_sees_what_was_indexed_since() -> None:
 
 
 def test_only_so_many_are_kept_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MAX_OPEN", 2)
-    for name in ("one", "two", "three"):
-        build(name, "a")
-    first = source_of(make_context(index="one"))
-    source_of(make_context(index="two"))
-    assert source_of(make_context(index="one")) is first
-    source_of(make_context(index="three"))
-    assert len(module._open) == 2
-    assert source_of(make_context(index="one")) is first
+    monkeypatch.setitem(STORES, "toy", lambda uri, embeddings: MemoryIndex([]))
+    first, second = (source_of(make_context(index=f"toy://{name}")) for name in ("first", "second"))
+    for number in range(MAX_OPEN - 1):
+        assert source_of(make_context(index="toy://first")) is first
+        source_of(make_context(index=f"toy://{number}"))
+    assert source_of(make_context(index="toy://first")) is first
+    assert source_of(make_context(index="toy://second")) is not second
 
 
 def test_what_cannot_be_opened_is_tried_again() -> None:
@@ -98,7 +96,7 @@ def test_an_apps_own_store_is_wrapped_once() -> None:
 def test_the_documents_of_a_run_are_searched_alone_where_the_index_holds_others() -> None:
     assert narrow_to(build("kb", "a"), "kb", None) == "kb"
     narrowed = narrow_to(build("kb", "b", "c"), "kb", None)
-    assert not isinstance(narrowed, str)
+    assert isinstance(narrowed, FilteredIndex)
     [found] = narrowed.search(["this"], limit=10)
     assert {candidate["source"] for candidate in found} == {"b", "c"}
     everything = narrow_to(build("kb", "a", "b", "c"), "kb", None)
@@ -108,3 +106,29 @@ def test_the_documents_of_a_run_are_searched_alone_where_the_index_holds_others(
 def test_a_run_that_read_nothing_leaves_nothing_to_ask() -> None:
     with pytest.raises(IndexingError, match="No document could be read"):
         narrow_to(IndexReport(), "kb", None)
+
+
+def test_the_first_question_does_not_open_the_index_of_the_run_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    report = build("kb", "a", "b")
+    opened: list[object] = []
+    index_of = Index.open.__func__  # type: ignore[attr-defined]
+
+    def counted(*given: object, **more: object) -> Index:
+        opened.append(given)
+        index: Index = index_of(*given, **more)
+        return index
+
+    monkeypatch.setattr(Index, "open", classmethod(counted))
+    assert isinstance(source_of(make_context(index=narrow_to(report, "kb", None))), Index)
+    assert len(opened) == 1
+
+
+def test_a_store_is_added_by_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = {"toy://notes": ["The tide is out."]}
+    monkeypatch.setitem(STORES, "toy", lambda uri, embeddings: MemoryIndex.from_texts(texts[uri]))
+    source = source_of(make_context(index="toy://notes"))
+    [[found]] = source.search(["tide"], limit=1)
+    assert found["text"] == "The tide is out."
+    assert source_of(make_context(index="toy://notes")) is source

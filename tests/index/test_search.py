@@ -259,7 +259,7 @@ def test_an_index_without_sentence_vectors_still_answers(kb: Path, tmp_path: Pat
 def test_a_held_table_gives_the_scores_that_lancedb_gives(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = ["sea wall of Saltmere", "sea wall of Saltmere risks and arguments", "214 houses", "?!"]
     held = Index.open(kb).search(queries, limit=100)
-    monkeypatch.setattr(reader, "HELD_UP_TO", 0)
+    monkeypatch.setattr(reader, "IN_MEMORY_UP_TO", 0)
     asked = Index.open(kb).search(queries, limit=100)
     for ours, theirs in zip(held, asked, strict=True):
         expected = {candidate["id"]: candidate["scores"] for candidate in theirs}
@@ -291,9 +291,9 @@ def test_what_will_be_compared_is_embedded_and_not_looked_up(
 ) -> None:
     index = Index.open(kb)
     begun: list[Any] = []
-    monkeypatch.setattr(index._current(), "begin", begun.append)
+    monkeypatch.setattr(index.reader(), "begin", begun.append)
     looked_up: list[str] = []
-    monkeypatch.setattr(index._current(), "look_up_words", looked_up.extend)
+    monkeypatch.setattr(index.reader(), "look_up_words", looked_up.extend)
     embedded: list[str] = []
     encode = index.embeddings.encode
     monkeypatch.setattr(index.embeddings, "encode", lambda texts: embedded.extend(texts) or encode(texts))

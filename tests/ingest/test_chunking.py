@@ -4,7 +4,7 @@ import pytest
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest import extract_text, split
-from adaptive_rag.ingest.builder import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.text.sentences import sentence_spans
 
 SENTENCES = [f"Sentence number {number} tells of the tide and of the wall." for number in range(60)]

@@ -1,47 +1,113 @@
 import zipfile
 
+import docx
 import pytest
+from docx.oxml import OxmlElement
+from docx.oxml.parser import parse_xml
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest import extract_text
+from adaptive_rag.ingest import extract_text, split
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
-STYLES = (
-    f'<w:styles {W}><w:style w:styleId="Berschrift1"><w:name w:val="heading 1"/></w:style>'
-    '<w:style w:styleId="Own"><w:name w:val="Chapter"/><w:pPr><w:outlineLvl w:val="1"/></w:pPr></w:style>'
-    "</w:styles>"
-)
+MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
 
 
-def paragraph(text, properties=""):
-    return f"<w:p><w:pPr>{properties}</w:pPr><w:r><w:t>{text}</w:t></w:r></w:p>"
+@pytest.fixture
+def document():
+    return docx.Document()
 
 
-def make_docx(path, *blocks):
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("word/styles.xml", STYLES)
-        archive.writestr(
-            "word/document.xml", f"<w:document {W}><w:body>{''.join(blocks)}</w:body></w:document>"
+@pytest.fixture
+def read(tmp_path, document):
+    """Save the document and read it."""
+
+    def save_and_read():
+        document.save(tmp_path / "a.docx")
+        return extract_text(tmp_path / "a.docx")
+
+    return save_and_read
+
+
+def test_paragraphs_headings_lists_and_tables_are_read(document, read):
+    document.add_heading("Storms", 1)
+    document.add_heading("Levels", 2)
+    document.add_paragraph("Shut  the\tgate\nnow.")
+    document.add_paragraph("")
+    document.add_paragraph("First", style="List Bullet")
+    item = document.add_paragraph("Second")
+    item._p.get_or_add_pPr().append(OxmlElement("w:numPr"))
+    table = document.add_table(2, 2)
+    for cell, text in zip(table._cells, ["Level", "Height", "1", ""], strict=True):
+        cell.text = text
+    source = read()
+    assert source.text == ("Storms\n\nLevels\n\nShut the gate now.\n\n- First\n- Second\n\nLevel | Height\n1")
+    assert [heading.section for heading in source.headings] == ["Storms", "Levels"]
+    for chunk in split(source, size=50, overlap=0):
+        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+def test_a_style_is_a_heading_by_its_outline_or_by_what_it_inherits(document, read):
+    for name, base in (("Chapter", "Heading 1"), ("Contents", "Heading 1"), ("Part", "Normal")):
+        document.styles.add_style(name, 1).base_style = document.styles[base]
+    for name, level in (("Contents", "9"), ("Part", "1")):
+        outline = parse_xml(f'<w:outlineLvl {W} w:val="{level}"/>')
+        document.styles[name].element.get_or_add_pPr().append(outline)
+    for name in ("Contents", "Chapter", "Part"):
+        document.add_paragraph(f"Of {name}", style=name)
+    assert [heading.section for heading in read().headings] == ["Of Chapter", "Of Part"]
+
+
+def test_styles_that_inherit_in_a_circle_do_no_harm(document, read):
+    first, second = (document.styles.add_style(name, 1) for name in ("One", "Two"))
+    first.base_style, second.base_style = second, first
+    document.add_paragraph("Shut the gate.", style="One")
+    assert read().text == "Shut the gate."
+
+
+def test_links_insertions_and_controls_are_read_and_deletions_are_not(document, read):
+    paragraph = document.add_paragraph("Shut ")
+    for tag, text in (("hyperlink", "the "), ("ins", "iron "), ("moveFrom", "wooden "), ("smartTag", "gate")):
+        paragraph._p.append(parse_xml(f"<w:{tag} {W}><w:r><w:t>{text}</w:t></w:r></w:{tag}>"))
+    held = f"<w:sdt {W}><w:sdtContent><w:p><w:r><w:t>Then leave.</w:t></w:r></w:p></w:sdtContent></w:sdt>"
+    paragraph._p.addnext(parse_xml(held))
+    assert read().text == "Shut the iron gate\n\nThen leave."
+
+
+def test_a_text_box_is_read_once_after_its_paragraph(document, read):
+    box = "<w:txbxContent><w:p><w:r><w:t>In the box.</w:t></w:r></w:p></w:txbxContent>"
+    document.add_paragraph("Beside the box.").runs[0]._r.append(
+        parse_xml(
+            f"<mc:AlternateContent {W} {MC}><mc:Choice>{box}</mc:Choice>"
+            f"<mc:Fallback>{box}</mc:Fallback></mc:AlternateContent>"
         )
-    return path
-
-
-def test_paragraphs_headings_lists_and_tables_are_read(tmp_path):
-    item = "<w:numPr/>"
-    table = f"<w:tbl><w:tr><w:tc>{paragraph('Level')}</w:tc><w:tc>{paragraph('Height')}</w:tc></w:tr></w:tbl>"
-    path = make_docx(
-        tmp_path / "a.docx",
-        paragraph("Storms", '<w:pStyle w:val="Berschrift1"/>'),
-        paragraph("Levels", '<w:pStyle w:val="Own"/>'),
-        paragraph("Shut  the gate."),
-        paragraph("", ""),
-        paragraph("First", item),
-        paragraph("Second", item),
-        table,
     )
-    source = extract_text(path)
-    assert source.text == "Storms\n\nLevels\n\nShut the gate.\n\n- First\n- Second\n\nLevel | Height"
-    assert [(heading.title, heading.level) for heading in source.headings] == [("Storms", 1), ("Levels", 2)]
+    assert read().text == "Beside the box.\n\nIn the box."
+
+
+def test_a_table_in_a_cell_stays_in_its_row(document, read):
+    table = document.add_table(1, 2)
+    table.cell(0, 0).text = "outer"
+    inner = table.cell(0, 1).add_table(1, 2)
+    inner.cell(0, 0).text, inner.cell(0, 1).text = "in", "ner"
+    assert read().text == "outer | in ner"
+
+
+def test_a_link_to_a_picture_that_is_missing_does_no_harm(tmp_path, document):
+    document.add_paragraph("Shut the gate.")
+    whole, path = tmp_path / "whole.docx", tmp_path / "a.docx"
+    document.save(whole)
+    link = b'<Relationship Id="x" Type="http://a/image" Target="NULL"/></Relationships>'
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(path, "w") as copy:
+        for name in source.namelist():
+            copy.writestr(name, source.read(name).replace(b"</Relationships>", link))
+    assert extract_text(path).text == "Shut the gate."
+
+
+def test_a_document_that_unpacks_without_end_is_refused(tmp_path, monkeypatch, document):
+    monkeypatch.setattr("adaptive_rag.ingest.docx._LARGEST", 1000)
+    document.save(tmp_path / "a.docx")
+    with pytest.raises(IndexingError, match=r"a\.docx unpacks to more than"):
+        extract_text(tmp_path / "a.docx")
 
 
 @pytest.mark.parametrize(
@@ -55,4 +121,12 @@ def test_what_is_no_word_document_is_refused(tmp_path, content, reason):
     path = tmp_path / "a.docx"
     path.write_bytes(content)
     with pytest.raises(IndexingError, match=reason):
+        extract_text(path)
+
+
+def test_an_archive_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "a.docx"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("readme.xml", "<a/>")
+    with pytest.raises(IndexingError, match="not a Word document"):
         extract_text(path)

@@ -4,7 +4,6 @@ import pytest
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
-from adaptive_rag.ingest.pdf import raw_page_text
 
 from .made_pdf import FI, FL, Text, make_pdf, paragraph
 
@@ -105,11 +104,11 @@ def test_larger_and_bold_lines_are_headings(tmp_path):
         *paragraph(FILLER, y=250),
     ]
     source = extract_text(make_pdf(tmp_path / "h.pdf", [page]))
-    assert [(heading.title, heading.level) for heading in source.headings] == [
-        ("Town Handbook", 1),
-        ("4 Storms", 2),
-        ("Warning levels", 3),
-        ("5 Heat", 2),
+    assert [heading.section for heading in source.headings] == [
+        "Town Handbook",
+        "4 Storms",
+        "4 Storms > Warning levels",
+        "5 Heat",
     ]
     assert source.section_at(source.text.index("The keeper")) == "4 Storms > Warning levels"
     assert source.section_at(source.text.rindex("The keeper")) == "5 Heat"
@@ -119,7 +118,7 @@ def test_bookmarks_give_the_headings_where_there_are_some(tmp_path):
     pages = [[Text(title, y=60), *paragraph(FILLER)] for title in ("STORMS.", "DROUGHT.", "HEAT.")]
     marks = [("Storms", 1), ("Drought", 2), ("Heat", 3)]
     source = extract_text(make_pdf(tmp_path / "b.pdf", pages, bookmarks=marks))
-    assert [(heading.title, heading.offset) for heading in source.headings] == [
+    assert [(heading.section, heading.offset) for heading in source.headings] == [
         ("Storms", source.text.index("STORMS.")),
         ("Drought", source.text.index("DROUGHT.")),
         ("Heat", source.text.index("HEAT.")),
@@ -145,32 +144,11 @@ def test_a_number_that_begins_a_wrapped_line_is_no_list_item(tmp_path):
     assert "there were 13. Few saw them." in text_of(tmp_path, paragraph(lines))
 
 
-def test_a_span_leads_back_to_the_raw_text_of_its_page(tmp_path):
-    pages = [
-        paragraph([f"In the spring of that year the of{FI}ce   was build-", "ing a wall of stone."], y=300),
-        paragraph(["It was D\xa8uhring who paid."], y=300),
-    ]
-    path = make_pdf(tmp_path / "raw.pdf", pages)
-    source = extract_text(path)
-
-    def raw(words: str) -> list[str]:
-        start = source.text.index(words)
-        return [
-            raw_page_text(path, span.page)[span.start : span.end]
-            for span in source.raw_span(start, start + len(words))
-        ]
-
-    assert raw("office was") == ["of\ufb01ce   was"]
-    assert raw("building") == ["build-\ning"]
-    assert raw("Dühring who") == ["D\xa8uhring who"]
-    assert [text.strip() for text in raw("of stone.\n\nIt was")] == ["of stone.", "It was"]
-
-
 def test_each_page_can_be_found(tmp_path):
     path = make_pdf(tmp_path / "p.pdf", [paragraph(["First page."]), [], paragraph(["Third page."])])
     source = extract_text(path)
     third = source.text.index("Third")
-    assert (source.page_at(0), source.page_at(third), source.offset_on_page(third + 6)) == (1, 3, 6)
+    assert (source.page_at(0), source.page_at(third)) == (1, 3)
     assert source.notes == ("1 of 3 pages hold no text: 2",)
 
 

@@ -28,6 +28,39 @@ def test_odd_encodings_are_read_and_recorded(tmp_path, encoding, recorded):
     assert bool(source.notes) == (encoding == "cp1252")
 
 
+RUSSIAN = "Смотритель маяка каждый час записывал высоту воды, а утром относил книгу в контору."
+GREEK = "Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι στην αξιοπρέπεια και τα δικαιώματα."
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [(RUSSIAN, "cp1251"), (RUSSIAN, "koi8-r"), (RUSSIAN, "utf-16-le"), (GREEK, "cp1253")],
+)
+def test_an_encoding_of_other_letters_is_recognised(tmp_path, text, encoding):
+    path = tmp_path / "a.txt"
+    path.write_bytes(text.encode(encoding))
+    source = extract_text(path)
+    assert (source.text, source.metadata["encoding"]) == (text, encoding)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Water freezes at 0 °C and boils at 100 °C.",
+        "Each flood board costs £5.",
+        "C’était l’été — où êtes-vous allé?",
+        "Größe: 5 €",
+        "café",
+    ],
+)
+def test_a_western_text_is_never_taken_for_another(tmp_path, text):
+    path = tmp_path / "a.txt"
+    path.write_bytes(text.encode("cp1252"))
+    source = extract_text(path)
+    assert source.text == text
+    assert source.notes == ("not UTF-8; read as cp1252. Save it as UTF-8 if letters look wrong",)
+
+
 def test_bytes_that_windows_does_not_know_are_latin_1(tmp_path):
     path = tmp_path / "a.txt"
     path.write_bytes(b"caf\xe9 \x81")
@@ -57,11 +90,11 @@ def test_markdown_headings_lead_to_sections_and_code_holds_none(tmp_path):
         "```sh\n# a comment\n```\n\nHeat\n----\nTwo.\n"
     )
     source = extract_text(path)
-    assert [(heading.title, heading.level) for heading in source.headings] == [
-        ("Handbook", 1),
-        ("4 Storms", 2),
-        ("Warning levels", 3),
-        ("Heat", 2),
+    assert [heading.section for heading in source.headings] == [
+        "Handbook",
+        "4 Storms",
+        "4 Storms > Warning levels",
+        "Heat",
     ]
     assert source.section_at(source.text.index("One.")) == "4 Storms > Warning levels"
     assert source.section_at(source.text.index("Two.")) == "Heat"

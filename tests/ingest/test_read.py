@@ -8,13 +8,13 @@ from adaptive_rag.ingest import (
     Failure,
     SourceFile,
     SourceText,
+    discover,
     extract_text,
     hash_file,
     read_source,
-    read_sources,
 )
-from adaptive_rag.ingest.loaders import LOADERS, Loader
-from adaptive_rag.ingest.text import read_text
+from adaptive_rag.ingest.loaders import Loader, list_suffixes
+from adaptive_rag.ingest.text import load_text
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def meddle(monkeypatch):
 
     def install(happening):
         def load(self, path, builder):
-            read_text(path, builder)
+            load_text(path, builder)
             happening(path)
 
         monkeypatch.setattr(Loader, "__call__", load)
@@ -36,7 +36,7 @@ def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_read(tmp_pa
     for number in range(99):
         Path(f"{number:02}.txt").write_text(f"File number {number}.")
     Path("50.pdf").write_bytes(b"no PDF at all")
-    results = list(read_sources("."))
+    results = [read_source(file) for file in discover(".")]
     bad = [result for result in results if isinstance(result, Failure)]
     assert sum(isinstance(result, SourceText) for result in results) == 99
     assert [str(failure) for failure in bad] == [
@@ -44,7 +44,7 @@ def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_read(tmp_pa
     ]
 
 
-@pytest.mark.parametrize("suffix", LOADERS)
+@pytest.mark.parametrize("suffix", list_suffixes().split(", "))
 def test_an_empty_file_says_so_whatever_its_kind(tmp_path, suffix):
     path = tmp_path / f"a{suffix}"
     path.write_bytes(b"")
@@ -118,26 +118,6 @@ def test_subtitles_are_read_by_the_community_loader(tmp_path):
     path = tmp_path / "a.srt"
     path.write_text("1\n00:00:01,000 --> 00:00:02,000\nShut the gate.\n")
     assert extract_text(path).text == "Shut the gate."
-
-
-def test_a_saved_web_page_is_read_by_the_community_loader(tmp_path):
-    for module in ("bs4", "lxml"):
-        pytest.importorskip(module, reason="the extra 'mhtml' is not installed")
-    path = tmp_path / "a.mhtml"
-    path.write_text(
-        'MIME-Version: 1.0\nContent-Type: multipart/related; boundary="b"\n\n--b\nContent-Type: text/html\n\n'
-        "<html><title>Gates</title><body><p>Shut the gate.</p></body></html>\n--b--\n"
-    )
-    source = extract_text(path)
-    assert "Shut the gate." in source.text
-    assert source.metadata["title"] == "Gates"
-
-
-@pytest.mark.parametrize("suffix", LOADERS)
-def test_every_line_of_the_table_names_a_loader_that_is_there(suffix):
-    loader = LOADERS[suffix]
-    module = __import__(f"adaptive_rag.ingest.{loader.module}", fromlist=["_"])
-    assert callable(getattr(module, loader.function))
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "folder"])

@@ -20,8 +20,8 @@ from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.llm import structured
 from adaptive_rag.llm.faults import fault_of
-from adaptive_rag.llm.prices import load_prices, price_of
 from adaptive_rag.models.chat import PROVIDERS, chat_model_of, limit_length, load_chat_model
+from adaptive_rag.models.prices import load_prices, price_of
 from adaptive_rag.testing import ScriptedChatModel
 
 URL = "http://127.0.0.1:9/v1"
@@ -198,13 +198,38 @@ def test_retry_after_is_read_in_all_its_forms(headers, seconds):
     assert fault_of(Answered(429, headers=headers), ScriptedChatModel()).retry_after == seconds
 
 
-def test_prices_are_for_a_million_tokens_and_dated_names_find_theirs(monkeypatch):
+def test_dated_names_have_the_price_of_their_model(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "one")
-    price = load_prices()["gpt-4.1-mini"]
     tokens = {"input": 1_000_000, "output": 500_000}
-    expected = price["input"] + price["output"] / 2
-    assert price_of(load_chat_model("openai:gpt-4.1-mini"), tokens) == pytest.approx(expected)
-    assert price_of(load_chat_model("openai:gpt-4.1-mini-2025-04-14"), tokens) == pytest.approx(expected)
+    prices = {
+        name: price_of(load_chat_model(f"openai:{name}"), tokens)
+        for name in ("gpt-4.1", "gpt-4.1-mini", "gpt-4.1-mini-2025-04-14", "a-model-of-tomorrow")
+    }
+    assert prices["gpt-4.1"] > prices["gpt-4.1-mini"] > 0
+    assert prices["gpt-4.1-mini-2025-04-14"] == pytest.approx(prices["gpt-4.1-mini"])
+    assert prices["a-model-of-tomorrow"] is None
+    own = {"gpt-4.1-mini": {"input": 7.0, "output": 2.0}}
+    monkeypatch.setattr("adaptive_rag.models.prices.load_prices", lambda path: own)
+    assert price_of(load_chat_model("openai:gpt-4.1-mini-2025-04-14"), tokens, "own.toml") == 8
+
+
+def test_other_providers_have_prices_too():
+    class ChatGroq(ScriptedChatModel):
+        model_name: str = "llama-3.3-70b-versatile"
+
+    ChatGroq.__module__ = "langchain_groq.chat_models"
+    assert price_of(ChatGroq(), {"input": 1_000_000}) > 0
+    assert price_of(ScriptedChatModel(), {"input": 1_000_000}) is None
+
+
+def test_the_list_of_prices_is_loaded_only_where_a_model_was_called(monkeypatch):
+    code = (
+        "import sys; from adaptive_rag.testing import ScriptedChatModel as Model\n"
+        "import adaptive_rag.models.prices as prices\n"
+        "prices.price_of(Model(), {}); print('genai_prices' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_a_known_name_on_a_server_of_ones_own_has_no_price():

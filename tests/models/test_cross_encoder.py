@@ -30,10 +30,10 @@ RETRIEVAL = build_retrieval_graph().compile()
 
 @pytest.fixture(autouse=True)
 def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    cross_encoder._open.clear()
+    load_reranker.cache_clear()
     monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "1")
     yield
-    cross_encoder._open.clear()
+    load_reranker.cache_clear()
 
 
 def sigmoid(x: float) -> float:

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_tests.integration_tests import EmbeddingsIntegrationTests
 from langchain_tests.unit_tests import EmbeddingsUnitTests
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
+from adaptive_rag.index import Index
 from adaptive_rag.models import onnx
-from adaptive_rag.models.embeddings import embed_queries, embedding_name, encode, load_embeddings
+from adaptive_rag.models.embeddings import EMBEDDINGS, embed_queries, embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, load_minilm
 from tests.index.made import HashEmbeddings
 
@@ -162,6 +164,22 @@ def test_any_model_is_encoded_to_unit_vectors_in_order() -> None:
     assert vectors.shape == (600, 16)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
     assert np.allclose(vectors[555], encode(model, [texts[555]])[0])
+
+
+def test_an_embedding_model_is_added_by_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Toy(HashEmbeddings):
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = f"toy:{name}"
+
+    monkeypatch.setitem(EMBEDDINGS, "toy", Toy)
+    assert embedding_name(load_embeddings("toy:letters")) == "toy:letters"
+    documents = [Document("The tide is out."), Document("The siren is loud.", metadata={"source": "siren"})]
+    Index.build(documents, tmp_path / "kb", embeddings="toy:letters", sentence_vectors=False)
+    index = Index.open(tmp_path / "kb")
+    assert isinstance(index.embeddings, Toy), "the index names its model, which is opened by the same row"
+    [candidates] = index.search(["siren"], limit=1)
+    assert candidates[0]["source"] == "siren"
 
 
 class Broken(HashEmbeddings):

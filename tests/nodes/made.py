@@ -4,7 +4,7 @@ import re
 
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.ingest import split
-from adaptive_rag.ingest.source_text import Page, SourceText
+from adaptive_rag.ingest.documents import Page, SourceText
 from adaptive_rag.text.sentences import sentence_spans
 
 PAGES = [
@@ -33,7 +33,7 @@ def report(size=260, overlap=120, source="report.pdf"):
     """Return the report's chunks."""
     pages, start = [], 0
     for number, text in enumerate(PAGES, start=7):
-        pages.append(Page(number, start, start + len(text), start, start + len(text)))
+        pages.append(Page(number, start))
         start += len(text) + 1
     return list(split(SourceText(source, TEXT, "0" * 64, pages=tuple(pages)), size=size, overlap=overlap))
 

@@ -5,7 +5,7 @@ import pytest
 
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.rank.stances import AGAINST, FOR, PRAISE, label_sides, leans
+from adaptive_rag.rank.stances import AGAINST, FOR, SENTIMENT, label_sides, leans, misplaced, side_of
 from adaptive_rag.source import Sentences
 
 # Opposed pairs on matters that the direction was not made from.
@@ -57,7 +57,7 @@ def test_a_chunk_that_holds_both_sides_is_named_for_both() -> None:
 
 
 def test_where_all_sounds_grim_what_is_much_less_grim_takes_the_other_side(make) -> None:
-    held = [Sentences(np.array([[0, 1]]), lean * np.load(PRAISE)[None]) for lean in (-0.05, -0.3)]
+    held = [Sentences(np.array([[0, 1]]), lean * np.load(SENTIMENT)[None]) for lean in (-0.05, -0.3)]
     labelled = label_sides("Should it be?", [make("a", "x"), make("b", "x")], held)
     assert [candidate["labels"] for candidate in labelled] == [[FOR], [AGAINST]]
 
@@ -78,6 +78,25 @@ def test_spans_count_from_where_the_chunk_begins(make) -> None:
 
 
 def test_the_direction_is_of_unit_length_and_of_the_embedded_model() -> None:
-    direction = np.load(PRAISE)
+    direction = np.load(SENTIMENT)
     assert direction.shape == load_minilm().encode(["It."])[0].shape
     assert np.linalg.norm(direction) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("label", "side"),
+    [
+        ("benefits and arguments for", "for"),
+        ("risks and arguments against", "against"),
+        ("who is affected and how", None),
+        ("supporters of risk regulation", "for"),
+        ("critics of the benefit system", "against"),
+    ],
+)
+def test_the_first_word_that_takes_sides_decides(label: str, side: str | None) -> None:
+    assert side_of(label) == side
+
+
+def test_praise_under_risks_is_further_out_of_place_than_a_fact_under_benefits() -> None:
+    assert misplaced("against", "It improves safety.") > misplaced("for", "The wall is of stone.") > 0
+    assert misplaced("against", "It harms the marsh.") == misplaced("for", "It improves safety.") == 0

@@ -1,0 +1,193 @@
+"""First step of the query analysis: clean the question, split it into words, find its references."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from adaptive_rag.analysis import lexicon as lx
+from adaptive_rag.state import Turn
+
+# Of a longer question only the start and the end are read.
+HEAD_CHARACTERS, TAIL_CHARACTERS = 1600, 400
+# Words beyond these say little about the kind of question and would cost time.
+MAX_WORDS = 160
+
+_WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
+_LONG_WORD = re.compile(r"\b[A-Za-z]{4,}\b")
+_CONTRACTED = re.compile(r"^([a-z]+)'(ll|d|ve|re|m)$")
+_MARKUP = re.compile(r"</?\w[^>\n]{0,40}>")
+
+# An instruction about the question's own type is no part of the question: "Classify this as opinion."
+_LABELS = (
+    r"(?:fact(?:ual|oid)?|analytic(?:al)?|opinion(?:ated)?|contextual|type|category|label|"
+    r"route|strategy|class(?:ification)?)"
+)
+_INSTRUCTION = re.compile(
+    r"(?:^|(?<=[.!?\n;:\])]))\s*[\[(\"'*#<\-]*\s*"
+    r"(?:(?:please|now|also|and|system|important|note|admin|instruction|instructions|assistant|user)[\s:,\-]+)*"
+    rf"(?:(?:classify|label|treat|route|categori[sz]e|mark|tag|type|consider|handle|output|return|set)\b"
+    rf"[^.!?\n]{{0,60}}?\b{_LABELS}\b"
+    rf"|(?:this|the following|the above|it)(?:\s+(?:question|query))?\s+(?:is|must be|should be|counts as)"
+    rf"\s+(?:an?\s+)?(?:classified\s+as\s+)?(?:an?\s+)?{_LABELS}(?:\s+(?:question|query|one))?(?=\s*[.!?\n\])]|\s*$)"
+    r"|(?:ignore|disregard|forget|override)\b[^.!?\n]{0,40}?\b(?:instructions?|prompts?|rules?|above|previous|"
+    r"prior|classifier|training)\b)"
+    r"[^.!?\n\])]*[.!?\])\"'*>]*",
+    re.IGNORECASE,
+)
+
+_CLAUSE_STARTS = lx.word_set("if when because while since although though unless whether")
+# These join clauses, but nouns as well.
+_CONJUNCTIONS = lx.word_set("and or but so before after then")
+_CLAUSE_WORDS = lx.WH_WORDS | lx.AUXILIARIES
+_SPECIFYING = lx.word_set("of for in to that between on behind")
+_BEFORE_THAT = lx.word_set("is was are were about of like do does did than for after before by in with from")
+_ELLIPTIC_PAIRS = {
+    "what about", "how about", "what else", "who else", "where else", "any other", "any more", "why not",
+    "how so", "such as",
+}  # fmt: skip
+
+
+class References(NamedTuple):
+    """Words that point at something: without an antecedent in the question, or with one; and how it opens."""
+
+    dangling: tuple[str, ...]
+    resolved: tuple[str, ...]
+    openers: tuple[str, ...]
+    vague: tuple[str, ...]
+
+
+class ParsedQuestion(NamedTuple):
+    """A question, cleaned and split into words, with what surrounds it.
+
+    `altered` says that `text` is not what the user wrote, so that a vector of the original does not fit.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    references: References
+    user_context: str
+    context_words: frozenset[str]
+    has_history: bool
+    altered: bool
+    instruction_removed: bool
+
+
+def parse_question(question: str, user_context: str = "", history: Sequence[Turn] = ()) -> ParsedQuestion:
+    """Clean a question, split it into words, and note what surrounds it."""
+    text, altered, instruction_removed = _clean(question)
+    words = tokenize(text)
+    context_words = (word for word in tokenize(user_context[:2000]) if len(word) > 2)
+    return ParsedQuestion(
+        text=text,
+        words=tuple(words),
+        references=find_references(words[:MAX_WORDS]),
+        user_context=user_context,
+        context_words=frozenset(context_words) - lx.SHAPE_WORDS,
+        has_history=any(turn["text"].strip() for turn in history),
+        altered=altered,
+        instruction_removed=instruction_removed,
+    )
+
+
+def _clean(question: str) -> tuple[str, bool, bool]:
+    """Return the text to read, whether it was altered, and whether an instruction was removed from it."""
+    text = unicodedata.normalize("NFKC", question).replace("’", "'").replace("`", "'")
+    if len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
+        text = f"{text[:HEAD_CHARACTERS]}\n{text[-TAIL_CHARACTERS:]}"
+    rest = _INSTRUCTION.sub(" ", text)
+    # A question that is nothing but such an instruction is read as it stands.
+    removed = rest != text and any(character.isalpha() for character in rest)
+    text = " ".join(_MARKUP.sub(" ", rest if removed else text).split())
+    corrections = _misspellings()
+    corrected = _LONG_WORD.sub(lambda match: corrections.get(match[0].lower(), match[0]), text)
+    return corrected, removed or corrected != text, removed
+
+
+@cache
+def _misspellings() -> dict[str, str]:
+    """List misspellings of the words that shape a question: a letter lost, doubled or swapped inside."""
+    found: dict[str, str] = {}
+    for word in sorted(word for word in lx.SHAPE_WORDS if len(word) >= 5):
+        for i in range(1, len(word) - 1):
+            head, letter, tail = word[:i], word[i], word[i + 1 :]
+            for wrong in (head + tail, head + letter + letter + tail, head + tail[0] + letter + tail[1:]):
+                found.setdefault(wrong, word)
+    for word in lx.SHAPE_WORDS | lx.NO_MISSPELLINGS:
+        found.pop(word, None)
+    return found
+
+
+def tokenize(text: str) -> list[str]:
+    """Split into lower-case words with contractions written out: "What's" and "whats" give "what", "is"."""
+    words: list[str] = []
+    for raw in _WORD.findall(text.lower()):
+        if contracted := _CONTRACTED.match(raw):
+            words += [contracted[1], lx.CONTRACTED_ENDINGS[contracted[2]]]
+        elif raw.endswith("'s"):
+            words += [raw[:-2], "is"] if f"{raw[:-2]}s" in lx.CONTRACTIONS else [raw[:-2]]
+        else:
+            plain = raw.replace("'", "")
+            words += lx.CONTRACTIONS.get(plain, plain).split()
+    return words
+
+
+def find_references(words: list[str]) -> References:
+    """Find pronouns with and without an antecedent in the question, vague nouns, and elliptic openings."""
+    dangling: list[str] = []
+    resolved: list[str] = []
+    vague: list[str] = []
+    topics_in_clause = topics_before_clause = 0
+    padded = ["", *words, "", ""]
+    for i, word in enumerate(words):
+        before, (after, later) = padded[i], padded[i + 2 : i + 4]
+        # "and where is it", "and it": not the "and" between two nouns.
+        clause_follows = after in lx.PRONOUNS or not _CLAUSE_WORDS.isdisjoint(words[i + 1 : i + 4])
+        if word in _CLAUSE_STARTS or (word in _CONJUNCTIONS and clause_follows):
+            topics_before_clause += topics_in_clause
+            topics_in_clause = 0
+        # "that" mostly opens a clause ("the claim that ..."); it points at something where it stands first,
+        # last, or after a verb of being.
+        points = word != "that" or not before or not after or before in _BEFORE_THAT
+        # "a new one", "the largest one on land"; not "how can one", "one of".
+        noun = i > 1 and before not in lx.AUXILIARIES and after in ("", "in", "on", "for", "is", "was")
+        # "Is there", "who was here": last, after no topic.
+        lone = not after and not topics_in_clause + topics_before_clause
+        pronoun = word in lx.PRONOUNS and not (word == "it" and _is_expletive(before, words[i + 1 : i + 6]))
+        if pronoun or (word in lx.DEMONSTRATIVES and points):
+            # A topic before the clause is the antecedent: in "What is insulin and where is it produced?" "it"
+            # stands for insulin; in "Why did Elon Musk start it?" it does not stand for the name.
+            (resolved if topics_before_clause else dangling).append(word)
+        elif word == "ones" or (word == "one" and noun) or (word in ("there", "here") and lone):
+            dangling.append(word)
+        # "the process of ...", "the movie Alien": what follows says which one.
+        specified = later in _SPECIFYING or (later and later not in lx.SHAPE_WORDS)
+        if word == "the" and after in lx.VAGUE_NOUNS and not specified:
+            vague.append(f"the {after}")
+        topics_in_clause += word not in lx.SHAPE_WORDS
+    return References(tuple(dangling), tuple(resolved), tuple(_elliptic_openings(words)), tuple(vague))
+
+
+def _is_expletive(before: str, following: list[str]) -> bool:
+    """Find the "it" that stands for nothing: "is it fair to ...", "how long does it take to ..."."""
+    after, later = following[0] if following else "", following[1:]
+    if after in lx.EXPLETIVE_VERBS:
+        return "to" in later or "for" in later
+    opens = "to" in later or "that" in later
+    if before in lx.COPULAS and after in lx.JUDGEMENTS:
+        return opens or "if" in later or "when" in later
+    # "how hard is it to learn ...", "why is it that ..."
+    if before in lx.COPULAS and after in ("to", "that"):
+        return bool(later)
+    # "it is common to ..."
+    return after in lx.COPULAS and opens and not lx.JUDGEMENTS.isdisjoint(later[:2])
+
+
+def _elliptic_openings(words: list[str]) -> list[str]:
+    found = [words[0]] if words and words[0] in lx.OPENERS else []
+    if (pair := " ".join(words[:2])) in _ELLIPTIC_PAIRS:
+        found.append(pair)
+    elif words[:3] in (["tell", "me", "more"], ["go", "on", "about"]):
+        found.append("tell me more")
+    return found

@@ -1,0 +1,253 @@
+"""How the answer of each strategy is made: which sentences, in which order, and how much evidence it needs.
+
+A strategy's style is one `AnswerStyle`. A new one needs a function that arranges sentences in blocks, and
+nothing else in this folder.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+
+import numpy as np
+
+from adaptive_rag.answer.passages import labels_at
+from adaptive_rag.answer.ranking import READABLE, Ranking, expected_form
+from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences, in_first_person
+from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.rank.stances import asked_side, misplaced, reports_view, side_of
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.vectors import Scores
+from adaptive_rag.text.words import terms
+
+# How many sentences are chosen for a fact, an aspect, the asker's situation, and of what holds in general.
+FACTUAL_SENTENCES, ASPECT_SENTENCES, SITUATION_SENTENCES, GENERAL_SENTENCES = 3, 3, 4, 2
+# Where the best sentence lacks the date, number or name asked for, a neighbour that has it gets this share of
+# its score.
+COMPLETES = 0.9
+# Share of the score for the asker's context in what fits their situation; the question has the rest.
+CONTEXT_SHARE = 0.6
+# The nearness of what holds in general.
+GENERAL_NEARNESS = 0.75
+# Share of the score for an aspect's label; the whole question has the rest.
+ASPECT_SHARE = 0.65
+# Added to a sentence that was found for the aspect.
+FOUND_FOR = 0.05
+# A sentence is left to another aspect for which it scores higher by more than this.
+LEFT_TO_OTHERS = 0.05
+# An aspect whose best score is far below this share of the best aspect's has no sentence worth showing.
+FAR_BEHIND = 0.9
+# What a sentence gains that holds or reports a view, and loses where it looks wrong under a side's heading.
+VIEW, OTHER_SIDE = 0.12, 0.25
+SITUATION_HEADING = "For your situation"
+GENERAL_HEADING = "In general"
+_ASKS = re.compile(
+    r"(?:what|who|whom|whose|when|where|which|why|how|is|are|was|were|do|does|did|can|could|should|will|would)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Sentences that are shown together."""
+
+    sentences: list[AnswerSentence]  # as they are shown; an empty block is left out
+    heading: str = ""
+    numbered: bool = False  # whether each sentence stands on a line of its own with its number
+
+
+@dataclass(frozen=True)
+class Aspect:
+    """A sub-question or viewpoint that passages were found for."""
+
+    label: str  # as it stands in the passages' `labels`
+    vector: Vectors  # (dimension,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerStyle:
+    """How the answer of one strategy is made."""
+
+    # chooses the sentences and arranges them in blocks; the request has the style, the ranking all sentences
+    arrange: Callable[[AnswerRequest, Ranking], list[Block]]
+    # the likelihood of an answer below which it abstains, 0 to 1
+    evidence: float
+    # share of the best sentence's score that a further sentence must reach
+    nearness: float
+    # added to `evidence` for a question that is answered by yes or no: "Is AI used to control weapons?" needs
+    # a sentence that says so or denies it, not one on weapons
+    yes_or_no: float = 0.0
+    # what the chat model is told about this kind of answer; "" takes the prompt file generate-NAME.md
+    instruction: str = ""
+
+
+@dataclass(frozen=True)
+class AnswerRequest:
+    """All that an answer is made of.
+
+    Markers count documents: [n] is `documents[n - 1]`. So the answer, its prompt and the documents of the
+    output agree.
+    """
+
+    question: str
+    style: AnswerStyle
+    documents: Sequence[Candidate]  # passages in rank order
+    sentences: Sequence[Sentences]  # one for each document; spans count as the document's own do
+    question_vector: Vectors  # (dimension,)
+    aspects: Sequence[Aspect] = ()
+    user_context: str = ""
+    context_vector: Vectors | None = None  # (dimension,), where user_context is given
+
+    def __post_init__(self) -> None:
+        if len(self.documents) != len(self.sentences):
+            raise ValueError(
+                f"Got {len(self.documents)} documents and the sentences of {len(self.sentences)}; "
+                "expected one Sentences for each document."
+            )
+
+    @cached_property
+    def answer_sentences(self) -> list[AnswerSentence]:
+        """Return the sentences of the documents that may be quoted, each once."""
+        return collect_sentences(self.documents, self.sentences)
+
+
+def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
+    """Show the one to three best sentences.
+
+    Where a date, a number or a name is asked for and the best one lacks it, a sentence near it that has it
+    is shown too: "The borehole stood in Saltpan Road. It was closed in 2019."
+    """
+    scores = ranking.score(request.question, request.question_vector)
+    completing = _completing(ranking, scores, request.question)
+    scores = np.maximum(scores, 0.0)  # so that the best one is shown even where all score below 0
+    if completing is not None:
+        scores[completing] = max(scores[completing], COMPLETES * scores.max())
+    return [Block(ranking.choose(scores, FACTUAL_SENTENCES, request.style.nearness * scores.max()))]
+
+
+def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
+    """Show a paragraph for each sub-question."""
+    whole = ranking.score(request.question, request.question_vector)
+    return _share_out(request, ranking, whole, _score_aspects(request, ranking, whole))
+
+
+def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
+    """Show a paragraph for each viewpoint, or for those of the side that the question asks about.
+
+    Sentences that hold a view are preferred, and under a heading that takes sides those of its side.
+    """
+    views = VIEW * np.array([in_first_person(s.text) or reports_view(s.text) for s in ranking.sentences])
+    whole = ranking.score(request.question, request.question_vector) + views
+    scores = _score_aspects(request, ranking, whole)
+    sides = [side_of(aspect.label) for aspect in request.aspects]
+    for row, side in zip(scores, sides, strict=True):
+        if side is not None:
+            row += views
+            row -= OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
+    asked = asked_side(request.question)
+    shown = [not asked or side in (asked, None) for side in sides]
+    return _share_out(request, ranking, whole, scores, shown)
+
+
+def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
+    """Show what fits the asker's situation, then what holds in general; one block where none is known."""
+    whole = ranking.score(request.question, request.question_vector)
+    # What somebody else says about themselves is no advice.
+    whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
+    near = request.style.nearness
+    if not request.user_context.strip() or request.context_vector is None:
+        return [Block(ranking.choose(whole, SITUATION_SENTENCES, near * whole.max()))]
+    theirs = ranking.score(request.user_context, request.context_vector)
+    both = (1 - CONTEXT_SHARE) * whole + CONTEXT_SHARE * theirs
+    fitting = ranking.choose(both, SITUATION_SENTENCES, near * both.max())
+    general = ranking.choose(whole, GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), fitting)
+    return [Block(fitting, SITUATION_HEADING), Block(general, GENERAL_HEADING)]
+
+
+def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:
+    """Return the index of a sentence near the best one that has the date, number or name which it lacks."""
+    expected, asked = expected_form(question), set(terms(question))
+    best = ranking.sentences[int(np.argmax(scores))]
+    if expected.form not in ("number", "time", "person", "place") or expected.fit(best.text, asked) == 1:
+        return None
+    beside = {
+        s.position - best.position: i for i, s in enumerate(ranking.sentences) if s.document == best.document
+    }
+    for i in (beside[step] for step in (1, 2, -1, 3, -2, 4) if step in beside):
+        s = ranking.sentences[i]
+        if s.quality >= READABLE and expected.fit(s.text, asked) == 1:
+            return i
+    return None
+
+
+def _score_aspects(request: AnswerRequest, ranking: Ranking, whole: Scores) -> Scores:
+    """Return the scores of all sentences for each aspect, shape (aspects, sentences)."""
+    labels = [labels_at(request.documents[s.document], s.start, s.end) for s in ranking.sentences]
+    rows = [
+        ASPECT_SHARE * ranking.score(aspect.label, aspect.vector)
+        + (1 - ASPECT_SHARE) * whole
+        + FOUND_FOR * np.array([aspect.label in found for found in labels])
+        for aspect in request.aspects
+    ]
+    return np.stack(rows) if rows else np.zeros((0, len(whole)))
+
+
+def _share_out(
+    request: AnswerRequest,
+    ranking: Ranking,
+    whole: Scores,
+    scores: Scores,
+    shown: Sequence[bool] | None = None,
+) -> list[Block]:
+    """Give each aspect its best sentences; none is used twice.
+
+    Args:
+        request: with the aspects.
+        ranking: of all sentences.
+        whole: the scores for the whole question, used where there are no aspects.
+        scores: of `_score_aspects`.
+        shown: which aspects are shown; all where it is not given.
+    """
+    near = request.style.nearness
+    if not request.aspects:
+        return [Block(ranking.choose(whole, 2 * ASPECT_SENTENCES, near * whole.max()))]
+    # An aspect whose best sentence falls far behind the other aspects' has nothing to say.
+    floors = near * np.maximum(scores.max(axis=1), FAR_BEHIND * scores.max())
+    used: list[AnswerSentence] = []
+    blocks = []
+    for i, aspect in enumerate(request.aspects):
+        if shown is None or shown[i]:
+            # A sentence that serves another aspect clearly better is left to it.
+            own = np.where(scores[i] >= scores.max(axis=0) - LEFT_TO_OTHERS, scores[i], -np.inf)
+            chosen = ranking.choose(own, ASPECT_SENTENCES, floors[i], used)
+            used += chosen
+            blocks.append(Block(chosen, _heading(aspect.label, request.question)))
+    return blocks
+
+
+def _heading(label: str, question: str) -> str:
+    """Return what stands above an aspect's sentences; a label that repeats the question heads nothing."""
+    label, question = (" ".join(text.split()).strip(" .:;,?") for text in (label, question))
+    if label.casefold().startswith(question.casefold()):
+        return ""
+    return f"{label[:1].upper()}{label[1:]}{'?' if _ASKS.match(label) else ''}"
+
+
+# A fact stands in a document or not. An analysis is put together from passages that each name a part of it.
+# Views and advice rarely use the asker's words. evidence.py says where `evidence` and `yes_or_no` come from.
+FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.75, yes_or_no=0.1)
+ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.2, nearness=0.7)
+OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, nearness=0.6)
+CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.1, nearness=0.6)
+STYLES: Mapping[str, AnswerStyle] = MappingProxyType(
+    {
+        "factual": FACTUAL_STYLE,
+        "analytical": ANALYTICAL_STYLE,
+        "opinion": OPINION_STYLE,
+        "contextual": CONTEXTUAL_STYLE,
+    }
+)

@@ -1,0 +1,106 @@
+"""`adaptive-rag settings`: every setting with its default, its bounds and what it does."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+HEAD = """# Settings
+
+`adaptive-rag settings --markdown` wrote this page from the fields of `adaptive_rag/context.py`.
+
+A setting is given once, for one call, in the environment or in `adaptive-rag.toml`; what the caller passes
+wins, then the environment, then the file. A setting of a group is written
+
+| where | `retrieval.alpha` |
+|---|---|
+| in Python | `AdaptiveRAG(retrieval={"alpha": 0.5})`; for one call `context={"retrieval": {"alpha": 0.5}}` |
+| in the shell | `--set retrieval.alpha=0.5` |
+| in the environment | `ADAPTIVE_RAG_RETRIEVAL__ALPHA=0.5` |
+| in `adaptive-rag.toml` | `alpha = 0.5` under `[retrieval]` |
+
+`without` takes the names of parts to leave out: `without={"hedge"}`, `--set without=hedge,window`.
+"""
+
+
+def settings(
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page.")] = False,
+) -> None:
+    """List every setting with its default and what it does."""
+    from adaptive_rag.cli.output import stdout
+
+    if markdown:
+        typer.echo(format_reference(), nl=False)
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    console = stdout()
+    for heading, rows in _sections():
+        console.print(Text(f"\n{heading}", style="bold"))
+        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
+        table.add_column(min_width=26, no_wrap=True)
+        for name, default, _, description in rows:
+            shown = f"{description} Default: {default}." if default else description
+            table.add_row(f"  {name}", Text(shown))
+        console.print(table)
+
+
+def format_reference() -> str:
+    """Return the reference page as Markdown."""
+    parts = [HEAD]
+    for heading, rows in _sections():
+        lines = [f"## {heading}", "", "| setting | default | values | what it does |", "|---|---|---|---|"]
+        lines += [
+            f"| `{name}` | {f'`{default}`' if default else ''} | {values} | {description} |"
+            for name, default, values, description in rows
+        ]
+        parts.append("\n".join(lines) + "\n")
+    return "\n".join(parts)
+
+
+def _sections() -> list[tuple[str, list[tuple[str, str, str, str]]]]:
+    """Return each group's heading with name, default, values and description of its settings."""
+    from adaptive_rag.graph.builder import context_schema
+
+    fields = context_schema().model_fields
+    groups: dict[str, Any] = {
+        name: field.annotation for name, field in fields.items() if hasattr(field.annotation, "model_fields")
+    }
+    top = [_row(name, field) for name, field in fields.items() if name not in groups]
+    sections = [("What is asked, and of what", top)]
+    for group, kind in groups.items():
+        rows = [_row(f"{group}.{name}", field) for name, field in kind.model_fields.items()]
+        sections.append((f"{group}: {str(kind.__doc__).rstrip('.')}", rows))
+    return sections
+
+
+def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
+    default = field.get_default(call_default_factory=True)
+    shown = "" if default is None or default == frozenset() else str(default)
+    return name, shown, _values(field), str(field.description)
+
+
+def _values(field: FieldInfo) -> str:
+    """Return the names that a setting takes, or its bounds."""
+    import typing
+
+    def names(annotation: Any) -> list[str]:
+        if typing.get_origin(annotation) is typing.Literal:
+            return [str(value) for value in typing.get_args(annotation)]
+        return [name for part in typing.get_args(annotation) for name in names(part)]
+
+    if found := names(field.annotation):
+        return ", ".join(found)
+    signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+    bounds = [
+        f"{signs[kind]} {value:g}"
+        for constraint in field.metadata
+        for kind in signs
+        if (value := getattr(constraint, kind, None)) is not None
+    ]
+    return ", ".join(bounds)

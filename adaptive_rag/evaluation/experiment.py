@@ -1,0 +1,106 @@
+"""Runs a whole evaluation: loads data sets, opens their indexes, asks every arm, writes the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.arms import MAIN_ARMS, find_arms, whole_table
+from adaptive_rag.evaluation.corpora import default_cache
+from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
+from adaptive_rag.evaluation.judge import comparison
+from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.evaluation.records import read_questions
+from adaptive_rag.evaluation.report import Report, write_reports
+from adaptive_rag.evaluation.run import OpenBar, no_bar, open_bench, run_arms
+from adaptive_rag.index import Progress
+from adaptive_rag.models.chat import chat_model_of
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What is measured, and where the results go."""
+
+    datasets: Sequence[Path]
+    out: Path
+    settings: RunSettings = field(default_factory=RunSettings)
+    arms: Sequence[str] = MAIN_ARMS  # ("all",) stands for the whole table
+    judge: str | None = None  # a ready comparison, or two or three arms with commas
+    against: Path | None = None  # the folder of an earlier run
+    markdown: Path | None = None
+    cache: Path | None = None  # None: where the user's caches lie
+    jobs: int = 1
+    fresh: bool = False
+
+
+def evaluate(
+    experiment: Experiment,
+    *,
+    say: Callable[[str], None] = lambda note: None,
+    open_bar: OpenBar = no_bar,
+    show_index: Callable[[str, Progress], None] = lambda name, progress: None,
+) -> Report:
+    """Run an experiment, or go on with the run that its folder holds; return what the reports say.
+
+    `say` is told what was left out or could not be read.
+
+    Raises:
+        ConfigurationError: a data set, an arm, a setting or a folder is not usable. All of them are checked
+            before the first index is built.
+        IndexingError: no document of a data set could be read.
+        MissingExtraError: a package that scores or reports is not installed.
+    """
+    settings = experiment.settings
+    judged = comparison(experiment.judge) if experiment.judge else ()
+    named = list(experiment.arms)
+    if named == ["all"]:
+        named = whole_table(answers=bool(settings.answers))
+    arms = find_arms([*named, *judged])
+    datasets = [limited(load_dataset(path), settings.limit, settings.seed) for path in experiment.datasets]
+    earlier = read_questions(experiment.against) if experiment.against else []
+    model = chat_model_of(make_context(**settings.knobs), "answer") if judged else None
+    if judged and model is None:
+        raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
+    settings = replace(settings, answers=bool(judged) or settings.answers)
+    noted = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
+    for note in noted:
+        say(note)
+    run = run_arms(
+        datasets,
+        arms,
+        lambda dataset: open_bench(dataset, experiment.cache or default_cache(), settings, show_index),
+        settings,
+        experiment.out,
+        open_bar=open_bar,
+        jobs=experiment.jobs,
+        fresh=experiment.fresh,
+    )
+    for note in (note for note in run.notes if note not in noted):
+        say(note)
+    return write_reports(
+        run,
+        datasets,
+        experiment.out,
+        judge=(model, judged) if model is not None else None,
+        earlier=(str(experiment.against), earlier) if experiment.against else None,
+        markdown=experiment.markdown,
+        command=_command(datasets, list(arms), settings, experiment.markdown),
+        open_bar=open_bar,
+    )
+
+
+def _command(
+    datasets: Sequence[Dataset], arms: Sequence[str], settings: RunSettings, markdown: Path | None
+) -> str:
+    """Return the command that makes the same run, with data sets by name, wherever they lie."""
+    parts = ["adaptive-rag", "eval", *(dataset.name for dataset in datasets)]
+    parts += ["--arms", ",".join(arms), "--k", str(settings.k)]
+    parts += ["--limit", str(settings.limit)] if settings.limit else []
+    parts += ["--seed", str(settings.seed)] if settings.seed else []
+    for name, value in settings.knobs.items():
+        parts += ["--model", str(value)] if name == "model" else ["--set", f"{name}={value}"]
+    parts += ["--markdown", markdown.as_posix()] if markdown and not markdown.is_absolute() else []
+    return " ".join(parts)

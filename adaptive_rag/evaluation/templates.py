@@ -1,0 +1,26 @@
+"""Fills in the templates beside this file: the judge's prompts, the page and its Markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from adaptive_rag.errors import import_extra
+
+
+def render(template: str, **values: Any) -> str:
+    """Fill in a template. HTML is escaped, text is not; what a value holds is never read as a template.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    jinja2 = import_extra("jinja2", extra="eval", purpose="Writing the report")
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        autoescape=template.endswith(".html.j2"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return str(environment.get_template(template).render(**values))

@@ -1,0 +1,159 @@
+"""Shows a run in the terminal: one table for each data set, and what is lost and won."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
+from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
+from adaptive_rag.evaluation.routing import RoutingReport
+from adaptive_rag.evaluation.summary import (
+    DifferenceRow,
+    Row,
+    format_p,
+    label_of,
+    short_name,
+    tone,
+    types_shown,
+)
+
+STYLES = {"good": "green", "bad": "red", "flat": "default"}
+
+
+class _Column(NamedTuple):
+    """One column of a table; those of the highest rank go first where the terminal is narrow."""
+
+    heading: str
+    rank: int
+    cell: Callable[[Row], str]
+    left: bool = False
+
+    def width(self, rows: Sequence[Row]) -> int:
+        texts = [self.heading, *(Text.from_markup(self.cell(row)).plain for row in rows)]
+        return max(map(len, texts)) + 2
+
+
+def print_report(
+    console: Console, rows: Sequence[Row], *, k: int, routing: RoutingReport | None = None
+) -> None:
+    """Print a table for each data set, and one line about the router."""
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        of_dataset = [row for row in rows if row["dataset"] == dataset]
+        kinds = types_shown(of_dataset)
+        shown = [row for kind in kinds for row in of_dataset if row["type"] == kind]
+        console.print(_table(dataset, shown, _columns(shown, k), console.width, bands=True))
+        console.print()
+    if routing is not None:
+        console.print(
+            f"[bold]Router[/] over {routing.n} labelled questions: accuracy {routing.accuracy:.3f}, "
+            f"macro-F1 {routing.macro_f1:.3f}, calibration error {routing.calibration_error:.3f}"
+        )
+    console.print(
+        f"[dim]Differences: {headline(k)} (or quality) minus that of {BASELINE} on the same questions, "
+        "with the 95 % bootstrap interval and p of the paired permutation test; [green]green[/] and "
+        "[red]red[/] where the interval leaves out zero. ms: one question, on this machine.[/]"
+    )
+
+
+def print_against(console: Console, rows: Sequence[Row], *, k: int, name: str) -> None:
+    """Print what changed since an earlier run."""
+    shown: list[Row] = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        of_dataset = [row for row in rows if row["dataset"] == dataset]
+        shown += [row for row in of_dataset if row["type"] in types_shown(of_dataset) and _metric(row, k)]
+    columns = [
+        _Column("data", 3, lambda row: row["dataset"], left=True),
+        _Column("type", 0, lambda row: label_of(row["type"]), left=True),
+        _Column("arm", 0, lambda row: row["arm"], left=True),
+        _Column("n", 1, lambda row: str(row["n"])),
+        _Column("now", 0, lambda row: f"{row['metrics'][_metric(row, k) or '']:.3f}"),
+        *_change_columns(k),
+    ]
+    console.print(_table(f"Since {name}", shown, columns, console.width))
+
+
+def _table(
+    title: str, rows: Sequence[Row], columns: Sequence[_Column], width: int, *, bands: bool = False
+) -> Table:
+    """Return the rows with the columns that fit; `bands` sets types apart and the subject in bold."""
+    columns = _fitting(columns, rows, width)
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column.heading, justify="left" if column.left else "right", no_wrap=True)
+    for number, row in enumerate(rows):
+        if bands and number and row["type"] != rows[number - 1]["type"]:
+            table.add_row()
+        style = "bold" if bands and row["arm"] == SUBJECT else None
+        table.add_row(*(column.cell(row) for column in columns), style=style)
+    return table
+
+
+def _fitting(columns: Sequence[_Column], rows: Sequence[Row], width: int) -> list[_Column]:
+    """Leave out columns of the highest rank, the last first, until the rest fits."""
+    kept = list(columns)
+    while sum(column.width(rows) for column in kept) > width + 2 and any(column.rank for column in kept):
+        highest = max(column.rank for column in kept)
+        kept.remove([column for column in kept if column.rank == highest][-1])
+    return kept
+
+
+def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
+    first = {row["type"]: row["arm"] for row in reversed(rows)}
+
+    def once(row: Row, text: str) -> str:
+        return text if row["arm"] == first[row["type"]] else ""
+
+    def figure(row: Row, name: str) -> str:
+        value = row["metrics"].get(name)
+        if value is None:
+            return ""
+        best = max(other["metrics"].get(name, 0.0) for other in rows if other["type"] == row["type"])
+        return f"[cyan]{value:.3f}[/]" if value == best else f"{value:.3f}"
+
+    shown = {name for row in rows for name in row["metrics"]}
+    names = [name for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION) if name in shown]
+    called = any(row["cost"]["model_calls"] for row in rows)
+    return [
+        _Column("type", 0, lambda row: once(row, label_of(row["type"])), left=True),
+        _Column("arm", 0, lambda row: row["arm"], left=True),
+        _Column("n", 0, lambda row: once(row, str(row["n"]))),
+        *(_Column(short_name(name), _rank(name, k), partial(figure, name=name)) for name in names),
+        *_change_columns(k),
+        _Column("calls", 1 if called else 4, lambda row: f"{row['cost']['model_calls']:.1f}"),
+        _Column("ms", 2, lambda row: f"{row['cost']['ms']:.0f}"),
+    ]
+
+
+def _rank(name: str, k: int) -> int:
+    if name in (headline(k), "quality", f"aspects@{k}"):
+        return 0
+    if name.startswith(("alpha", "both")):
+        return 2
+    return 3 if name.startswith(("recall", "mrr")) or name in ABSTENTION else 5
+
+
+def _change_columns(k: int) -> list[_Column]:
+    """Return the columns of the difference from the baseline, empty where a row has none."""
+
+    def cell(row: Row, text: Callable[[DifferenceRow], str]) -> str:
+        metric = _metric(row, k)
+        return text(row["against_standard"][metric]) if metric else ""
+
+    columns: dict[str, tuple[int, Callable[[DifferenceRow], str]]] = {
+        "change": (1, lambda d: f"[{STYLES[tone(d)]}]{d['mean']:+.3f}[/]"),
+        "95 %": (3, lambda d: f"{d['low']:+.3f} {d['high']:+.3f}"),
+        "p": (1, lambda d: format_p(d["p"])),
+        "won": (2, lambda d: str(d["wins"])),
+        "lost": (2, lambda d: str(d["losses"])),
+    }
+    return [_Column(name, rank, partial(cell, text=text)) for name, (rank, text) in columns.items()]
+
+
+def _metric(row: Row, k: int) -> str | None:
+    return next((name for name in (headline(k), "quality") if name in row["against_standard"]), None)

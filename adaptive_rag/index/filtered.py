@@ -1,0 +1,81 @@
+"""A view of an index that searches some of its sources alone: the documents that a person named."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Sequence
+
+import numpy as np
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.index.build import IndexReport
+from adaptive_rag.index.index import Index, open_source
+from adaptive_rag.index.neighbours import Ids
+from adaptive_rag.index.reader import TableReader
+from adaptive_rag.source import ChunkSource, Sentences
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.vectors import Vectors
+
+
+class FilteredIndex:
+    """Searches some sources of an index, exactly; it follows what is written to the index as that does."""
+
+    def __init__(self, index: Index, sources: Collection[str]) -> None:
+        self.index = index
+        self.sources = frozenset(sources)
+        self._lock = threading.Lock()
+        self._loaded: tuple[TableReader, Ids, Vectors] | None = None
+
+    def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
+        """Return the union of the best `limit` chunks by vector and by words, for each query."""
+        if not queries:
+            return []
+        reader, rows, matrix = self._load()
+        found = []
+        for query, vector in zip(queries, self.index.embed(queries), strict=True):
+            near = rows[np.argsort(-(matrix @ vector), kind="stable")[:limit]]
+            matched, bm25 = reader.match(query, max(1, len(rows)), among=rows.tolist())
+            scores = dict(zip(matched.tolist(), bm25.tolist(), strict=True))
+            found.append(reader.candidates([*near.tolist(), *matched[:limit].tolist()], vector, scores))
+        return found
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks."""
+        return self.index.vectors(ids)
+
+    @property
+    def stores_sentences(self) -> bool:
+        """Tell whether the index was made with sentence vectors."""
+        return self.index.stores_sentences
+
+    def sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of each chunk."""
+        return self.index.sentences(ids)
+
+    def _load(self) -> tuple[TableReader, Ids, Vectors]:
+        """Return the reader of the last complete state with the rows and vectors of the sources."""
+        reader = self.index.reader()
+        with self._lock:
+            if self._loaded is None or self._loaded[0] is not reader:
+                self._loaded = reader, *reader.vectors_of_sources(self.sources)
+            return self._loaded
+
+
+def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None) -> str | ChunkSource:
+    """Return the place that holds the documents of an indexing run alone: an index gathers many runs.
+
+    The index that is opened here is the one that `source_of` gives to the first question.
+
+    Raises:
+        IndexingError: none of the documents could be read.
+    """
+    named = set(report.sources)
+    if not named:
+        reasons = "; ".join(str(failure) for failure in report.failed[:5])
+        raise IndexingError(f"No document could be read: {reasons or 'none was named'}.")
+    index = open_source(uri, embeddings)
+    if not isinstance(index, Index):
+        return uri
+    # The name instead of the open index, where it makes no difference, keeps settings plain data.
+    return uri if named >= index.sources().keys() and embeddings is None else FilteredIndex(index, named)

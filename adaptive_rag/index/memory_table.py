@@ -1,0 +1,122 @@
+"""A small table in memory: searched exactly, and read without asking LanceDB row by row."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from cachetools import LRUCache
+
+from adaptive_rag.index.neighbours import Ids
+from adaptive_rag.text.vectors import Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+# Up to this many chunks a table is read into memory; a chunk takes about 5 kB, half of it the vectors of
+# its sentences.
+IN_MEMORY_UP_TO = 20_000
+QUERIES_KEPT = 128
+# Rows compared at once: of a larger product BLAS makes several threads, which mostly wait for each other.
+ROWS_AT_ONCE = 128
+
+Words = tuple[str, ...]
+Match = Callable[[Words], tuple[Ids, Vectors]]
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryTable:
+    """The columns of a table, its rows in ascending order of their ids."""
+
+    rows: Ids
+    columns: pa.Table
+
+    @classmethod
+    def of(cls, table: pa.Table) -> MemoryTable:
+        """Keep what was read, a table with its row ids."""
+        rows = table["_rowid"].to_numpy().astype(np.int64)
+        order = np.argsort(rows)
+        return cls(rows[order], table.take(order).combine_chunks())
+
+    def take(self, rows: Sequence[int]) -> pa.Table:
+        """Return the columns of some rows."""
+        return self.columns.take(np.searchsorted(self.rows, np.asarray(rows, dtype=np.int64)))
+
+
+class Cosines:
+    """The cosines of every row with the vectors last compared: several steps search for the same ones."""
+
+    def __init__(self, matrix: Vectors) -> None:
+        self._matrix = matrix
+        self._lock = threading.Lock()
+        self._recent: LRUCache[bytes, Vectors] = LRUCache(QUERIES_KEPT)
+
+    def of(self, vectors: Vectors) -> list[Vectors]:
+        """Return the cosines of all rows with each vector."""
+        keys = [vector.tobytes() for vector in vectors]
+        # One at a time: the branches of a question wait for the pass that compares all their vectors.
+        with self._lock:
+            known = {key: cosines for key in keys if (cosines := self._recent.get(key)) is not None}
+            new = {key: row for row, key in enumerate(keys) if key not in known}
+            if new:
+                known.update(zip(new, self._compare(vectors[list(new.values())]), strict=True))
+                self._recent.update((key, known[key]) for key in new)
+        return [known[key] for key in keys]
+
+    def _compare(self, vectors: Vectors) -> Vectors:
+        if len(vectors) == 1:
+            return np.asarray(np.einsum("ij,kj->ki", self._matrix, vectors), dtype=np.float32)
+        found = np.empty((len(vectors), len(self._matrix)), dtype=np.float32)
+        columns = np.ascontiguousarray(vectors.T)
+        for start in range(0, len(self._matrix), ROWS_AT_ONCE):
+            rows = slice(start, start + ROWS_AT_ONCE)
+            found[:, rows] = (self._matrix[rows] @ columns).T
+        return found
+
+
+class WordScores:
+    """The BM25 of every row for the queries last asked.
+
+    BM25 is a sum over words, so a query that begins with another one, as a branch begins with its
+    question, is asked only for the words that it adds.
+    """
+
+    def __init__(self, rows: Ids, match: Match) -> None:
+        self._rows = rows
+        self._match = match
+        self._recent: LRUCache[Words, Vectors] = LRUCache(QUERIES_KEPT)
+        self._lock = threading.Lock()  # held while `_recent` is read or written
+        self._looking_up = threading.Lock()
+
+    def of(self, words: Words) -> Vectors:
+        """Return the BM25 of each row, in the order of the rows, 0.0 where no word matches."""
+        # What is known is given at once: a question need not wait while its branches' words are looked up.
+        if (known := self._known(words)) is not None:
+            return known
+        # One query at a time: the branches of a question wait for the words that they share.
+        with self._looking_up:
+            for count in range(len(words), 0, -1):
+                if (known := self._known(words[:count])) is not None:
+                    added = words[count:]
+                    return self._keep(words, known + self._look_up(added)) if added else known
+            return self._look_up(words)
+
+    def _look_up(self, words: Words) -> Vectors:
+        if (known := self._known(words)) is not None:
+            return known
+        scores = np.zeros(len(self._rows), dtype=np.float32)
+        found, bm25 = self._match(words)
+        scores[np.searchsorted(self._rows, found)] = bm25
+        return self._keep(words, scores)
+
+    def _known(self, words: Words) -> Vectors | None:
+        with self._lock:
+            return self._recent.get(words)
+
+    def _keep(self, words: Words, scores: Vectors) -> Vectors:
+        with self._lock:
+            self._recent[words] = scores
+        return scores

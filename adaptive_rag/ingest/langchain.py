@@ -1,0 +1,76 @@
+"""LangChain documents in and out: an app's own documents as sources, our chunks as documents."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.ingest.documents import SourceText, TextBuilder
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
+
+    from adaptive_rag.state import Chunk
+
+
+def from_langchain(documents: Iterable[Document]) -> Iterator[SourceText]:
+    """Turn an app's documents into sources; their metadata reaches every chunk.
+
+    The source is `metadata["source"]`, or "document-N". Documents of the same source (a PDF loader's
+    pages) become one source, in the order they come; no chunk crosses from one to the next. The page
+    is `metadata["page_label"]` where that is a number, else `metadata["page"]` plus 1, since
+    LangChain's PDF loaders count pages from 0.
+
+    Raises:
+        ConfigurationError: something is not a document.
+    """
+    grouped: dict[str, list[Document]] = {}
+    for number, document in enumerate(documents, start=1):
+        if not isinstance(getattr(document, "page_content", None), str):
+            kind = type(document).__name__
+            raise ConfigurationError(f"Item {number} is {kind!r}; a LangChain Document was expected.")
+        source = document.metadata.get("source") or f"document-{number}"
+        grouped.setdefault(str(source), []).append(document)
+    return (_source_text(source, group) for source, group in grouped.items())
+
+
+def to_document(chunk: Chunk) -> Document:
+    """Turn a chunk or a candidate into a LangChain document.
+
+    Its metadata follows LangChain's habits (`source`, `page`, `start_index`), but for one thing: `page`
+    counts from 1, as viewers and our citations do; `page_label` says the same as text.
+    """
+    from langchain_core.documents import Document
+
+    places = {"source": chunk["source"], "start_index": chunk["start"], "end_index": chunk["end"]}
+    metadata = {**chunk["metadata"], **places}
+    # many vector stores take flat metadata only
+    metadata.pop("page_starts", None)
+    if chunk["page"] is not None:
+        metadata |= {"page": chunk["page"], "page_label": str(chunk["page"])}
+    if chunk["section"]:
+        metadata["section"] = chunk["section"]
+    if scores := chunk.get("scores"):
+        metadata["scores"] = scores
+    return Document(page_content=chunk["text"], metadata=metadata, id=chunk["id"])
+
+
+def _source_text(source: str, documents: list[Document]) -> SourceText:
+    builder = TextBuilder()
+    digest = hashlib.sha256()
+    for document in documents:
+        metadata = json.loads(json.dumps(document.metadata, default=str))
+        metadata.pop("source", None)
+        digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
+        builder.add_record(document.page_content, metadata, page=_page(metadata))
+    return builder.build(source, digest.hexdigest())
+
+
+def _page(metadata: Mapping[str, Any]) -> int | None:
+    label, page = metadata.get("page_label"), metadata.get("page")
+    if isinstance(label, str) and label.isdecimal():
+        return int(label)
+    return page + 1 if isinstance(page, int) else None

@@ -1,0 +1,77 @@
+"""Turns tokens into money, where the price of a model is known; the user's own table comes first."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import Field, TypeAdapter, ValidationError
+from typing_extensions import TypedDict
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.models.chat import model_name
+
+# Where LangChain's chat models keep the address that they call.
+_ADDRESSES = ("openai_api_base", "anthropic_api_url", "groq_api_base", "endpoint", "base_url")
+
+
+class Price(TypedDict):
+    """US dollars for a million tokens."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+
+
+def price_of(model: BaseChatModel, tokens: Mapping[str, int], table: str | None = None) -> float | None:
+    """Return what tokens cost in US dollars, or None where the model's price is not known.
+
+    A model that is not in the user's table has the price of the list that comes with genai-prices; nothing
+    is fetched. There a server of one's own has no price: it may serve anything under a known name.
+
+    Raises:
+        ConfigurationError: the user's table cannot be read.
+    """
+    name, prices = model_name(model), load_prices(table) if table else {}
+    read, written = tokens.get("input", 0), tokens.get("output", 0)
+    # Providers append a date to a name: "gpt-4.1-mini-2025-04-14".
+    if names := [known for known in prices if name == known or name.startswith(f"{known}-20")]:
+        price = prices[max(names, key=len)]
+        return (read * price["input"] + written * price["output"]) / 1_000_000
+    packages = (kind.__module__.partition(".")[0] for kind in type(model).__mro__)
+    makers = [p.removeprefix("langchain_") for p in packages if p.startswith("langchain_")]
+    if makers[:1] in ([], ["core"]):
+        return None
+    # The list takes a moment to load, which is not worth it before a model was called.
+    from genai_prices import Usage, calc_price
+
+    usage = Usage(input_tokens=read, output_tokens=written)
+    address = next((a for field in _ADDRESSES if isinstance(a := getattr(model, field, None), str)), None)
+    try:
+        if address:
+            return float(calc_price(usage, name, provider_api_url=address).total_price)
+        return float(calc_price(usage, name, provider_id=makers[0]).total_price)
+    except LookupError:
+        return None
+
+
+@lru_cache(maxsize=8)
+def load_prices(path: str) -> dict[str, Price]:
+    """Read a table of prices: the name of a model, and what it costs.
+
+    Raises:
+        ConfigurationError: the file is missing, is no TOML, or an entry lacks one of the two numbers.
+    """
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        return TypeAdapter(dict[str, Price]).validate_python(table, strict=True)
+    except ValidationError as error:
+        raise ConfigurationError(
+            f"prices = {path!r}: the entry {error.errors()[0]['loc'][0]!r} is not usable; expected "
+            '["NAME"] with input = and output =, in US dollars for a million tokens.'
+        ) from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"prices = {path!r} cannot be read: {error}") from error

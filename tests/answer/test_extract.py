@@ -1,0 +1,284 @@
+import re
+
+import pytest
+
+from adaptive_rag.answer.draft import extract_answer
+from adaptive_rag.answer.styles import (
+    ANALYTICAL_STYLE,
+    CONTEXTUAL_STYLE,
+    FACTUAL_STYLE,
+    OPINION_STYLE,
+    STYLES,
+    AnswerRequest,
+    AnswerStyle,
+    Block,
+)
+from tests.answer.made import candidate, request, vector, without_markers
+
+WALL = (
+    "The Long Wall is a sea wall of stone that protects the low town. It is 2.3 kilometres long. "
+    "The wall was built between 1955 and 1958. Visitors like the harbour for its herring gulls."
+)
+MARSH = (
+    "Salt marsh slows the waves before they reach the wall. Critics say that the marsh costs farmers land. "
+    "The marsh benefits birds and stores carbon. Sheep graze there in summer."
+)
+
+
+def check(answer, documents):
+    """Every sentence has its marker, and every quote stands where its citation says."""
+    body = "\n".join(line for line in answer.text.splitlines() if not line.startswith("**"))
+    assert re.sub(r"[^\[]*?\S \[\d+\]\s*", "", body) == ""
+    assert len(re.findall(r"\[\d+\]", body)) == len(answer.citations)
+    for citation in answer.citations:
+        document = documents[citation["marker"] - 1]
+        start, end = (citation[key] - document["start"] for key in ("start", "end"))
+        assert document["text"][start:end] == citation["quote"]
+        assert citation["source"] == document["source"]
+        assert " ".join(citation["quote"].split()) in answer.text
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("What is the Long Wall?", "The Long Wall is a sea wall of stone that protects the low town."),
+        ("When was the wall built?", "The wall was built between 1955 and 1958."),
+        ("What slows the waves?", "Salt marsh slows the waves before they reach the wall."),
+    ],
+)
+def test_a_factual_answer_begins_with_the_sentence_that_answers(question, first):
+    documents = [candidate(WALL), candidate(MARSH, source="marsh.txt")]
+
+    answer = extract_answer(request(question, documents))
+
+    assert without_markers(answer)[0] == first
+    assert 1 <= len(answer.citations) <= 4
+    check(answer, documents)
+
+
+def test_a_sentence_that_refers_back_brings_the_one_before():
+    documents = [candidate("The Long Wall stands on Fish Quay. It has fourteen iron gates and a ramp.")]
+
+    answer = extract_answer(request("How many iron gates and ramps?", documents))
+
+    assert without_markers(answer) == [
+        "The Long Wall stands on Fish Quay.",
+        "It has fourteen iron gates and a ramp.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "said"),
+    [
+        (
+            "The debate on the wall was held in 2024. 231 people attended.",
+            "How many people came to the debate?",
+            "231",
+        ),
+        (
+            "Big Meg is a turbine on the hill. It has a capacity of 2.3 megawatts.",
+            "What is the capacity of Big Meg?",
+            "2.3",
+        ),
+        (
+            "The borehole stood in Saltpan Road. It was closed in 2019.",
+            "When was the Saltpan Road borehole closed?",
+            "2019",
+        ),
+    ],
+)
+def test_the_sentence_beside_that_has_what_was_asked_for_is_found(text, question, said):
+    filler = candidate("Gulls nest on the roofs. The museum shows old boats and nets.", source="filler.txt")
+
+    assert said in extract_answer(request(question, [candidate(text), filler])).text
+
+
+def test_a_chunk_that_begins_in_the_middle_is_not_quoted_from_its_dangling_sentence():
+    documents = [candidate("It has fourteen iron gates. The iron gates are closed at dusk.", start=900)]
+
+    answer = extract_answer(request("Which iron gates?", documents))
+
+    assert without_markers(answer) == ["The iron gates are closed at dusk."]
+
+
+def test_repeated_sentences_are_shown_once():
+    copies = [candidate(WALL, source=f"copy{n}.txt") for n in range(4)]
+
+    sentences = without_markers(extract_answer(request("When was the wall built?", copies)))
+
+    assert len(sentences) == len(set(sentences))
+
+
+def test_an_analytical_answer_has_a_paragraph_for_each_sub_question():
+    sub_questions = ["How does the marsh slow the waves?", "When was the wall built?"]
+    documents = [
+        candidate(MARSH, labels=sub_questions[:1]),
+        candidate(WALL, source="w", labels=sub_questions[1:]),
+    ]
+
+    answer = extract_answer(
+        request("How do marsh and wall protect?", documents, style=ANALYTICAL_STYLE, aspects=sub_questions)
+    )
+
+    headings = re.findall(r"^\*\*(.+)\*\*$", answer.text, re.M)
+    assert headings == sub_questions
+    marsh, wall = answer.text.split("\n\n")
+    assert "slows the waves" in marsh and "1955" in wall
+    check(answer, documents)
+
+
+def test_no_sentence_serves_two_aspects():
+    aspects = ["benefits of the marsh", "value of the marsh"]
+    documents = [candidate(MARSH, labels=aspects)]
+
+    answer = extract_answer(request("Is the marsh good?", documents, style=OPINION_STYLE, aspects=aspects))
+
+    quotes = [citation["quote"] for citation in answer.citations]
+    assert len(quotes) == len(set(quotes)) > 0
+
+
+def test_an_opinion_answer_keeps_the_sides_apart():
+    aspects = ["arguments for the marsh", "arguments against the marsh"]
+    documents = [candidate(MARSH, labels=aspects)]
+
+    answer = extract_answer(
+        request("Should we have the marsh?", documents, style=OPINION_STYLE, aspects=aspects)
+    )
+
+    blocks = {block.split("\n")[0].strip("*"): block for block in answer.text.split("\n\n")}
+    assert "benefits birds" in blocks["Arguments for the marsh"]
+    assert "Critics say" in blocks["Arguments against the marsh"]
+    assert "Critics say" not in blocks["Arguments for the marsh"]
+    check(answer, documents)
+
+
+def test_a_viewpoint_that_nobody_holds_is_left_out():
+    aspects = ["benefits of the wall", "risks of quantum teleportation"]
+    documents = [
+        candidate("The wall benefits the town. Every street behind the wall stays dry.", labels=aspects)
+    ]
+
+    answer = extract_answer(request("Is the wall good?", documents, style=OPINION_STYLE, aspects=aspects))
+
+    assert "**Benefits of the wall**" in answer.text
+    assert "teleportation" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("label", "heading"),
+    [
+        ("How does the wall work? gates", None),
+        ("how does the wall work gates", None),
+        ("What closes the gates of the wall", "What closes the gates of the wall?"),
+        ("gates of the wall", "Gates of the wall"),
+    ],
+)
+def test_a_paragraph_is_headed_by_its_label_unless_that_repeats_the_question(label, heading):
+    documents = [candidate(WALL + " The gates of the wall close at high tide.", labels=[label])]
+
+    answer = extract_answer(
+        request("How does the wall work?", documents, style=ANALYTICAL_STYLE, aspects=[label])
+    )
+
+    assert re.findall(r"^\*\*(.+)\*\*$", answer.text, re.M) == ([heading] if heading else [])
+    assert answer.citations
+
+
+def test_a_question_about_one_side_is_answered_from_that_side():
+    aspects = ["arguments for the marsh", "arguments against the marsh"]
+    documents = [candidate(MARSH, labels=aspects)]
+
+    answer = extract_answer(
+        request("What are the arguments against the marsh?", documents, style=OPINION_STYLE, aspects=aspects)
+    )
+
+    assert answer.text.startswith("**Arguments against the marsh**")
+    assert "**Arguments for the marsh**" not in answer.text
+
+
+def test_a_contextual_answer_speaks_to_the_situation_first():
+    guidance = candidate(
+        "Tenants can borrow flood barriers without the consent of the owner. Farmers must move their sheep "
+        "before the flood. Everybody should pack a bag before the flood."
+    )
+
+    answer = extract_answer(
+        request(
+            "What should I do before the flood?",
+            [guidance],
+            style=CONTEXTUAL_STYLE,
+            user_context="I am a farmer with sheep",
+        )
+    )
+
+    assert answer.text.startswith("**For your situation**\nFarmers must move their sheep")
+    check(answer, [guidance])
+
+
+def test_what_a_person_said_is_attributed():
+    text = (
+        "## Ruth Pascall, farmer\n\nMy family has farmed the marsh since 1871. I am against the marsh plan."
+    )
+    document = candidate(text)
+
+    answer = extract_answer(
+        request(
+            "Who is against the marsh plan?", [document], style=OPINION_STYLE, aspects=["against the plan"]
+        )
+    )
+
+    assert "Ruth Pascall, farmer: “" in answer.text
+    assert {c["quote"] for c in answer.citations} <= {
+        "My family has farmed the marsh since 1871.",
+        "I am against the marsh plan.",
+    }
+
+
+def test_a_marker_in_the_source_cannot_pass_for_one_of_ours():
+    documents = [candidate("The harbour has two quays according to Amis [7] and others.")]
+
+    answer = extract_answer(request("How many quays has the harbour?", documents))
+
+    assert re.findall(r"\[(\d+)\]", answer.text) == ["1"]
+    assert "[7]" in answer.citations[0]["quote"]
+
+
+@pytest.mark.parametrize("style", STYLES.values(), ids=STYLES)
+def test_documents_without_a_sentence_give_an_empty_answer_not_an_error(style):
+    for documents in ([], [candidate("---")], [candidate(" ")]):
+        answer = extract_answer(request("What is it?", documents, style=style, aspects=["it"]))
+        assert (answer.text, answer.citations) == ("", [])
+
+
+def test_documents_and_sentences_must_match():
+    with pytest.raises(ValueError, match="Got 1 documents and the sentences of 0"):
+        AnswerRequest("What?", FACTUAL_STYLE, [candidate("A.")], [], vector("What?"))
+
+
+def steps_in_document_order(request, ranking):
+    """Arrange the best sentences as the numbered steps of a strategy that the package does not have."""
+    scores = ranking.score(request.question, request.question_vector)
+    chosen = ranking.choose(scores, 3, request.style.nearness * scores.max())
+    return [Block(sorted(chosen, key=lambda s: (s.document, s.position)), "Steps", numbered=True)]
+
+
+def test_a_style_of_ones_own_shows_numbered_steps_in_the_order_of_the_document():
+    style = AnswerStyle(arrange=steps_in_document_order, evidence=0.2, nearness=0.3)
+    document = candidate(
+        "Gulls nest here. Switch the flood pump on. Close both valves of the flood pump tight. "
+        "Oil the flood pump before it is stored."
+    )
+
+    answer = extract_answer(
+        request("How do I store the flood pump with its valves?", [document], style=style)
+    )
+
+    assert answer.text == (
+        "**Steps**\n"
+        "1. Switch the flood pump on. [1]\n"
+        "2. Close both valves of the flood pump tight. [1]\n"
+        "3. Oil the flood pump before it is stored. [1]"
+    )
+    assert [citation["quote"] for citation in answer.citations] == [
+        line[3:-4] for line in answer.text.splitlines()[1:]
+    ]

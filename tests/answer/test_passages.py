@@ -1,0 +1,263 @@
+"""Overlapping chunks are read as one passage, which gives its chunks as they were and its sentences once."""
+
+import numpy as np
+import pytest
+
+from adaptive_rag.answer.draft import extract_answer
+from adaptive_rag.answer.passages import (
+    as_ranked,
+    chunk_at,
+    chunks_of,
+    join_neighbours,
+    labels_at,
+    page_at,
+    read_passages,
+    read_sentences,
+    within_budget,
+)
+from adaptive_rag.answer.styles import OPINION_STYLE
+from adaptive_rag.source import Sentences
+from tests.answer.made import candidate, request, vectors
+
+TEXT = "The wall is high. It was built in 1968. It is long. It has a gate. The gate is old."
+WALL = "The sea wall is high. It was built in 1968. It is long."
+SPANS = [(0, 17), (18, 39), (40, 51), (52, 66), (67, 83)]
+
+
+def chunk(first, last, **fields):
+    """Return the chunk of some sentences, counted from 0."""
+    start, end = SPANS[first][0], SPANS[last][1]
+    return {**candidate(TEXT[start:end], start=start), **fields}
+
+
+@pytest.fixture
+def chunks():
+    return [
+        chunk(2, 4, section="Gates", labels=["gates"], scores={"fused": 0.9}),
+        candidate("Elsewhere.", source="other.txt"),
+        chunk(0, 2, section="Walls", labels=["walls", "heights"], scores={"fused": 0.7, "relevance": 3.0}),
+    ]
+
+
+def test_chunks_come_back_as_they_were_ranked(chunks):
+    for longest in (1000, 60):
+        passages = join_neighbours(chunks, longest)
+        assert [c["id"] for c in as_ranked(passages)] == [c["id"] for c in chunks]
+    assert as_ranked(join_neighbours(chunks)) == chunks
+    assert as_ranked(chunks) == chunks
+
+
+def test_a_passage_that_was_not_joined_is_its_own_chunk(chunks):
+    assert chunks_of(chunks[1]) == [chunks[1]]
+    assert chunk_at(chunks[1], 0, 4) is chunks[1]
+    assert labels_at(chunks[0], 40, 51) == {"gates"}
+
+
+def test_a_place_belongs_to_the_first_chunk_that_holds_it(chunks):
+    passage = join_neighbours(chunks)[0]
+    assert [chunk_at(passage, *span)["section"] for span in SPANS] == ["Walls"] * 3 + ["Gates"] * 2
+
+
+def test_a_place_has_the_labels_of_every_chunk_that_holds_it(chunks):
+    passage = join_neighbours(chunks)[0]
+    assert labels_at(passage, *SPANS[0]) == {"walls", "heights"}
+    assert labels_at(passage, *SPANS[2]) == {"walls", "heights", "gates"}
+    assert labels_at(passage, *SPANS[4]) == {"gates"}
+
+
+def of(spans):
+    return Sentences(np.array(spans, dtype=np.int64), vectors([TEXT[a:b] for a, b in spans]))
+
+
+def test_the_sentences_of_a_passage_come_in_order_and_each_once(chunks):
+    known = {chunks[0]["id"]: of(SPANS[2:]), chunks[2]["id"]: of(SPANS[:3]), chunks[1]["id"]: of([(0, 10)])}
+    asked = []
+
+    def read(ids):
+        asked.append(ids)
+        return [known[id_] for id_ in ids]
+
+    joined, other = read_sentences(join_neighbours(chunks), read)
+    assert [tuple(span) for span in joined.spans] == SPANS
+    assert np.array_equal(joined.vectors, vectors([TEXT[a:b] for a, b in SPANS]))
+    assert other is known[chunks[1]["id"]]
+    assert asked == [[chunks[2]["id"], chunks[0]["id"], chunks[1]["id"]]]
+
+
+def test_a_sentence_that_a_border_cut_gives_way_to_the_whole_one(chunks):
+    cut = (45, 51)
+    known = {chunks[0]["id"]: of([cut, *SPANS[3:]]), chunks[2]["id"]: of(SPANS[:3])}
+    [joined] = read_sentences(join_neighbours([chunks[0], chunks[2]]), lambda ids: [known[i] for i in ids])
+    assert [tuple(span) for span in joined.spans] == SPANS
+
+
+def test_a_passage_that_begins_within_a_chunk_has_the_rest_of_its_sentences(chunks):
+    known = {chunks[0]["id"]: of(SPANS[2:]), chunks[2]["id"]: of(SPANS[:3])}
+    passages = join_neighbours([chunks[0], chunks[2]], longest=60)
+    rest, first = read_sentences(passages, lambda ids: [known[i] for i in ids])
+    assert [tuple(span) for span in first.spans] == SPANS[:3]
+    assert [tuple(span) for span in rest.spans] == SPANS[3:]
+    assert passages[0]["text"] == TEXT[SPANS[3][0] :]
+
+
+def test_chunks_without_sentences_make_a_passage_without(chunks):
+    nothing = Sentences(np.zeros((0, 2), np.int64), np.zeros((0, 4), np.float32))
+    [joined] = read_sentences(join_neighbours([chunks[0], chunks[2]]), lambda ids: [nothing for _ in ids])
+    assert joined.spans.shape == (0, 2)
+    assert joined.vectors.shape == (0, 4)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_each_viewpoint_is_answered_from_the_chunk_that_was_fetched_for_it(order):
+    bakers = "Bakers in the town like the new bridge. Bakers in the town sell more bread."
+    text = f"{bakers} Millers in the town like the new bridge. Millers in the town sell more flour."
+    middle, labels = text.index("Bakers in the town sell"), ["views from the north", "views from the south"]
+    chunks = [
+        candidate(bakers, labels=labels[:1]),
+        candidate(text[middle:], start=middle, labels=labels[1:]),
+    ]
+    passages = join_neighbours(chunks[::order])
+    question = "What do people in the town say about the bridge?"
+    answer = extract_answer(request(question, passages, style=OPINION_STYLE, aspects=labels))
+    assert len(passages) == 1
+    assert answer.text == (
+        "**Views from the north**\n"
+        "Bakers in the town like the new bridge. [1] Bakers in the town sell more bread. [1]\n\n"
+        "**Views from the south**\n"
+        "Millers in the town sell more flour. [1]"
+    )
+
+
+def test_the_budget_keeps_the_first_that_fit_and_never_none(make):
+    chunks = [make(str(i), "x" * 40) for i in range(3)]  # 10 tokens each
+    assert len(within_budget(chunks, 20)) == 2
+    assert len(within_budget(chunks, 1)) == 1
+
+
+def test_a_script_of_several_bytes_a_letter_counts_more_tokens(make):
+    latin, chinese = ([make(str(i), letter * 40) for i in range(3)] for letter in "x海")
+    assert (len(within_budget(latin, 30)), len(within_budget(chinese, 30))) == (3, 1)
+
+
+def test_what_does_not_fit_is_not_read_and_the_trace_says_so(make):
+    chunks = [make(str(i), "x" * 240, source=f"{i}.txt") for i in range(3)]  # 60 tokens each
+    assert read_passages(chunks, tokens=4000, join=True) == (chunks, [])
+    passages, [decision] = read_passages(chunks, tokens=150, join=True)
+    assert passages == chunks[:2]
+    assert decision == {"what": "window", "chosen": 2, "why": "more would exceed 150 tokens"}
+
+
+def test_overlapping_neighbours_become_one_passage_with_their_spans(make):
+    chunks = [
+        make("c", WALL[30:], start=30, fused=0.9),
+        make("x", "elsewhere", source="b.txt", fused=0.8),
+        make("a", WALL[:20], fused=0.7, relevance=3.0),
+        make("b", WALL[15:35], start=15, fused=0.6, relevance=4.0),
+    ]
+    passage, other = join_neighbours(chunks)
+    assert passage["text"] == WALL
+    assert (passage["id"], passage["start"], passage["end"]) == ("c", 0, len(WALL))
+    assert passage["scores"] == {"fused": 0.9, "relevance": 4.0}
+    assert [(part["id"], part["rank"]) for part in passage["parts"]] == [("a", 3), ("b", 4), ("c", 1)]
+    assert [(part["start"], part["end"]) for part in passage["parts"]] == [(0, 20), (15, 35), (30, len(WALL))]
+    assert other is chunks[1]
+    assert all(
+        "parts" not in chunk and chunk["metadata"] == {} for chunk in chunks
+    )  # the caller's are untouched
+
+
+def test_joined_chunks_are_told_in_the_trace_and_the_switch_leaves_them_apart(make):
+    chunks = [make("b", WALL[15:], start=15), make("x", "elsewhere", source="b.txt"), make("a", WALL[:20])]
+    passages, [decision] = read_passages(chunks, tokens=4000, join=True)
+    assert [passage["text"] for passage in passages] == [WALL, "elsewhere"]
+    assert (decision["what"], decision["chosen"]) == ("passages", 2)
+    assert "2 of 3 chunks overlap" in decision["why"]
+    assert read_passages(chunks, tokens=4000, join=False) == (chunks, [])
+
+
+def test_a_passage_keeps_the_labels_of_all_its_chunks_the_best_first(make):
+    chunks = [
+        {**make("b", WALL[15:], start=15), "labels": ["risks", "costs"]},
+        {**make("a", WALL[:20]), "labels": ["benefits", "risks"]},
+    ]
+    [passage] = join_neighbours(chunks)
+    assert passage["labels"] == ["risks", "costs", "benefits"]
+    assert [part["labels"] for part in passage["parts"]] == [["benefits", "risks"], ["risks", "costs"]]
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        pytest.param({"start": 21}, id="apart"),
+        pytest.param({"start": 0}, id="counted from another beginning"),
+        pytest.param({"start": 15, "end": 80}, id="not the text of its span"),
+        pytest.param({"start": 15, "source": "b.txt"}, id="another source"),
+        pytest.param({"start": 15, "page": 3}, id="another page's text"),
+        pytest.param({"start": 20, "text": WALL[20:], "metadata": {"row": 2}}, id="the next row of a table"),
+    ],
+)
+def test_chunks_that_do_not_go_on_where_the_other_ends_stay(second, make):
+    text = second.get("text", WALL[15:])
+    other = {**make("b", text), "end": second["start"] + len(text), **second}
+    chunks = [make("a", WALL[:20]), other]
+    assert join_neighbours(chunks) == chunks
+
+
+def test_chunks_that_touch_are_joined_where_nothing_tells_them_apart(make):
+    first, second = make("a", WALL[:20]), {**make("b", WALL[20:], start=20), "metadata": {"start_index": 20}}
+    [passage] = join_neighbours([first, second])
+    assert passage["text"] == WALL
+    assert passage["metadata"] == {}
+
+
+def test_a_passage_keeps_the_metadata_that_its_chunks_share(make):
+    first = {**make("a", WALL[:20]), "metadata": {"title": "Sea walls", "start_index": 0, "seen": 1}}
+    second = {
+        **make("b", WALL[15:], start=15),
+        "metadata": {"title": "Sea walls", "start_index": 15, "seen": 2},
+    }
+    [passage] = join_neighbours([first, second])
+    assert passage["metadata"] == {"title": "Sea walls"}
+
+
+def test_each_place_of_a_joined_passage_has_the_page_it_stands_on(make):
+    first = {
+        **make("a", WALL[:30]),
+        "page": 3,
+        "metadata": {"page_end": 4, "page_starts": {"4": 22}},
+    }
+    second = {
+        **make("b", WALL[24:], start=24),
+        "page": 4,
+        "metadata": {"page_end": 5, "page_starts": {"5": 44}},
+    }
+    [passage] = join_neighbours([second, first])
+    assert (passage["page"], passage["metadata"]["page_end"]) == (3, 5)
+    assert [page_at(passage, at) for at in (0, 21, 22, 43, 44, 50)] == [3, 3, 4, 4, 5, 5]
+
+
+def test_a_passage_does_not_grow_without_bound_and_nothing_is_read_twice(make):
+    sentences = [f"This is the sentence of number {i:02}." for i in range(40)]
+    text = " ".join(sentences)
+    width = len(sentences[0]) + 1
+    # Each chunk has four sentences, the first of which stands in the one before.
+    chunks = [
+        make(str(i), text[i * 3 * width : (i * 3 + 4) * width - 1], start=i * 3 * width) for i in range(13)
+    ]
+    passages = join_neighbours(chunks[::-1], longest=10 * width)
+    assert len(passages) > 2
+    assert max(len(passage["text"]) for passage in passages) <= 10 * width
+    read = " ".join(passage["text"] for passage in passages)
+    assert all(read.count(sentence) == 1 for sentence in sentences)
+    for passage in passages:
+        assert passage["text"] == text[passage["start"] : passage["end"]]
+    assert sorted(part["id"] for passage in passages for part in passage["parts"]) == sorted(
+        chunk["id"] for chunk in chunks
+    )
+
+
+def test_two_copies_of_a_chunk_are_read_once(make):
+    chunks = [make("a", WALL), make("b", WALL)]
+    [passage] = join_neighbours(chunks)
+    assert (passage["text"], passage["id"]) == (WALL, "a")
+    assert [part["id"] for part in passage["parts"]] == ["a", "b"]

@@ -1,0 +1,47 @@
+import pytest
+
+from adaptive_rag.answer.ranking import expected_form
+from adaptive_rag.text.words import terms
+
+
+@pytest.mark.parametrize(
+    ("question", "form"),
+    [
+        ("What is Explainable AI (XAI)?", "definition"),
+        ("What is 'Explainable AI' and why is it considered important?", "definition"),
+        ("Who was Hypatia?", "definition"),
+        ("Define machine learning.", "definition"),
+        ("What is the role of AI in smart grids?", "other"),
+        ("Who worked on the Inverse Problem of Tangents?", "person"),
+        ("Which mathematician proved it?", "person"),
+        ("When was the workshop held?", "time"),
+        ("In which year did the wall break?", "time"),
+        ("How many homes were flooded?", "number"),
+        ("What percentage of homes is insured?", "number"),
+        ("Where is the rest centre?", "place"),
+        ("The Romans employed three kinds of notation, which ones?", "list"),
+        ("Why did the wall fail?", "other"),
+    ],
+)
+def test_the_form_of_the_answer_is_read_from_the_question(question, form):
+    assert expected_form(question).form == form
+
+
+@pytest.mark.parametrize(
+    ("question", "better", "worse"),
+    [
+        ("What is a qubit?", "A qubit is the unit of quantum information.", "Many a qubit decays quickly."),
+        ("What is a cobot?", "A cobot refers to a robot that works beside people.", "Cobots sell well."),
+        ("What is XAI?", "XAI aims to make models understandable.", "XAI is used in both cases."),
+        ("When was the wall built?", "The wall was built in 1956.", "The wall was built by hand."),
+        ("When was Euler born?", "Euler (1707–1783) wrote much.", "Euler wrote to Goldbach in 1742."),
+        ("How many people came?", "231 people came.", "It was held on 12 November."),
+        ("Who invented logarithms?", "They were invented by Napier.", "They were invented in a castle."),
+        ("Where did Euclid teach?", "He taught at Alexandria.", "He taught geometry to kings."),
+        ("Which kinds of walls, which ones?", "Stone, brick, and earth walls.", "The walls are of stone."),
+    ],
+)
+def test_a_sentence_of_the_right_form_fits_better(question, better, worse):
+    expected, asked = expected_form(question), set(terms(question))
+
+    assert expected.fit(better, asked) > expected.fit(worse, asked)

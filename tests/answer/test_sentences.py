@@ -1,0 +1,141 @@
+import pytest
+
+from adaptive_rag.answer.sentences import collect_sentences, speaker_of
+from tests.answer.made import candidate, sentences_of
+
+
+def collect(*documents):
+    return collect_sentences(documents, [sentences_of(document) for document in documents])
+
+
+def quoted(*documents, least=0.5):
+    return [s.text for s in collect(*documents) if s.quality >= least]
+
+
+GOOD = "The wall was built between 1955 and 1958 by the county."
+
+
+@pytest.mark.parametrize(
+    "poor",
+    [
+        "4.2 The wall and the marsh ........ 17",
+        "Chapter 5: The Future of the Wall",
+        "The History of the Harbour",
+        "## If you keep animals",
+        "Why was the wall built so low?",
+        "of the wall, which was then lowered by hand.",
+        "The three options are these:",
+        "= 4 + 5 × 12 − (7 / 9) = 21.3 + 14",
+        "22 The School of Pythagoras.",
+        "See p. 4.",
+    ],
+)
+def test_what_is_no_sentence_is_not_quoted(poor):
+    assert quoted(candidate(f"{GOOD}\n\n{poor}\n\nIt has fourteen gates that are closed by hand.")) == [
+        GOOD,
+        "It has fourteen gates that are closed by hand.",
+    ]
+
+
+@pytest.mark.parametrize("bullet", ["- ", "• ", "* ", "1. ", "(b) "])
+def test_a_list_item_is_quoted_without_its_bullet(bullet):
+    document = candidate(f"Do this:\n\n{bullet}Move the boats to the upper quay before dusk.")
+
+    assert quoted(document) == ["Move the boats to the upper quay before dusk."]
+
+
+@pytest.mark.parametrize("short", ["231 people attended.", "The wall held.", "Warm water holds less oxygen."])
+def test_a_short_sentence_is_quoted(short):
+    assert quoted(candidate(short)) == [short]
+
+
+def test_a_sentence_that_two_overlapping_chunks_share_is_quoted_once():
+    text = "The first sentence stands here. The second sentence stands here. The third one ends it all."
+    cut = text.index("The second")
+
+    assert quoted(candidate(text), candidate(text[cut:], start=cut)) == text.replace(". ", ".|").split("|")
+
+
+def test_the_same_span_of_another_source_is_another_sentence():
+    assert len(quoted(candidate(GOOD), candidate(GOOD, source="other.txt"))) == 2
+
+
+def test_different_parts_that_all_start_at_0_are_all_quoted():
+    other = "The ferry crosses the estuary every hour from six to nine."
+
+    assert quoted(candidate(GOOD), candidate(other)) == [GOOD, other]
+
+
+def test_spans_count_in_the_source():
+    document = candidate(GOOD, start=500)
+
+    (sentence,) = collect(document)
+
+    assert (sentence.start, sentence.end) == (500, 500 + len(GOOD))
+
+
+def test_of_a_question_and_its_answer_only_the_answer_is_quoted():
+    question, answer = "When are the sirens tested?", "On the first Monday. If it is a holiday, on Tuesday."
+    metadata = {"kind": "qa", "question": question, "answer": answer}
+
+    assert quoted(candidate(f"{question}\n{answer}", metadata=metadata)) == [
+        "On the first Monday.",
+        "If it is a holiday, on Tuesday.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It was closed in 2019 for good.", True),
+        ("These frameworks address ethical questions.", True),
+        ("AI enhances their precision and speed.", True),
+        ("In this state, both are known.", True),
+        ("There is a second wall behind it.", False),
+        ("There they met the others at noon.", True),
+        ("Itō's lemma is a rule of calculus.", False),
+        ("The wall was closed in 2019.", False),
+    ],
+)
+def test_sentences_that_refer_back_are_known(text, expected):
+    last = collect(candidate(f"Something stands in front here. {text}"))[-1]
+
+    assert last.refers_back is expected
+
+
+VOICES = (
+    "## Dr Amrita Solanki, engineer\n\nI recommend it.\n\n"
+    "## Ruth Pascall\n\nI am against it.\n\n## Notes\n\nWe met."
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "speaker"),
+    [
+        ("I recommend it.", "Dr Amrita Solanki, engineer"),
+        ("I am against it.", "Ruth Pascall"),
+        ("We met.", None),
+    ],
+)
+def test_the_nearest_heading_names_the_speaker(sentence, speaker):
+    assert speaker_of(candidate(VOICES), VOICES.index(sentence), sentence) == speaker
+
+
+def test_a_section_that_began_before_the_chunk_names_the_speaker():
+    document = candidate("I say no.", start=300) | {"section": "Debate > Ruth Pascall, farmer"}
+
+    assert speaker_of(document, 300, "I say no.") == "Ruth Pascall, farmer"
+
+
+def test_words_before_the_heading_are_not_put_in_its_mouth():
+    text = "I say no.\n\nRuth Pascall, farmer\n\nI say yes."
+    document = candidate(text) | {"section": "Debate > Ruth Pascall, farmer"}
+
+    assert speaker_of(document, 0, "I say no.") is None
+    assert speaker_of(document, text.index("I say yes."), "I say yes.") == "Ruth Pascall, farmer"
+
+
+def test_a_plain_statement_needs_no_speaker():
+    document = candidate("It rains.") | {"section": "Ruth Pascall, farmer"}
+
+    assert speaker_of(document, 0, "It rains.") is None

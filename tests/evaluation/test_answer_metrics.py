@@ -1,0 +1,110 @@
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adaptive_rag.evaluation.arms import Result
+from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.evaluation.metrics import (
+    citation_correctness,
+    rouge_l,
+    score_abstention,
+    score_answer,
+    token_f1,
+)
+
+VOCABULARY = ["harbour", "dredged", "1987", "wall", "library"]
+
+
+def embed(texts: Any) -> Any:
+    """Count the words of a small vocabulary; unit vectors, as the real model gives."""
+    rows = np.array(
+        [[float(word in text.lower()) for word in VOCABULARY] for text in texts], dtype=np.float32
+    )
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
+
+
+def document(text: str) -> Any:
+    return {"id": "c", "source": "town.txt", "text": text, "scores": {}, "labels": []}
+
+
+def citation(marker: int, quote: str) -> Any:
+    return {
+        "marker": marker,
+        "source": "town.txt",
+        "page": None,
+        "start": 0,
+        "end": len(quote),
+        "quote": quote,
+    }
+
+
+def answer(text: str, *citations: Any, abstained: bool = False) -> Result:
+    read = [document("The harbour was dredged in 1987.\nThe wall stands.")]
+    return Result(read, ms=1.0, answer=text, citations=list(citations), abstained=abstained)
+
+
+def test_token_f1_counts_shared_words_without_articles_and_punctuation() -> None:
+    assert token_f1("The harbour, dredged.", "harbour was dredged") == pytest.approx(2 * 2 / (2 + 3))
+    assert token_f1("", "harbour") == 0.0
+
+
+def test_rouge_l_follows_the_order_of_words() -> None:
+    assert rouge_l("one two three four", "one three four five") == pytest.approx(2 * 3 / 8)
+    assert rouge_l("four three two one", "one two three four") == pytest.approx(2 * 1 / 8)
+
+
+def test_a_citation_counts_where_it_quotes_what_was_read_and_supports_its_sentence() -> None:
+    good = answer("The harbour was dredged in 1987 [1].", citation(1, "The harbour was dredged in 1987."))
+    assert citation_correctness(good, embed) == 1.0
+
+
+def test_a_quote_that_was_not_read_does_not_count() -> None:
+    invented = answer("The harbour was dredged in 1987 [1].", citation(1, "The harbour was dredged in 1990."))
+    assert citation_correctness(invented, embed) == 0.0
+
+
+def test_a_quote_on_another_matter_does_not_count() -> None:
+    beside = answer("The harbour was dredged in 1987 [1].", citation(1, "The wall stands."))
+    assert citation_correctness(beside, embed) == 0.0
+
+
+def test_a_marker_after_the_full_stop_belongs_to_the_sentence_before_it() -> None:
+    text = "The harbour was dredged in 1987. [1] The library is open."
+    assert citation_correctness(answer(text, citation(1, "The harbour was dredged in 1987.")), embed) == 1.0
+
+
+def test_a_citation_without_its_marker_in_the_answer_does_not_count() -> None:
+    assert citation_correctness(answer("No marker.", citation(1, "The wall stands.")), embed) == 0.0
+
+
+def test_quality_follows_its_formula() -> None:
+    asked = Question(id="q", text="harbour?", reference="dredged in 1987")
+    scores = score_answer(
+        asked, answer("Dredged in 1987 [1].", citation(1, "The harbour was dredged in 1987.")), embed
+    )
+    expected = 0.4 * 1 + 0.2 * 1 + 0.2 * scores["context_relevance"] + 0.2 * scores["citation_correctness"]
+    assert scores["semantic_similarity"] == pytest.approx(1.0)
+    assert scores["token_f1"] == pytest.approx(1.0)
+    assert scores["quality"] == pytest.approx(expected)
+
+
+def test_to_abstain_is_worth_nothing_where_there_is_an_answer() -> None:
+    asked = Question(id="q", text="harbour?", reference="dredged in 1987", has_answer=True)
+    assert score_answer(asked, answer("The documents do not say.", abstained=True), embed)["quality"] == 0.0
+
+
+@pytest.mark.parametrize(("abstained", "quality"), [(True, 1.0), (False, 0.0)])
+def test_to_abstain_is_everything_where_there_is_none(abstained: bool, quality: float) -> None:
+    asked = Question(id="q", text="harbour?", has_answer=False)
+    assert score_answer(asked, answer("Something.", abstained=abstained), embed) == {"quality": quality}
+
+
+def test_abstention_has_precision_and_recall() -> None:
+    found = score_abstention([True, True, False, False], [False, True, False, True])
+    assert found == {"abstention_precision": 0.5, "abstention_recall": 0.5}
+
+
+def test_an_abstention_figure_without_a_base_is_left_out() -> None:
+    assert score_abstention([False, False], [True, True]) == {}
+    assert score_abstention([True], [True]) == {"abstention_precision": 0.0}

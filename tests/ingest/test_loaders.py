@@ -1,0 +1,54 @@
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.ingest import SourceText, discover, extract_text, read_source, split
+from adaptive_rag.ingest.loaders import LOADERS, Loader, find_loader
+
+TOY = """
+def load_toy(path, builder):
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        builder.add_record(line.upper(), {"row": number})
+    builder.notes.append("read by the toy loader")
+"""
+
+
+def test_a_loader_is_one_file_and_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "toy_loader.py").write_text(TOY)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(LOADERS, "toy", Loader((".toy",), "toy_loader:load_toy"))
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.TOY").write_text("shut the gate\nring the bell\n")
+
+    assert [file.path.name for file in discover(folder)] == ["a.TOY"]
+    (text,) = map(read_source, discover(folder))
+    assert isinstance(text, SourceText)
+    assert text.notes == ("read by the toy loader",)
+    chunks = list(split(text))
+    assert [chunk["text"] for chunk in chunks] == ["SHUT THE GATE", "RING THE BELL"]
+    assert all(text.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+    assert extract_text(folder / "a.TOY").text == text.text
+
+
+@pytest.mark.parametrize("kind", LOADERS)
+def test_every_row_names_a_loader_that_is_there(kind: str) -> None:
+    loader = LOADERS[kind]
+    module, _, name = loader.function.partition(":")
+    assert callable(getattr(importlib.import_module(module), name))
+    assert (loader.extra is None) == (loader.package is None)
+
+
+def test_no_two_rows_read_the_same_suffix() -> None:
+    suffixes = [suffix for loader in LOADERS.values() for suffix in loader.suffixes]
+    assert len(suffixes) == len(set(suffixes))
+    assert all(suffix == suffix.lower() and find_loader(Path(f"a{suffix}")) for suffix in suffixes)
+
+
+def test_the_table_is_imported_without_the_libraries_of_its_loaders() -> None:
+    heavy = "{'pymupdf', 'docx', 'lxml', 'charset_normalizer', 'langchain_community'}"
+    code = f"import sys, adaptive_rag.ingest; assert not {heavy} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True)
