@@ -430,7 +430,8 @@ def _explain(error: ValidationError) -> str:
 
 
 def _nearest(name: str) -> str:
-    known = {full.rpartition(".")[2]: full for full in setting_names()} | {n: n for n in setting_names()}
+    names = [*setting_names(), *GROUPS]
+    known = {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
     close = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(
         name.rpartition(".")[2], known, n=1
     )

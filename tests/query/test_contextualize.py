@@ -1,22 +1,20 @@
-import numpy as np
+"""Questions in their context: what of it is searched for, how much it counts, and what a model may change."""
+
 import pytest
 
-from adaptive_rag.context import Context
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.query.expansion import (
+from adaptive_rag.query.contextualize import (
     FOLLOW_UP_ALPHA,
-    JOINED_ALPHA,
-    aspect_queries,
+    MAX_CONTEXT,
+    NEED_ALPHA,
+    ContextualizedQuery,
+    ask_to_contextualize,
     contextual_query,
-    feedback_scores,
-    keywords,
-    matter,
+    is_off_topic,
     plan_contextual,
-    salient_terms,
-    stance_viewpoints,
 )
 from adaptive_rag.search.fusion import fuse
-from adaptive_rag.search.search import search_parts
+from adaptive_rag.search.search import sum_scores
 from adaptive_rag.state import Turn
 
 TALK = [
@@ -30,30 +28,30 @@ ASKED = [
 SCENARIO = "I live on the ground floor and keep goats."
 
 
-def test_a_follow_up_averages_the_question_with_and_without_the_talk():
-    plan = plan_contextual("How high is it?", "", TALK)
-    assert [(part.dense, part.sparse) for part in plan.parts] == [(0.5, 1.0), (0.5, 0.0)]
-    assert plan.parts[0].text == "How high is it?"
-    assert plan.parts[1].text == f"How high is it?\n{TALK[1]['text']}\n{TALK[0]['text']}"
-    assert plan.alpha == FOLLOW_UP_ALPHA and plan.by_meaning
+def test_a_follow_up_averages_the_question_with_and_without_the_earlier_turns():
+    queries, plan = plan_contextual("How high is it?", "", TALK)
+    assert [(query["dense"], query["sparse"]) for query in queries] == [(0.5, 1.0), (0.5, 0.0)]
+    assert queries[0]["text"] == "How high is it?"
+    assert queries[1]["text"] == f"How high is it?\n{TALK[1]['text']}\n{TALK[0]['text']}"
+    assert plan["alpha"] == FOLLOW_UP_ALPHA and plan["dense_only"]
 
 
 def test_clarifying_questions_and_scenario_are_joined_to_the_question():
-    plan = plan_contextual("Can I get a valve?", SCENARIO, ASKED)
-    joined, bare = plan.parts
-    assert joined.text == f"Can I get a valve?\n{SCENARIO}\nDo you own a house in the flood zone?\nYes"
-    assert "goats" not in bare.text and "flood zone" in bare.text
-    assert (joined.dense, bare.dense) == (1.0, 0.0)
-    assert joined.sparse + bare.sparse == 1.0  # the question's words count once, the scenario's half
-    assert plan.alpha == JOINED_ALPHA and not plan.by_meaning
+    queries, plan = plan_contextual("Can I get a valve?", SCENARIO, ASKED)
+    joined, bare = queries
+    assert joined["text"] == f"Can I get a valve?\n{SCENARIO}\nDo you own a house in the flood zone?\nYes"
+    assert "goats" not in bare["text"] and "flood zone" in bare["text"]
+    assert (joined["dense"], bare["dense"]) == (1.0, 0.0)
+    assert joined["sparse"] + bare["sparse"] == 1.0  # the question's words count once, the scenario's half
+    assert plan["alpha"] == NEED_ALPHA and not plan["dense_only"]
 
 
-def test_a_context_that_repeats_the_talk_is_no_scenario():
+def test_a_context_that_repeats_the_turns_is_no_scenario():
     echo = "User: When was the sea wall of Saltmere built?\nAssistant: It was finished in 1968."
     assert plan_contextual("How high is it?", echo, TALK) == plan_contextual("How high is it?", "", TALK)
 
 
-def test_a_transcript_passed_as_context_is_read_as_talk():
+def test_a_transcript_passed_as_context_is_read_as_turns():
     echo = f"User: {TALK[0]['text']}\nAssistant: {TALK[1]['text']}"
     assert plan_contextual("How high is it?", echo, []) == plan_contextual("How high is it?", "", TALK)
 
@@ -77,28 +75,32 @@ MIXED = {
 
 @pytest.mark.parametrize("kind", MIXED)
 def test_a_mixed_conversation_lies_between_the_two(kind):
-    plan = plan_contextual("Can I get a valve?", "" if kind == "no scenario" else SCENARIO, MIXED[kind])
-    assert len(plan.parts) <= 3 and all(part.text.startswith("Can I get a valve?") for part in plan.parts)
-    assert sum(part.dense for part in plan.parts) == pytest.approx(1)
-    assert sum(part.sparse for part in plan.parts) == pytest.approx(1)
-    assert JOINED_ALPHA < plan.alpha < FOLLOW_UP_ALPHA
+    queries, plan = plan_contextual(
+        "Can I get a valve?", "" if kind == "no scenario" else SCENARIO, MIXED[kind]
+    )
+    assert len(queries) <= 3 and all(query["text"].startswith("Can I get a valve?") for query in queries)
+    assert sum(query["dense"] for query in queries) == pytest.approx(1)
+    assert sum(query["sparse"] for query in queries) == pytest.approx(1)
+    assert NEED_ALPHA < plan["alpha"] < FOLLOW_UP_ALPHA
     # Words of what was told never reach BM25; what the user answered always does.
-    assert all("1968" not in part.text for part in plan.parts if part.sparse)
-    assert all("flood zone" in part.text for part in plan.parts)
+    assert all("1968" not in query["text"] for query in queries if query["sparse"])
+    assert all("flood zone" in query["text"] for query in queries)
 
 
 def test_the_more_was_told_the_less_the_situation_counts():
     def weight_of_scenario(turns):
-        parts = plan_contextual("Can I get a valve?", SCENARIO, turns).parts
-        return sum(part.dense for part in parts if "goats" in part.text)
+        queries, _ = plan_contextual("Can I get a valve?", SCENARIO, turns)
+        return sum(query["dense"] for query in queries if "goats" in query["text"])
 
     weights = [weight_of_scenario([*TALK * times, *ASKED]) for times in range(4)]
     assert weights == sorted(weights, reverse=True) and weights[0] == 1.0 and 0 < weights[3] < weights[1]
 
 
 def test_a_scenario_stays_in_a_follow_up():
-    plan = plan_contextual("How high is it?", SCENARIO, TALK)
-    assert plan.situation == SCENARIO and any("goats" in part.text for part in plan.parts if part.dense)
+    queries, plan = plan_contextual("How high is it?", SCENARIO, TALK)
+    assert plan["situation"] == SCENARIO and any(
+        "goats" in query["text"] for query in queries if query["dense"]
+    )
     assert "goats" in contextual_query("How high is it?", SCENARIO, TALK)
 
 
@@ -132,18 +134,16 @@ COURTESY = {"role": "agent", "text": f"{TALK[1]['text']} Does that help?"}
     ],
 )
 def test_the_right_passage_leads_in_mixed_conversations(question, context, history, expected):
-    plan = plan_contextual(question, context, history)
+    queries, plan = plan_contextual(question, context, history)
     index = MemoryIndex.from_texts(PASSAGES)
-    found = search_parts(index, plan.parts, Context(), by_meaning=plan.by_meaning)
-    assert fuse(found, method="weighted", alpha=plan.alpha)[0]["text"] == expected
+    found = sum_scores(index, queries, limit=50, dense_only=plan["dense_only"])
+    assert fuse(found, method="weighted", alpha=plan["alpha"])[0]["text"] == expected
 
 
 def test_without_any_context_the_question_stands_alone():
-    plan = plan_contextual("How high is the wall?", "", [])
-    assert [(part.text, part.dense, part.sparse) for part in plan.parts] == [
-        ("How high is the wall?", 1.0, 1.0)
-    ]
-    assert plan.alpha is None
+    queries, plan = plan_contextual("How high is the wall?", "", [])
+    assert queries == [{"text": "How high is the wall?", "dense": 1.0, "sparse": 1.0}]
+    assert plan is None
     assert contextual_query("How high is the wall?", "", []) == "How high is the wall?"
 
 
@@ -154,67 +154,63 @@ def test_long_turns_are_cut_and_old_ones_left_out():
     assert text.index("turn8") < text.index("turn3")  # an encoder cuts at the end
 
 
-def test_feedback_ranks_as_the_moved_query_would():
-    rng = np.random.default_rng(1)
-    vectors = rng.normal(size=(8, 5)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    query = vectors[0] + 0.1
-    query /= np.linalg.norm(query)
-    moved = query + 0.5 * vectors[[0, 3]].mean(axis=0)
-    expected = vectors @ (moved / np.linalg.norm(moved))
-    found = feedback_scores(vectors @ query, vectors, [0, 3])
-    assert found / np.linalg.norm(moved) == pytest.approx(expected, abs=1e-5)
-    assert feedback_scores(vectors @ query, vectors, []) is not None
+def test_a_situation_may_stay_out_of_the_texts_and_keep_its_place() -> None:
+    history = [Turn(role="agent", text="Are you the owner?"), Turn(role="user", text="Yes")]
+    queries, plan = plan_contextual("Can I get barriers?", "I keep bees.", history, situated=False)
+    assert [query["text"] for query in queries] == ["Can I get barriers?\nAre you the owner?\nYes"]
+    assert plan["situation"] == "I keep bees." and plan["alpha"] == NEED_ALPHA
+    alone, alone_plan = plan_contextual("Can I get barriers?", "I keep bees.", [], situated=False)
+    assert [query["text"] for query in alone] == ["Can I get barriers?"] and alone_plan[
+        "situation"
+    ] == "I keep bees."
 
 
-def test_keywords_drop_the_form_of_the_question_and_never_everything():
-    assert keywords("Should the use of child performers be banned?") == "use child performers banned"
-    assert keywords("What is it?") == "What is it?"
-
-
-def test_salient_terms_are_shared_new_and_not_two_forms_of_one(make):
-    hits = [
-        make(str(i), text)
-        for i, text in enumerate(["walls groyne tide", "wall groynes", "groyne dike tide", "reed"])
-    ]
-    assert set(salient_terms("sea wall", hits, 2)) <= {"groyne", "groynes", "tide"}
-    assert len(salient_terms("sea wall", hits, 9)) == len({"groyne", "tide", "dike", "reed"})
-
-
-def test_a_coordinated_question_falls_into_its_parts_first(make):
-    parts = aspect_queries("How did the storm begin and why did the wall fail?", [], 4)
-    assert parts[:2] == ["How did the storm begin", "why did the wall fail"]
-    assert len(set(parts)) == 4
-
-
-@pytest.mark.parametrize("n", range(1, 9))
-def test_there_are_as_many_aspects_and_stances_as_asked_for(n):
-    assert len(set(aspect_queries("Why do walls fail?", [], n))) == n
-    assert len(set(stance_viewpoints(n))) == n
+ADVICE = [
+    "Know the four alert levels before winter.",
+    "Keep a torch and a radio in the hall.",
+    "Write the number of the flood desk on the fridge.",
+    "Check the gauge every morning.",
+    "Farmers move their animals to the high pasture first.",
+    "Guests of the hotels are told at breakfast.",
+]
 
 
 @pytest.mark.parametrize(
-    ("question", "asked"),
+    ("question", "situation", "off_topic"),
     [
-        ("What do people think of the claim that walls last?", "walls last?"),
-        ("What are the different views on raising the wall?", "raising the wall?"),
-        ("What are the arguments for and against the wall?", "the wall?"),
-        ("Is it right to say that walls last?", "walls last?"),
-        ("Do you agree that walls last?", "walls last?"),
-        ("Should the wall be raised?", "Should the wall be raised?"),
-        ("What do people think about on Sundays?", "on Sundays?"),
-        ("Do people agree that walls last?", "Do people agree that walls last?"),
-        ("What are the views on ", "What are the views on "),
+        ("What should be done with animals in a flood?", "I am a farmer with forty sheep.", False),
+        ("Where should I look each day?", "I live by the gauge at the river.", False),
+        ("What are the alert levels?", "My sister plays the cello and collects old French novels.", True),
     ],
 )
-def test_the_frame_of_a_question_after_views_is_no_part_of_the_matter(question, asked):
-    assert matter(question) == asked
+def test_a_situation_that_leads_away_from_every_passage_is_off_the_topic(
+    question: str, situation: str, off_topic: bool
+) -> None:
+    index = MemoryIndex.from_texts(ADVICE)
+    assert is_off_topic(index, f"{question}\n{situation}", question) is off_topic
 
 
-def test_a_situation_may_stay_out_of_the_texts_and_keep_its_place() -> None:
-    history = [Turn(role="agent", text="Are you the owner?"), Turn(role="user", text="Yes")]
-    plan = plan_contextual("Can I get barriers?", "I keep bees.", history, situated=False)
-    assert [part.text for part in plan.parts] == ["Can I get barriers?\nAre you the owner?\nYes"]
-    assert plan.situation == "I keep bees." and plan.alpha == JOINED_ALPHA
-    alone = plan_contextual("Can I get barriers?", "I keep bees.", [], situated=False)
-    assert [part.text for part in alone.parts] == ["Can I get barriers?"] and alone.situation
+def test_nothing_is_off_the_topic_of_an_empty_source() -> None:
+    assert not is_off_topic(MemoryIndex.from_texts([]), "a flood in the hills", "a flood")
+
+
+def test_a_context_that_the_user_gave_is_kept_in_their_own_words() -> None:
+    given = ContextualizedQuery(context="a farmer", query="What about goats?")
+    check = ask_to_contextualize("And goats?", SCENARIO, TALK).check
+    assert check is not None
+    assert check(given).context == SCENARIO
+    assert check(given).query == "What about goats?"
+    cut = ask_to_contextualize("And goats?", "x" * 3000, TALK).check
+    assert cut is not None and cut(given).context == "x" * MAX_CONTEXT
+
+
+def test_a_context_that_was_inferred_is_kept_where_none_was_given() -> None:
+    given = ContextualizedQuery(context="a farmer", query="What about goats?")
+    check = ask_to_contextualize("And goats?", "", TALK).check
+    assert check is not None and check(given) == given
+
+
+def test_the_model_is_shown_who_asks_and_what_was_said() -> None:
+    values = ask_to_contextualize("And goats?", SCENARIO, TALK).values()
+    assert values["user_context"] == SCENARIO
+    assert values["history"] == f"user: {TALK[0]['text']}\nagent: {TALK[1]['text']}"
