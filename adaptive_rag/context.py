@@ -31,6 +31,7 @@ from pydantic_settings import (
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
     TomlConfigSettingsSource,
 )
 
@@ -215,9 +216,7 @@ class Context(BaseSettings):
     @classmethod
     def _listed(cls, value: Any) -> Any:
         """Read "hedge,window" as the shell and the environment give it."""
-        return (
-            [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
-        )
+        return _listed(value)
 
     @classmethod
     def settings_customise_sources(
@@ -298,12 +297,18 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
             config file cannot be read.
     """
     merged: dict[str, Any] = {}
+    switches: dict[str, Any] = {}
     for layer in (*layers, settings):
-        _merge(merged, by_group(layer))
+        _merge(merged, by_group({name: layer[name] for name in layer if name not in OLD_SWITCHES}))
+        # What old switches of several layers leave out adds up; `without` of a later layer stands alone.
+        switches |= {name: layer[name] for name in layer if name in OLD_SWITCHES}
+    merged = by_group({**merged, **switches})
     try:
         return Context(**merged)
     except ValidationError as error:
         raise ConfigurationError(_explain(error)) from error
+    except SettingsError as error:
+        raise ConfigurationError(f"The environment cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigurationError(f"The config file {CONFIG_FILE} cannot be read: {error}.") from error
 
@@ -328,8 +333,7 @@ def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
             value, name = {part: value}, group
         _merge(grouped, {name: value})
     if off:
-        given = grouped.get("without", ())
-        grouped["without"] = {*(given.split(",") if isinstance(given, str) else given), *off}
+        grouped["without"] = {*_listed(grouped.get("without", ())), *off}
     return grouped
 
 
@@ -362,11 +366,24 @@ class _OldEnvironment(PydanticBaseSettingsSource):
 
 def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
     for name, value in layer.items():
-        known = into.get(name)
+        known, value = _given(into.get(name)), _given(value)
         if isinstance(known, Mapping) and isinstance(value, Mapping):
             into[name] = {**known, **value}
         else:
             into[name] = value
+
+
+def _given(value: Any) -> Any:
+    """Return what was set of a group as a mapping; any other value as it is."""
+    return (
+        {name: getattr(value, name) for name in value.model_fields_set}
+        if isinstance(value, _Group)
+        else value
+    )
+
+
+def _listed(value: Any) -> Any:
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 def _is_off(name: str, value: Any) -> bool:
@@ -413,7 +430,8 @@ def _explain(error: ValidationError) -> str:
 
 
 def _nearest(name: str) -> str:
-    known = {full.rpartition(".")[2]: full for full in setting_names()} | {n: n for n in setting_names()}
+    names = [*setting_names(), *GROUPS]
+    known = {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
     close = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(
         name.rpartition(".")[2], known, n=1
     )

@@ -21,7 +21,7 @@ from pydantic import Field, PrivateAttr
 
 from adaptive_rag.context import Context
 from adaptive_rag.llm.request import asking_step
-from adaptive_rag.state import State
+from adaptive_rag.state import Candidate, Hit, State
 
 # What a scripted model says: a text, an object that is written as JSON, or an error that it raises.
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
@@ -140,6 +140,13 @@ class ScriptedChatModel(BaseChatModel):
             yield chunk
 
 
+class _NodeState(State, total=False):
+    """What any node may find: the state of the whole graph, and what only a strategy holds."""
+
+    early_scored: list[Candidate]
+    hits: list[Hit]
+
+
 def run_node(
     node: Runnable[Any, Any], state: Mapping[str, Any], context: Context | None = None, **options: Any
 ) -> dict[str, Any]:
@@ -163,7 +170,7 @@ async def arun_node(
 
 
 def _one_node(node: Runnable[Any, Any], options: dict[str, Any]) -> Any:
-    graph: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
+    graph: StateGraph[Any, Any, Any, Any] = StateGraph(_NodeState, context_schema=Context)
     graph.add_node("node", node)
     graph.add_edge(START, "node")
     graph.add_edge("node", END)

@@ -9,6 +9,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.contextualize import (
+    MAX_CONTEXT,
     ask_to_contextualize,
     contextual_query,
     is_off_topic,
@@ -38,6 +39,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
             texts = dict.fromkeys([reply.result.query, question])
             queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
         else:
+            implied = user_context[:MAX_CONTEXT]
             queries, plan = plan_contextual(*known)
             if plan and plan["situation"]:
                 bare, bare_plan = plan_contextual(*known, situated=False)

@@ -9,10 +9,23 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langgraph.runtime import Runtime
 from pydantic import ValidationError
 
-from adaptive_rag.context import CONFIG_FILE, Context, Profile, context_of, make_context
+from adaptive_rag.context import (
+    CONFIG_FILE,
+    GROUPS,
+    MECHANISMS,
+    OLD_NAMES,
+    OLD_SWITCHES,
+    Context,
+    Fusion,
+    Profile,
+    RetrievalSettings,
+    context_of,
+    is_setting,
+    make_context,
+    setting_names,
+)
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.state import QueryType
 from adaptive_rag.testing import ScriptedChatModel
 
 
@@ -21,15 +34,37 @@ def _empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+def settings_of(context: Context) -> dict[str, Any]:
+    """Return every setting by its full name."""
+    values = {name: context for name in setting_names()}
+    for name in values:
+        for part in name.split("."):
+            values[name] = getattr(values[name], part)
+    return values
+
+
 def test_the_defaults_are_those_of_the_form() -> None:
     context = make_context()
-    for name, field in Context.model_json_schema()["properties"].items():
-        assert field["default"] == getattr(context, name), name
+    schema = Context.model_json_schema()
+    for name, field in schema["properties"].items():
+        if name in GROUPS:
+            form = schema["$defs"][GROUPS[name].__name__]["properties"]
+            for part, inner in form.items():
+                assert inner["default"] == getattr(getattr(context, name), part), f"{name}.{part}"
+        elif name == "without":
+            assert list(field["default"]) == sorted(context.without)
+        else:
+            assert field["default"] == getattr(context, name), name
 
 
-def test_every_field_has_a_description_of_one_sentence() -> None:
-    for name, field in Context.model_fields.items():
-        assert field.description and field.description.endswith("."), name
+def test_every_field_has_a_description_that_ends() -> None:
+    for kind in (Context, *GROUPS.values()):
+        for name, field in kind.model_fields.items():
+            assert field.description and field.description.endswith("."), name
+
+
+def test_the_settings_of_the_first_level_can_be_overlooked() -> None:
+    assert len(Context.model_fields) <= 20
 
 
 def test_the_form_can_be_drawn_and_leaves_out_live_objects() -> None:
@@ -43,16 +78,197 @@ def test_the_form_can_be_drawn_and_leaves_out_live_objects() -> None:
 def test_what_is_passed_wins_over_the_environment_and_that_over_the_file(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    Path(CONFIG_FILE).write_text("k = 2\nprofile = 'balanced'\nalpha = 0.4\n")
+    Path(CONFIG_FILE).write_text("k = 2\nprofile = 'balanced'\n[retrieval]\nalpha = 0.4\n")
     monkeypatch.setenv("ADAPTIVE_RAG_K", "3")
     monkeypatch.setenv("ADAPTIVE_RAG_PROFILE", "aggressive")
     context = make_context(k=4)
-    assert (context.k, context.profile, context.alpha) == (4, "aggressive", 0.4)
+    assert (context.k, context.profile, context.retrieval.alpha) == (4, "aggressive", 0.4)
+
+
+def test_inside_a_group_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(CONFIG_FILE).write_text("[retrieval]\nalpha = 0.2\nfusion = 'dense'\nsub_questions = 5\n")
+    monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL__ALPHA", "0.3")
+    monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL__FUSION", "sparse")
+    context = make_context(retrieval={"alpha": 0.4})
+    chosen = context.retrieval.alpha, context.retrieval.fusion, context.retrieval.sub_questions
+    assert chosen == (0.4, "sparse", 5)
+    assert context.retrieval.diversity == "mmr"
+    assert make_context().retrieval.alpha == 0.3
 
 
 def test_a_setting_is_read_from_text_as_the_shell_passes_it() -> None:
-    context = make_context(k="7", hedge="false", alpha="0.25", deadline_s="2")
-    assert (context.k, context.hedge, context.alpha, context.deadline_s) == (7, False, 0.25, 2.0)
+    text = {"k": "7", "without": "hedge,window", "retrieval.alpha": "0.25", "budget.deadline_s": "2"}
+    context = make_context(text)
+    assert (context.k, context.retrieval.alpha, context.budget.deadline_s) == (7, 0.25, 2.0)
+    assert context.without == {"hedge", "window"}
+
+
+def test_a_group_is_read_from_the_environment_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL", '{"alpha": 0.5}')
+    assert make_context().retrieval.alpha == 0.5
+    monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL", "dense")
+    with pytest.raises(ConfigurationError, match=r"environment cannot be read.*retrieval"):
+        make_context()
+
+
+def test_later_layers_win_setting_by_setting() -> None:
+    layers = (
+        {"k": 2, "retrieval": {"alpha": 0.1, "fusion": "dense"}},
+        {"retrieval.alpha": 0.2, "budget": {"max_tokens": 99}},
+        {"retrieval": {"sub_questions": 5}},
+    )
+    context = make_context(*layers, k=3)
+    assert (context.k, context.budget.max_tokens) == (3, 99)
+    retrieval = context.retrieval
+    assert (retrieval.alpha, retrieval.fusion, retrieval.sub_questions) == (0.2, "dense", 5)
+    assert layers[0] == {"k": 2, "retrieval": {"alpha": 0.1, "fusion": "dense"}}
+
+
+def test_a_group_that_was_made_before_is_a_layer_of_what_was_set_in_it() -> None:
+    group = RetrievalSettings(fusion="dense", alpha=0.1)
+    context = make_context({"retrieval": group}, {"retrieval.alpha": 0.2})
+    assert (context.retrieval.fusion, context.retrieval.alpha) == ("dense", 0.2)
+    context = make_context({"retrieval": {"sub_questions": 5}}, {"retrieval": group})
+    assert (context.retrieval.fusion, context.retrieval.sub_questions) == ("dense", 5)
+
+
+@pytest.mark.parametrize(
+    "given", ["hedge,window", " hedge , window,", ["hedge", "window"], {"window", "hedge"}]
+)
+def test_parts_to_leave_out_are_listed_in_any_form(given: Any) -> None:
+    context = make_context(without=given)
+    assert context.without == {"hedge", "window"}
+    assert {name for name in MECHANISMS if not context.uses(name)} == {"hedge", "window"}
+
+
+def test_parts_are_left_out_by_the_environment_and_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(CONFIG_FILE).write_text("without = ['join']\n")
+    assert make_context().without == {"join"}
+    monkeypatch.setenv("ADAPTIVE_RAG_WITHOUT", "hedge,window")
+    assert make_context().without == {"hedge", "window"}
+    assert make_context(without="").without == frozenset()
+
+
+def test_a_part_that_nobody_knows_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match="without = 'hedges' is not usable") as refused:
+        make_context(without="hedges,window")
+    assert all(f"'{name}'" in str(refused.value) for name in MECHANISMS)
+
+
+def an_other_value(name: str) -> Any:
+    """Return a value of a setting that is not its default."""
+    return {
+        "fast_model": "openai:small",
+        "base_url": "http://127.0.0.1:1",
+        "prompts": "folder",
+        "prices": "prices.toml",
+        "max_llm_calls": 2,
+        "max_tokens": 99,
+        "deadline_s": 5.0,
+        "context_tokens": 500,
+        "fusion": "dense",
+        "alpha": 0.5,
+        "qa_views": True,
+        "reranker": "none",
+        "reranker_model": "folder",
+        "sub_questions": 5,
+        "viewpoints": 5,
+        "diversity": "coverage",
+        "selection": "model",
+        "index": "elsewhere",
+        "embeddings": "openai:small",
+        "model": "openai:large",
+        "route": "opinion",
+        "k": 7,
+        "profile": "balanced",
+        "ontology": "terms.yaml",
+        "user_id": "ada",
+        "without": frozenset({"hedge"}),
+    }[name.rpartition(".")[2]]
+
+
+SETTINGS = [name for name in setting_names() if name != "retriever"]
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_every_setting_is_read_by_its_full_name(name: str) -> None:
+    before, after = settings_of(make_context()), settings_of(make_context({name: an_other_value(name)}))
+    assert after == {**before, name: an_other_value(name)} != before
+    assert is_setting(name)
+
+
+@pytest.mark.parametrize("old", OLD_NAMES)
+def test_a_name_from_before_the_groups_is_understood_and_warned_of(
+    old: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new = OLD_NAMES[old]
+    expected = settings_of(make_context({new: an_other_value(old)}))
+    says = rf"'{old}' is now {new}\."
+    with pytest.warns(DeprecationWarning, match=says):
+        assert settings_of(make_context(**{old: an_other_value(old)})) == expected
+    with pytest.warns(DeprecationWarning, match=says):
+        assert settings_of(Context(**{old: an_other_value(old)})) == expected
+    Path(CONFIG_FILE).write_text(f"{old} = {json.dumps(an_other_value(old))}\n")
+    with pytest.warns(DeprecationWarning, match=says):
+        assert settings_of(make_context()) == expected
+    Path(CONFIG_FILE).unlink()
+    monkeypatch.setenv(f"ADAPTIVE_RAG_{old.upper()}", str(an_other_value(old)))
+    with pytest.warns(DeprecationWarning, match=says):
+        assert settings_of(make_context()) == expected
+    assert is_setting(old)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_old_names_keep_the_order_of_caller_environment_and_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(CONFIG_FILE).write_text("alpha = 0.1\nfusion = 'dense'\nmax_tokens = 99\n")
+    monkeypatch.setenv("ADAPTIVE_RAG_ALPHA", "0.2")
+    monkeypatch.setenv("ADAPTIVE_RAG_FUSION", "sparse")
+    context = make_context(alpha=0.3)
+    assert (context.retrieval.alpha, context.retrieval.fusion, context.budget.max_tokens) == (
+        0.3,
+        "sparse",
+        99,
+    )
+    assert make_context({"retrieval.alpha": 0.4}).retrieval.alpha == 0.4
+    assert make_context().retrieval.alpha == 0.2
+
+
+@pytest.mark.parametrize("old", OLD_SWITCHES)
+def test_an_old_switch_leaves_out_what_it_turns_off(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    part = OLD_SWITCHES[old]
+    for off in (False, "false", "0", "no", "Off"):
+        with pytest.warns(DeprecationWarning, match=rf"'{old}' is now without=.*'{part}'"):
+            assert make_context(**{old: off}).without == {part}
+    for on in (True, "true", "1", "yes"):
+        with pytest.warns(DeprecationWarning, match=f"'{old}' is now nothing"):
+            assert make_context(**{old: on}) == make_context()
+    monkeypatch.setenv(f"ADAPTIVE_RAG_{old.upper()}", "false")
+    with pytest.warns(DeprecationWarning, match=f"'{old}'"):
+        assert make_context().without == {part}
+    monkeypatch.delenv(f"ADAPTIVE_RAG_{old.upper()}")
+    Path(CONFIG_FILE).write_text(f"{old} = false\n")
+    with pytest.warns(DeprecationWarning, match=f"'{old}'"):
+        assert make_context().without == {part}
+
+
+def test_a_switch_that_is_neither_on_nor_off_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="hedge = 'maybe' is not usable: expected true or false"):
+        make_context(hedge="maybe")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_old_switches_leave_out_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert make_context({"hedge": False}, window=False).without == {"hedge", "window"}
+    assert make_context({"hedge": False}, hedge=True).without == frozenset()
+    assert make_context(hedge=False, without="join").without == {"hedge", "join"}
+    monkeypatch.setenv("ADAPTIVE_RAG_HEDGE", "false")
+    monkeypatch.setenv("ADAPTIVE_RAG_WINDOW", "false")
+    assert make_context().without == {"hedge", "window"}
+
+
+def test_settings_in_their_groups_warn_of_nothing(recwarn: pytest.WarningsRecorder) -> None:
+    make_context({name: an_other_value(name) for name in SETTINGS})
+    assert not [warning for warning in recwarn if warning.category is DeprecationWarning]
 
 
 @pytest.mark.parametrize("k", [0, -1, 1001, 1_000_000, "many", 1.5, None])
@@ -62,22 +278,52 @@ def test_k_out_of_bounds_is_refused(k: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "allowed"), [("route", get_args(QueryType)), ("profile", get_args(Profile))]
+    ("name", "allowed"),
+    [("profile", get_args(Profile)), ("retrieval.fusion", get_args(Fusion))],
 )
 def test_an_unknown_choice_is_refused_with_the_known_ones(name: str, allowed: tuple[str, ...]) -> None:
     for value in allowed:
-        assert getattr(make_context(**{name: value}), name) == value
-    with pytest.raises(ConfigurationError) as refused:
-        make_context(**{name: "something else"})
+        assert settings_of(make_context({name: value}))[name] == value
+    with pytest.raises(ConfigurationError, match=f"^{name} = 'something else' is not usable") as refused:
+        make_context({name: "something else"})
     assert all(f"'{value}'" in str(refused.value) for value in allowed)
 
 
 def test_all_that_is_wrong_is_named_at_once() -> None:
     with pytest.raises(ConfigurationError) as refused:
-        make_context(k=0, alpha=2, colour="red")
+        make_context(k=0, retrieval={"alpha": 2}, colour="red")
     message = str(refused.value)
-    assert "k = 0" in message and "alpha = 2" in message and "'colour' is not a setting" in message
-    assert "reranker_model" in message
+    assert "k = 0" in message and "retrieval.alpha = 2" in message and "'colour' is not a setting" in message
+    assert all(name in message for name in setting_names())
+
+
+@pytest.mark.parametrize(
+    ("wrong", "nearest"),
+    [
+        ({"rout": "opinion"}, "route"),
+        ({"retrieval": {"alfa": 0.5}}, "retrieval.alpha"),
+        ({"retrieval.rerankers": "none"}, "retrieval.reranker"),
+        ({"deadline": 5}, "budget.deadline_s"),
+        ({"retrival": {"alpha": 0.5}}, "retrieval'"),
+        ({"retrival.alpha": 0.5}, "retrieval.alpha"),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_known_one(wrong: dict[str, Any], nearest: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"is not a setting\. Did you mean '{nearest}"):
+        make_context(wrong)
+
+
+def test_an_unknown_name_of_a_group_in_the_environment_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_RETRIEVAL__ALFA", "0.5")
+    with pytest.raises(ConfigurationError, match=r"'retrieval\.alfa' is not a setting"):
+        make_context()
+
+
+def test_a_group_that_is_no_group_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match=r"^retrieval = 'dense' is not usable"):
+        make_context(retrieval="dense")
 
 
 @pytest.mark.parametrize(
@@ -85,6 +331,8 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
     [
         (b"kk = 3\n", "'kk' is not a setting"),
         (b"k = 0\n", "k = 0 is not usable"),
+        (b"[retrieval]\nalfa = 3\n", "'retrieval.alfa' is not a setting. Did you mean 'retrieval.alpha'"),
+        (b"[budget]\nmax_tokens = 3\n", "budget.max_tokens = 3 is not usable"),
         (b"not TOML\n", f"{CONFIG_FILE} cannot be read"),
         (b"\xff\xfe", f"{CONFIG_FILE} cannot be read"),
     ],
@@ -112,3 +360,29 @@ def test_without_a_context_the_defaults_serve() -> None:
     assert context_of(Runtime(context=None)) == make_context()  # type: ignore[arg-type]
     given = make_context(k=9)
     assert context_of(Runtime(context=given)) is given
+
+
+SAME_ANSWER = {
+    "budget.deadline_s",
+    "budget.max_llm_calls",
+    "index",
+    "models.prices",
+    "user_id",
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_fingerprint_changes_with_what_changes_an_answer_and_with_nothing_else(name: str) -> None:
+    plain = make_context().fingerprint()
+    assert make_context().fingerprint() == plain
+    changed = make_context({name: an_other_value(name)}).fingerprint()
+    assert (changed == plain) is (name in SAME_ANSWER)
+
+
+def test_the_fingerprint_knows_live_objects_apart_and_parts_in_any_order() -> None:
+    model, other = ScriptedChatModel(), ScriptedChatModel()
+    prints = [make_context(model=each).fingerprint() for each in (model, model, other, None)]
+    assert prints[0] == prints[1] and len(set(prints)) == 3
+    parts = [make_context(without=each).fingerprint() for each in ("hedge,window", "window,hedge", "window")]
+    assert parts[0] == parts[1] != parts[2]
+    assert make_context(k=4).fingerprint() == make_context().fingerprint()

@@ -6,20 +6,22 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from adaptive_rag.context import make_context
-from adaptive_rag.llm.request import asked_skill
-from adaptive_rag.nodes import decompose, enhance, viewpoints
+from adaptive_rag.llm.request import asking_step
+from adaptive_rag.nodes import balance, decompose, enhance, viewpoints
 from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.search.search import first_hits
+from adaptive_rag.state import Hit
 from adaptive_rag.testing import ScriptedChatModel, arun_node, run_node
 
 STATE = {"question": "Should the sea wall of Saltmere be raised?", "query_type": "opinion"}
 
 
-def reply_to(model, skill):
-    token = asked_skill.set(skill)
+def reply_to(model, step):
+    token = asking_step.set(step)
     try:
         return model.invoke([HumanMessage("?")]).text
     finally:
-        asked_skill.reset(token)
+        asking_step.reset(token)
 
 
 def test_replies_of_a_list_are_used_once_each_and_the_last_one_ever_after():
@@ -70,6 +72,20 @@ async def test_a_node_gives_the_same_on_both_paths(town, node):
 
 def test_a_node_that_is_told_to_do_nothing_keeps_the_question(town):
     model = ScriptedChatModel()
-    update = run_node(enhance, STATE, make_context(index=town, model=model, enhance=False))
+    update = run_node(enhance, STATE, make_context(index=town, model=model, without="enhance"))
     assert [query["text"] for query in update["queries"]] == [STATE["question"]]
     assert model.asked == []
+
+
+def test_a_node_of_a_strategy_runs_alone_on_what_its_branches_found(town):
+    found = first_hits(town, STATE["question"])
+    hits = [Hit(order=0, label=None, candidates=found, record={"step": "retrieve"})]
+    update = run_node(balance, {**STATE, "hits": hits}, make_context(index=town, k=2))
+    assert len(update["documents"]) == 2
+    assert [record["step"] for record in update["trace"]] == ["retrieve", "balance"]
+
+
+def test_a_script_that_is_a_function_hears_the_step_and_its_messages():
+    model = ScriptedChatModel(script=lambda step, messages: f"{step}: {messages[-1].text}")
+    assert reply_to(model, "generate") == "generate: ?"
+    assert [step for step, _ in model.asked] == ["generate"]

@@ -9,8 +9,11 @@ from typing import Any
 
 # Brackets at which a reply may fail to hold JSON before the rest of it is given up.
 ATTEMPTS = 64
+# Brackets within brackets that are mended; no form asks for more, and mending takes ever longer.
+DEEPEST = 8
 
 _THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
+_BRACKET = re.compile(r"[{\[]")
 _FENCE = re.compile(r"^\s*```[a-zA-Z0-9_-]*\s*$", re.M)
 # "1.", "2)", "-", "*", "Viewpoint 3:", "Sub-question 1 -", "**Q1:**" before the item itself
 _NUMBERING = re.compile(
@@ -40,10 +43,12 @@ def json_values(text: str) -> Iterator[Any]:
     """
     closings = _closings(text)
     position, failed = 0, 0
-    for start, closing in closings.items():
+    # All brackets are tried: a lone quotation mark in prose hides those behind it from `_closings` only.
+    for bracket in _BRACKET.finditer(text):
+        start = bracket.start()
         if start < position:
             continue
-        value, end = _decode(text, start, closing)
+        value, end = _decode(text, start, closings.get(start))
         if end is None:
             failed += 1
             if failed == ATTEMPTS:
@@ -164,10 +169,10 @@ def _listed_lines(text: str, what: str) -> list[str]:
     return items
 
 
-def _closings(text: str) -> dict[int, int | None]:
-    """Return where each opening bracket of a text ends, None where it is not closed; in one pass."""
-    ends: dict[int, int | None] = {}
-    stack: list[int] = []
+def _closings(text: str) -> dict[int, int]:
+    """Return where each bracket of a text ends that is closed and holds few others; in one pass."""
+    ends: dict[int, int] = {}
+    stack: list[tuple[int, int]] = []  # where an open bracket stands, and how many lie within each other
     quote, escaped = "", False
     for position, character in enumerate(text):
         if escaped:
@@ -176,10 +181,14 @@ def _closings(text: str) -> dict[int, int | None]:
             escaped = character == "\\"
             quote = "" if character == quote else quote
         elif character in "[{":
-            stack.append(position)
-            ends[position] = None
+            stack.append((position, 1))
         elif character in "]}" and stack:
-            ends[stack.pop()] = position + 1
+            start, depth = stack.pop()
+            if depth <= DEEPEST:
+                ends[start] = position + 1
+            if stack:
+                outer, held = stack.pop()
+                stack.append((outer, max(held, depth + 1)))
         elif stack and (character == '"' or (character == "'" and text[position - 1] in "[{,: \n")):
             quote = character
     return ends

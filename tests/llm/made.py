@@ -1,20 +1,22 @@
-"""Requests and candidates that the tests of the skills share."""
+"""Requests and candidates that tests of what a chat model is asked share."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from adaptive_rag.analysis.classify import ClassifyRequest
-from adaptive_rag.answer.draft import GenerateRequest
+from adaptive_rag.analysis.classify import ask_to_classify
+from adaptive_rag.answer.draft import ask_to_draft
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.llm.budget import Budget
-from adaptive_rag.query.contextualize import ContextualizeRequest
-from adaptive_rag.query.decompose import DecomposeRequest
-from adaptive_rag.query.enhance import EnhanceRequest
-from adaptive_rag.query.viewpoints import ViewpointsRequest
-from adaptive_rag.rank.score import ScoreRequest
-from adaptive_rag.rank.select import SelectRequest
-from adaptive_rag.state import Candidate, QueryAnalysis
+from adaptive_rag.llm.request import Asking, Reply, Request
+from adaptive_rag.query.contextualize import ask_to_contextualize
+from adaptive_rag.query.decompose import ask_to_decompose
+from adaptive_rag.query.enhance import ask_to_enhance
+from adaptive_rag.query.viewpoints import ask_for_viewpoints
+from adaptive_rag.rank.diversify import ask_to_select
+from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.state import Candidate
 
 QUESTION = "When was the Harbour Bridge opened?"
 
@@ -34,43 +36,45 @@ def candidate(number: int, text: str = "The Harbour Bridge was opened in 1932.")
     }
 
 
-def analysis() -> QueryAnalysis:
-    return {
-        "type": "factual",
-        "probabilities": {"factual": 0.4, "analytical": 0.3, "opinion": 0.2, "contextual": 0.1},
-        "intent": "factual",
-        "complexity": "basic",
-        "entities": [],
-        "ontology_terms": {},
-        "domain_relevance": 0.5,
-        "confidence": 0.4,
-        "factors": {},
-        "decided_by": "local",
-        "reason": "starts with when",
-        "alternatives": [],
-    }
-
-
-def request_for(skill: str, n: int = 3, first_hits: Any = None) -> Any:
+def request_for(step: str, n: int = 3) -> Request[Any]:
     candidates = [candidate(i) for i in range(1, n + 1)]
-    hits = first_hits or (lambda: candidates)
     return {
-        "classify": lambda: ClassifyRequest(QUESTION, "", [], analysis()),
-        "enhance": lambda: EnhanceRequest(QUESTION),
-        "decompose": lambda: DecomposeRequest(QUESTION, n, hits),
-        "viewpoints": lambda: ViewpointsRequest(QUESTION, n),
-        "contextualize": lambda: ContextualizeRequest(QUESTION, "", []),
-        "score": lambda: ScoreRequest(QUESTION, "", candidates, lambda: [5.0] * n),
-        "select": lambda: SelectRequest(QUESTION, candidates, min(2, n), lambda: list(range(n))),
-        "generate": lambda: GenerateRequest(
-            QUESTION, "factual", "", [], candidates, lambda: "Opened in 1932 [1]."
-        ),
-    }[skill]()
+        "classify": lambda: ask_to_classify(QUESTION, "", []),
+        "enhance": lambda: ask_to_enhance(QUESTION),
+        "decompose": lambda: ask_to_decompose(QUESTION, n),
+        "viewpoints": lambda: ask_for_viewpoints(QUESTION, n),
+        "contextualize": lambda: ask_to_contextualize(QUESTION, "", []),
+        "score": lambda: ask_to_score(QUESTION, "", candidates),
+        "select": lambda: ask_to_select(QUESTION, candidates, min(2, n)),
+        "generate": lambda: ask_to_draft(QUESTION, "factual", candidates, budget=12_000),
+    }[step]()
 
 
-def context(model: Any, **knobs: Any) -> Context:
-    return make_context(model=model, index="nowhere", **knobs)
+STEPS = ("classify", "enhance", "decompose", "viewpoints", "contextualize", "score", "select", "generate")
+
+
+def context(model: Any, **settings: Any) -> Context:
+    return make_context(model=model, index="nowhere", **settings)
 
 
 def budget(calls: int = 6, seconds: float = 30.0, **more: Any) -> Budget:
     return Budget(calls=calls, seconds=seconds, **more)
+
+
+def finish(asking: Asking[Any], *results: Sequence[Any]) -> tuple[Any, list[Request[Any]]]:
+    """Drive a step with the model's results, one sequence a round; None is a request without a usable reply.
+
+    Rounds beyond the results given have no usable reply either. Returns what the step returns, and all
+    that it requested.
+    """
+    requested: list[Request[Any]] = []
+    rounds = iter(results)
+    try:
+        requests = next(asking)
+        while True:
+            requested += requests
+            said = next(rounds, [None] * len(requests))
+            assert len(said) == len(requests)
+            requests = asking.send([Reply(result, "" if result else "no reply") for result in said])
+    except StopIteration as stop:
+        return stop.value, requested

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import time
+from itertools import pairwise
+
 import pytest
 
-from adaptive_rag.llm.ask import perform
-from adaptive_rag.llm.steps import SKILLS, Ask
+from adaptive_rag.llm import replies
+from adaptive_rag.llm.ask import ask
+from adaptive_rag.llm.replies import json_values
 from adaptive_rag.testing import ScriptedChatModel
 from tests.llm.made import budget, context, request_for
 
@@ -76,10 +81,10 @@ READ = [
     ("score", '{"scores": [0.7, 0.3, 0.0]}', IN_ORDER),
     ("score", '{"scores": ["70%", "30%", "0%"]}', IN_ORDER),
     ("score", "The scores are 7, 3 and 0.", IN_ORDER),
-    # select, two of three; a short choice is filled up from the local one
+    # select, of three
     ("select", '{"passages": [3, 1]}', {"passages": [3, 1]}),
     ("select", '{"passages": ["3", "Passage 1"]}', {"passages": [3, 1]}),
-    ("select", '{"passages": [3, 3, 3]}', {"passages": [3, 1]}),
+    ("select", '{"passages": [3, 3, 3]}', {"passages": [3, 3, 3]}),
     ("select", '{"passages": [0, 2]}', {"passages": [1, 3]}),
     ("select", "[3], [1]", {"passages": [3, 1]}),
     ("select", "I would take passage 3 and passage 1.", {"passages": [3, 1]}),
@@ -139,46 +144,121 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("skill", "reply", "expected"), READ)
-def test_a_reply_is_read_whatever_its_form(skill, reply, expected):
-    model = ScriptedChatModel(script={skill: reply})
-    knobs = {"selection": "model"} if skill == "select" else {}
-    [outcome] = perform([Ask(SKILLS[skill], request_for(skill))], context(model, **knobs), budget())
-    assert (outcome.by, outcome.calls) == ("model", 1), outcome.notes
-    result = outcome.result.model_dump()
+@pytest.mark.parametrize(("step", "written", "expected"), READ)
+def test_a_reply_is_read_whatever_its_form(step, written, expected):
+    model = ScriptedChatModel(script={step: written})
+    [reply] = ask([request_for(step)], context(model), budget())
+    assert reply.result is not None, reply.reason
+    result = reply.result.model_dump()
     assert {key: result[key] for key in expected} == expected
+    assert (reply.calls, reply.notes) == (1, ())
 
 
-@pytest.mark.parametrize(("skill", "reply"), REFUSED)
-def test_a_reply_that_would_have_to_be_guessed_is_asked_for_once_more_then_the_stand_in_does_it(skill, reply):
-    model = ScriptedChatModel(script={skill: reply})
-    knobs = {"selection": "model"} if skill == "select" else {}
-    ask = Ask(SKILLS[skill], request_for(skill))
-    [outcome] = perform([ask], context(model, **knobs), budget())
-    assert outcome.by == "stand-in"
-    assert outcome.calls == 2
-    assert "not usable" in outcome.reason
-    assert outcome.result == SKILLS[skill].stand_in(ask.request)
+@pytest.mark.parametrize(("step", "written"), REFUSED)
+def test_a_reply_that_would_have_to_be_guessed_is_asked_for_once_more_then_given_up(step, written):
+    model = ScriptedChatModel(script={step: written})
+    [reply] = ask([request_for(step)], context(model), budget())
+    assert reply.result is None
+    assert reply.calls == 2
+    assert "not usable" in reply.reason
 
 
-@pytest.mark.parametrize(
-    ("skill", "reply"), [(skill, reply) for skill, reply in REFUSED if skill != "generate"]
-)
-def test_the_second_request_shows_the_model_its_reply_and_the_error(skill, reply):
-    model = ScriptedChatModel(script={skill: [reply, None]})
-    model.script = lambda name, messages: reply if len(model.asked) == 1 else None
-    knobs = {"selection": "model"} if skill == "select" else {}
-    [outcome] = perform([Ask(SKILLS[skill], request_for(skill))], context(model, **knobs), budget())
+@pytest.mark.parametrize(("step", "written"), REFUSED)
+def test_the_second_request_shows_the_model_its_reply_and_the_error(step, written):
+    model = ScriptedChatModel(script=lambda *_: written if len(model.asked) == 1 else None)
+    [reply] = ask([request_for(step)], context(model), budget())
     first, second = (messages for _, messages in model.asked)
     assert [m.text for m in second[: len(first)]] == [m.text for m in first]
     said, correction = second[len(first) :]
-    assert said.text == reply
+    assert said.text == written
     assert "could not be used" in correction.text
-    assert outcome.by == "model" or skill == "classify"
+    assert reply.result is not None
 
 
 def test_an_empty_answer_is_asked_for_again():
     model = ScriptedChatModel(script={"generate": ["   ", "Opened in 1932 [1]."]})
-    [outcome] = perform([Ask(SKILLS["generate"], request_for("generate"))], context(model), budget())
-    assert (outcome.by, outcome.calls, outcome.result.text) == ("model", 2, "Opened in 1932 [1].")
-    assert "empty" in outcome.notes[0]
+    [reply] = ask([request_for("generate")], context(model), budget())
+    assert (reply.calls, reply.result.text) == (2, "Opened in 1932 [1].")
+    assert "empty" in reply.notes[0]
+
+
+VALUES = [
+    ('{"query": "x"}', [{"query": "x"}]),
+    ('Here: {"a": 1}, and [2, 3].', [{"a": 1}, [2, 3]]),
+    ("[[1, 2], [3]]", [[[1, 2], [3]]]),
+    # as Python writes it
+    ("{'a': True, 'b': None, 'c': False}", [{"a": True, "b": None, "c": False}]),
+    ("['it\\'s', 'that']", [["it's", "that"]]),
+    # commas and line ends that JSON forbids
+    ('{"a": [1, 2,],}', [{"a": [1, 2]}]),
+    ('{"a": "one\ntwo"}', [{"a": "one\ntwo"}]),
+    # what is quoted in a value is no bracket
+    ("{'a': 'see ] or }'} [4, 5]", [{"a": "see ] or }"}, [4, 5]]),
+    # a marker is no value unless it stands alone
+    ("It was opened in 1932 [1], as is said [2].", []),
+    ("[1]", [[1]]),
+    ("See [1]: [2, 3]", [[2, 3]]),
+    # prose in brackets is none, and hides nothing behind it
+    ("[see the note]", []),
+    ("{the query}", []),
+    ('["a", b]', []),
+    ('[see the note] {"a": 1}', [{"a": 1}]),
+    ('A [5" pipe]: {"a": "x"}', [{"a": "x"}]),
+    ("Don't [do that]: {'a': 'x'}", [{"a": "x"}]),
+    # what was cut off is not completed
+    ('{"a": "x", "b": ["y"', []),
+    ("['a', 'b'", []),
+    ("", []),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), VALUES)
+def test_the_json_of_a_text_is_found(text, expected):
+    assert list(json_values(text)) == expected
+
+
+NESTED = {
+    "open": lambda n: "[" * n,
+    "closed": lambda n: "[" * n + "]" * n,
+    "objects": lambda n: "{" * n + "}" * n,
+    "mixed": lambda n: '[{"a":' * n,
+    "single quotes": lambda n: "['a', " * n + "]" * n,
+    "markers": lambda n: "It is so [1]. " * n,
+    "notes": lambda n: "It is so [see the note]. " * n,
+}
+
+
+@pytest.mark.parametrize("kind", NESTED)
+def test_brackets_without_json_are_given_up_after_a_number_of_attempts(kind, monkeypatch):
+    attempts = []
+
+    def decode(*args):
+        attempts.append(args)
+        return whole(*args)
+
+    whole = replies._decode
+    monkeypatch.setattr(replies, "_decode", decode)
+    text = NESTED[kind](8000)
+    started = time.monotonic()
+    assert list(json_values(text)) == []
+    # Takes hundredths of a second; what grows with the square of the length takes minutes.
+    assert time.monotonic() - started < 20
+    assert len(attempts) <= (replies.ATTEMPTS if kind != "markers" else 8000)
+
+
+@pytest.mark.parametrize("depth", [4, 6, replies.DEEPEST])
+def test_brackets_are_mended_as_deep_as_a_form_may_reach(depth):
+    [value] = json_values("['a', " * depth + "]" * depth)
+    assert json.dumps(value).count("[") == depth
+
+
+def test_brackets_that_lie_deeper_are_not_mended(monkeypatch):
+    import json_repair
+
+    mended = []
+    monkeypatch.setattr(json_repair, "loads", lambda text, **_: mended.append(text))
+    deep = "['a', " * (replies.DEEPEST + 3) + "]" * (replies.DEEPEST + 3)
+    assert list(json_values(deep)) == []
+    assert [len(text) for text in mended] == sorted((len(text) for text in mended), reverse=True)
+    assert mended[0].count("[") == replies.DEEPEST
+    assert all(longer.endswith("]") and shorter in longer for longer, shorter in pairwise(mended))

@@ -3,7 +3,11 @@
 import pytest
 
 from adaptive_rag import AdaptiveRAG
+from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.nodes import contextualize
+from adaptive_rag.query.contextualize import MAX_CONTEXT
+from adaptive_rag.testing import run_node
 from tests.conftest import TOWN
 
 QUESTION = "How much has the sea risen at Saltmere since 1950?"
@@ -21,3 +25,9 @@ def test_a_situation_off_the_topic_is_not_searched_for(situation: str, searched:
     assert any(situation in query for query in record["queries"]) is searched
     left_out = [d["chosen"] for d in record["decisions"] if d["what"] == "situation"]
     assert left_out == ([] if searched else ["not searched for"])
+
+
+def test_a_long_account_of_oneself_is_cut_before_it_reaches_a_prompt(town: MemoryIndex) -> None:
+    state = {"question": QUESTION, "user_context": "I farm. " * 1000, "query_type": "contextual"}
+    update = run_node(contextualize, state, make_context(index=town))
+    assert update["implied_context"] == state["user_context"][:MAX_CONTEXT]

@@ -1,17 +1,13 @@
-from types import SimpleNamespace
+"""One search: queries whose scores are summed, then weighed as settings, plan or the words say."""
 
 import numpy as np
 import pytest
 
 from adaptive_rag.context import make_context
-from adaptive_rag.query.expansion import QueryPart
-from adaptive_rag.rank.relevance import EMBEDDED_CHUNKS, relevance, score_candidates, with_feedback
-from adaptive_rag.search.branches import BRANCH_WEIGHT, gather
-from adaptive_rag.search.fusion import fuse
-from adaptive_rag.search.search import search_parts
-from adaptive_rag.source import Sentences
+from adaptive_rag.search.search import FEEDBACK_HITS, TRACED, first_hits, search, sum_scores, summarise
+from adaptive_rag.state import Query, SearchPlan
 
-PARTS = [QueryPart("q", 0.5, 1.0), QueryPart("talk", 0.5, 0.0)]
+QUERIES = [Query(text="q", dense=0.5, sparse=1.0), Query(text="talk", dense=0.5, sparse=0.0)]
 
 
 class Blind:
@@ -43,78 +39,100 @@ def scores(candidates):
     return {c["id"]: c["scores"] for c in candidates}
 
 
-def test_parts_are_summed_before_they_are_fused(found):
-    got = scores(search_parts(Blind(found), PARTS, make_context()))
+def test_scores_of_queries_are_summed(found):
+    got = scores(sum_scores(Blind(found), QUERIES, limit=50))
     assert got["a"]["dense"] == pytest.approx(0.7)
-    assert got["a"]["sparse"] == pytest.approx(2.0)  # the talk's words do not count
+    assert got["a"]["sparse"] == pytest.approx(2.0)  # the words of the second do not count
 
 
-def test_what_one_part_did_not_find_gets_that_parts_lowest(found):
-    got = scores(search_parts(Blind(found), PARTS, make_context()))
+def test_what_one_query_did_not_find_gets_the_lowest_that_it_gave(found):
+    got = scores(sum_scores(Blind(found), QUERIES, limit=50))
     assert got["b"]["dense"] == pytest.approx(0.5 * 0.4 + 0.5 * 0.9)
     assert got["c"]["dense"] == pytest.approx(0.5 * 0.4 + 0.5 * 0.6)
 
 
 def test_a_source_that_can_compare_is_asked_to(found):
-    got = scores(search_parts(Seeing(found), PARTS, make_context()))
+    got = scores(sum_scores(Seeing(found), QUERIES, limit=50))
     assert got["b"]["dense"] == pytest.approx(0.45)
 
 
-def test_by_meaning_only_the_nearest_become_candidates(make):
+def test_by_vector_alone_only_the_nearest_become_candidates(make):
     far = make("far", dense=0.0, sparse=99.0)
     many = [make(str(i), dense=1 - i / 100, sparse=0.0) for i in range(50)]
-    part = [QueryPart("q", 1.0, 1.0)]
-    by_words = search_parts(Blind({"q": [*many, far]}), part, make_context())
-    by_meaning = search_parts(Blind({"q": [*many, far]}), part, make_context(), by_meaning=True)
+    source = Blind({"q": [*many, far]})
+    by_words = sum_scores(source, [Query(text="q")], limit=50)
+    by_vector = sum_scores(source, [Query(text="q")], limit=50, dense_only=True)
     assert len(by_words) == 51 and "far" in scores(by_words)
-    assert len(by_meaning) == 50 and "far" not in scores(by_meaning)
+    assert len(by_vector) == 50 and "far" not in scores(by_vector)
 
 
-def test_the_question_leads_and_its_branches_add_a_share(make):
-    hits = [
-        {"order": 1, "candidates": [{**make("b", fused=1.0), "labels": ["x"]}]},
-        {"order": 0, "candidates": [make("a", fused=0.9), make("b", fused=0.6)]},
-        {"order": 2, "candidates": [make("stray", fused=1.0)]},
-    ]
-    got = gather(hits)
-    assert [c["id"] for c in got] == ["a", "b", "stray"]
-    assert got[1]["scores"]["fused"] == pytest.approx(0.6 + BRANCH_WEIGHT / 2)
-    assert got[1]["labels"] == ["x"]
-    assert gather([]) == []
+def test_a_query_without_weights_counts_whole(found):
+    got = scores(sum_scores(Blind(found), [Query(text="q")], limit=50))
+    assert got["a"] == {"dense": 0.8, "sparse": 2.0}
 
 
-def test_feedback_lifts_what_resembles_the_first_hits(make):
-    vectors = {"a": [1, 0], "near": [0.96, 0.28], "far": [0, 1]}
-    source = SimpleNamespace(vectors=lambda ids: np.array([vectors[id_] for id_ in ids], dtype=np.float32))
-    ranked = [
-        make("a", dense=0.9, sparse=0.0),
-        make("far", dense=0.5, sparse=0.0),
-        make("near", dense=0.48, sparse=0.0),
-    ]
-    got = with_feedback(source, fuse(ranked, method="weighted", alpha=1.0), alpha=1.0)
-    assert [c["id"] for c in got] == ["a", "near", "far"]
+ANALYSIS = {"ontology_terms": {}, "domain_relevance": 0.5, "intent": "factual"}
+PLAN = SearchPlan(alpha=0.7, dense_only=False, why="planned")
 
 
-def test_relevance_lies_between_0_and_10_and_heeds_the_best_sentence(make):
-    pool = [make("a", "harbour", fused=0.5), make("b", "harbour", fused=0.5)]
-    spans = np.zeros((1, 2), dtype=np.int64)
-    sentences = [Sentences(spans, np.array([v], dtype=np.float32)) for v in ([0, 1], [1, 0])]
-    got = relevance(pool, sentences, np.array([1, 0], dtype=np.float32), "harbour")
-    assert 0 <= got[0] < got[1] <= 10
-    assert relevance([], [], np.array([1, 0], dtype=np.float32), "x") == []
+@pytest.mark.parametrize(
+    ("settings", "plan", "chosen", "why"),
+    [
+        ({}, None, "alpha 0.95", "stands 0% above"),
+        ({}, PLAN, "alpha 0.70", "planned"),
+        ({"retrieval": {"alpha": 0.25}}, PLAN, "alpha 0.25", "set by the caller"),
+        ({"without": "analysis"}, PLAN, "alpha 0.50", "no analysis"),
+        ({"without": "analysis", "retrieval": {"alpha": 0.0}}, None, "alpha 0.00", "set by the caller"),
+        ({"retrieval": {"fusion": "reciprocal-rank"}}, PLAN, "reciprocal-rank", "planned"),
+        ({"without": "fusion"}, PLAN, "dense", "planned"),
+    ],
+)
+def test_what_weighs_the_scores_is_told(found, settings, plan, chosen, why):
+    _, decision = search(Blind(found), [Query(text="q")], make_context(**settings), ANALYSIS, plan)
+    assert decision["chosen"] == chosen
+    assert why in decision["why"]
 
 
-@pytest.mark.parametrize(("stored", "read"), [(True, 50), (False, EMBEDDED_CHUNKS)])
-def test_sentences_that_would_have_to_be_embedded_are_read_of_the_best_alone(make, stored, read):
+def test_without_fusion_the_vector_alone_orders_the_candidates(make):
+    source = Blind({"q": [make("near", dense=0.9, sparse=0.0), make("far", dense=0.1, sparse=99.0)]})
+    plan = SearchPlan(alpha=0.0, dense_only=False, why="planned")
+    found, _ = search(source, [Query(text="q")], make_context(), ANALYSIS, plan)
+    assert [c["id"] for c in found] == ["far", "near"]
+    found, _ = search(source, [Query(text="q")], make_context(without="fusion"), ANALYSIS, plan)
+    assert [(c["id"], c["scores"]["fused"]) for c in found] == [("near", 0.9), ("far", 0.1)]
+
+
+@pytest.mark.parametrize(("k", "limit"), [(4, 50), (20, 60)])
+def test_the_pool_grows_with_what_the_answer_reads(make, k, limit):
     asked = []
 
-    def sentences(ids):
-        asked.extend(ids)
-        return [Sentences(np.array([[0, 5]]), np.ones((1, 384), dtype=np.float32) / 384**0.5) for _ in ids]
+    class Watched(Blind):
+        def search(self, queries, *, limit):
+            asked.append(limit)
+            return super().search(queries, limit=limit)
 
-    source = SimpleNamespace(stores_sentences=stored, sentences=sentences)
-    source.search = source.vectors = None
-    candidates = [make(f"c{i}", fused=1 - i / 50) for i in range(50)]
-    scores = score_candidates(source, "sea walls", candidates)
-    assert asked == [f"c{i}" for i in range(read)]
-    assert len(scores) == 50 and scores == sorted(scores, reverse=True)
+    search(Watched({"q": [make("a", dense=1.0, sparse=0.0)]}), [Query(text="q")], make_context(k=k), ANALYSIS)
+    assert asked == [limit]
+
+
+def test_a_plan_that_goes_by_vector_alone_does_so_where_scores_are_weighed(make):
+    far = make("far", dense=0.0, sparse=99.0)
+    source = Blind({"q": [*(make(str(i), dense=1 - i / 100, sparse=0.0) for i in range(50)), far]})
+    plan = SearchPlan(alpha=0.5, dense_only=True, why="planned")
+    weighed, _ = search(source, [Query(text="q")], make_context(), ANALYSIS, plan)
+    ranked = make_context(retrieval={"fusion": "reciprocal-rank"})
+    by_rank, _ = search(source, [Query(text="q")], ranked, ANALYSIS, plan)
+    assert "far" not in scores(weighed) and "far" in scores(by_rank)
+
+
+def test_first_hits_are_few_and_found_by_vector_and_words_alike(make):
+    many = [make(str(i), dense=1 - i / 100, sparse=float(i)) for i in range(FEEDBACK_HITS + 5)]
+    got = first_hits(Blind({"q": many}), "q")
+    assert len(got) == FEEDBACK_HITS
+    assert [c["scores"]["fused"] for c in got] == pytest.approx([0.5] * FEEDBACK_HITS)
+
+
+def test_a_trace_keeps_the_scores_of_the_first_candidates_and_no_text(make):
+    summary = summarise([make(str(i), "text", fused=1.0) for i in range(TRACED + 1)])
+    assert len(summary) == TRACED
+    assert summary[0] == {"id": "0", "source": "a.txt", "page": None, "scores": {"fused": 1.0}, "labels": []}

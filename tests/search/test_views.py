@@ -1,15 +1,15 @@
-"""The three views of a question-answer pair: how they are weighed, and that the switch is obeyed."""
+"""The three views of a question-answer pair: how they are weighed, and that the setting is obeyed."""
 
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from adaptive_rag.context import Context
-from adaptive_rag.graph.builder import build_retrieval_graph
+from adaptive_rag.context import make_context
 from adaptive_rag.index import Index
+from adaptive_rag.search.search import search
 from adaptive_rag.search.views import LIKE_A_QUESTION, LIKE_AN_ANSWER, WEIGHTS_BY_INTENT, weigh_views
-from adaptive_rag.state import Candidate, Intent
+from adaptive_rag.state import Candidate, Intent, Query
 
 PAIRS = """question,answer
 When are the sirens tested?,On the first Monday of each month at eleven.
@@ -79,21 +79,22 @@ def faq(tmp_path_factory: pytest.TempPathFactory) -> Index:
     return Index.open(folder / "index")
 
 
-def ask(faq: Index, question: str, **knobs: Any) -> list[Candidate]:
-    context = Context(index=faq, window=False, hedge=False, **knobs)
-    return build_retrieval_graph().compile().invoke({"question": question}, context=context)["documents"]
+ANALYSIS: Any = {"ontology_terms": {}, "domain_relevance": 0.5, "intent": "factual"}
 
 
-@pytest.mark.parametrize("route", ["factual", "analytical", "opinion", "contextual"])
-def test_the_switch_reaches_the_search_of_every_strategy(faq: Index, route):
-    question = "When do they try out the alarm?"
-    without = {d["id"]: d["scores"] for d in ask(faq, question, route=route)}
-    with_views = {d["id"]: d["scores"] for d in ask(faq, question, route=route, qa_views=True)}
+def test_the_setting_reaches_the_search(faq: Index) -> None:
+    query = Query(text="When do they try out the alarm?")
+
+    def scores(**retrieval: Any) -> dict[str, dict[str, float]]:
+        found, _ = search(faq, [query], make_context(retrieval=retrieval), ANALYSIS)
+        return {candidate["id"]: candidate["scores"] for candidate in found}
+
+    without, with_views = scores(), scores(qa_views=True)
     assert without.keys() == with_views.keys()
-    assert all("dense_pair" not in scores for scores in without.values())
-    assert all("dense_pair" in scores for scores in with_views.values())
+    assert all("dense_pair" not in found for found in without.values())
+    assert all("dense_pair" in found for found in with_views.values())
     assert any(abs(with_views[id_]["dense"] - without[id_]["dense"]) > 0.01 for id_ in without)
 
 
-def test_the_views_are_off_unless_asked_for(faq: Index):
-    assert Context(index=faq).qa_views is False
+def test_the_views_are_off_unless_asked_for() -> None:
+    assert make_context().retrieval.qa_views is False

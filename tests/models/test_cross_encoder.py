@@ -1,4 +1,4 @@
-"""Rerankers: reading a cross-encoder's outputs, loading one, and what it does to a question's candidates."""
+"""Cross-encoders: reading their outputs, and loading one from a folder, a cache or the hub."""
 
 import importlib.util
 import json
@@ -6,26 +6,18 @@ import math
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
 
 import numpy as np
 import pytest
 
-from adaptive_rag.context import Context, Reranker
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
-from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
-from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.models import cross_encoder
 from adaptive_rag.models.cross_encoder import OnnxCrossEncoder, ScoringError, load_reranker, read_outputs
-from adaptive_rag.rank.rerankers import RERANKERS, RerankRequest, cross_encode
-from adaptive_rag.state import Candidate
-from tests.conftest import TOWN
 from tests.models.made_cross_encoder import POISON, Head, write_cross_encoder
 
 QUESTION = "How long is the sea wall?"
 PASSAGES = ["the sea wall is long", "the wall", "herring", "is the sea warm"]
 SHARED = [5, 2, 0, 3]
-RETRIEVAL = build_retrieval_graph().compile()
 
 
 @pytest.fixture(autouse=True)
@@ -44,41 +36,6 @@ def made(folder: Path, head: Head = "logit", output: str = "logits") -> OnnxCros
     return OnnxCrossEncoder(
         write_cross_encoder(folder, QUESTION, *PASSAGES, head=head, output=output), name="made"
     )
-
-
-def candidate(id_: str, text: str, fused: float) -> Candidate:
-    return Candidate(
-        id=id_,
-        source="a.txt",
-        page=None,
-        section=None,
-        start=0,
-        end=len(text),
-        text=text,
-        metadata={},
-        scores={"dense": fused, "sparse": 0.0, "fused": fused},
-        labels=[],
-    )
-
-
-def finish(ranking: Any) -> tuple[list[Candidate], list[str]]:
-    """Drive a reranker whose asks are done locally; return its candidates and the reasons given."""
-    reasons: list[str] = []
-    try:
-        asks = next(ranking)
-        while True:
-            reasons += [ask.locally_because or "" for ask in asks]
-            asks = ranking.send([None] * len(asks))
-    except StopIteration as stop:
-        return stop.value, reasons
-
-
-def request(folder: Path, candidates: list[Candidate], k: int = 4, context: str = "") -> RerankRequest:
-    return RerankRequest(QUESTION, context, candidates, k, lambda: [], model=str(folder))
-
-
-def test_every_reranker_that_the_settings_name_is_in_the_table():
-    assert set(RERANKERS) == set(get_args(Reranker))
 
 
 def test_a_logit_passes_a_sigmoid(tmp_path):
@@ -246,124 +203,6 @@ def test_an_id_that_cannot_be_fetched_says_why(monkeypatch):
 
 def test_the_patterns_fetch_what_a_folder_needs():
     assert {"onnx/model.onnx", "onnx/model.onnx_data", "tokenizer.json"} <= set(cross_encoder.WANTED)
-
-
-def test_the_cross_encoder_weighs_six_tenths(tmp_path):
-    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
-    given = [
-        candidate("a", "herring", 1.0),
-        candidate("b", "the sea wall is long", 0.5),
-        candidate("c", "", 0.0),
-    ]
-    ranked, reasons = finish(cross_encode(request(tmp_path, given)))
-    assert [c["id"] for c in ranked] == ["b", "a", "c"]
-    assert ranked[0]["scores"]["cross_encoder"] == pytest.approx(sigmoid(7))
-    assert ranked[0]["scores"]["relevance"] == pytest.approx(10 * (0.6 * sigmoid(7) + 0.4 * 0.5), abs=1e-3)
-    assert ranked[1]["scores"]["relevance"] == pytest.approx(10 * (0.6 * sigmoid(-3) + 0.4), abs=1e-3)
-    assert reasons == [f"scored by the cross-encoder {tmp_path}"]
-
-
-def test_three_candidates_are_read_for_each_chunk_of_the_answer(tmp_path):
-    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
-    given = [candidate(str(n), "herring", 1 - n / 10) for n in range(8)]
-    ranked, _ = finish(cross_encode(request(tmp_path, given, k=2)))
-    assert [c["id"] for c in ranked] == ["0", "1", "2", "3", "4", "5"]
-
-
-def test_the_users_context_is_read_beside_the_question(tmp_path):
-    write_cross_encoder(tmp_path, QUESTION, *PASSAGES, "renters")
-    given = [candidate("a", "the sea", 0.5), candidate("b", "the sea renters", 0.5)]
-    ranked, _ = finish(cross_encode(request(tmp_path, given, context="renters")))
-    assert ranked[0]["id"] == "b"
-
-
-def test_a_cross_encoder_that_fails_leaves_the_fused_order(tmp_path):
-    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
-    given = [candidate("a", "herring", 1.0), candidate("b", "the sea wall is long", 0.5)]
-    given.append(candidate("c", POISON, 0.2))
-    ranked, [reason] = finish(cross_encode(request(tmp_path, given)))
-    assert ranked == given
-    assert "failed" in reason and "the fused order stands" in reason
-
-
-def scored_by(output: dict[str, Any]) -> list[str]:
-    stand_ins = [entry for record in output["trace"] for entry in record.get("stand_ins", ())]
-    return [entry["reason"] for entry in stand_ins if entry["skill"] == "score"]
-
-
-@pytest.mark.parametrize("route", ["factual", "analytical", "opinion", "contextual"])
-def test_the_whole_graph_scores_with_a_cross_encoder(town: MemoryIndex, tmp_path, route):
-    write_cross_encoder(tmp_path, *TOWN, QUESTION)
-    context = Context(
-        index=town, route=route, reranker="cross-encoder", reranker_model=str(tmp_path), window=False
-    )
-    output = RETRIEVAL.invoke({"question": QUESTION}, context=context)
-    assert output["documents"]
-    assert all("cross_encoder" in document["scores"] for document in output["documents"])
-    assert scored_by(output) == [f"scored by the cross-encoder {tmp_path}"]
-
-
-def test_the_cross_encoder_changes_the_order(town: MemoryIndex, tmp_path):
-    question = "Who harms the gardens?"
-    write_cross_encoder(tmp_path, "library tide tables gardens")
-    knobs = {"index": town, "route": "factual", "window": False, "k": 6, "enhance": False}
-    plain = RETRIEVAL.invoke({"question": question}, context=Context(**knobs, rerank=False))
-    crossed = RETRIEVAL.invoke(
-        {"question": question},
-        context=Context(**knobs, reranker="cross-encoder", reranker_model=str(tmp_path)),
-    )
-    scores = [document["scores"] for document in crossed["documents"]]
-    assert scores == sorted(scores, key=lambda s: -s["relevance"])
-    assert scores[0]["cross_encoder"] == max(s["cross_encoder"] for s in scores)
-    assert all("relevance" not in document["scores"] for document in plain["documents"])
-
-
-async def test_the_asynchronous_path_scores_alike(town: MemoryIndex, tmp_path):
-    write_cross_encoder(tmp_path, *TOWN, QUESTION)
-    context = Context(index=town, route="factual", reranker="cross-encoder", reranker_model=str(tmp_path))
-    waited = await RETRIEVAL.ainvoke({"question": QUESTION}, context=context)
-    at_once = RETRIEVAL.invoke({"question": QUESTION}, context=context)
-    assert waited["documents"] == at_once["documents"]
-
-
-def test_a_failure_costs_no_answer_and_is_told(town: MemoryIndex, tmp_path):
-    write_cross_encoder(tmp_path, *TOWN, QUESTION)
-    poisoned = MemoryIndex.from_texts([*TOWN, f"The sea wall is long, and holds {POISON}."])
-    context = Context(index=poisoned, route="factual", reranker="cross-encoder", reranker_model=str(tmp_path))
-    output = build_graph().compile().invoke({"question": QUESTION}, context=context)
-    assert "2,340 metres" in output["answer"]
-    assert ["the fused order stands" in reason for reason in scored_by(output)] == [True]
-
-
-def test_a_wrong_model_fails_before_anything_is_run(town: MemoryIndex, tmp_path):
-    searched: list[str] = []
-
-    class Watched(MemoryIndex):
-        def search(self, queries, *, limit):
-            searched.extend(queries)
-            return super().search(queries, limit=limit)
-
-    context = Context(
-        index=Watched.from_texts(TOWN), reranker="cross-encoder", reranker_model=str(tmp_path / "nowhere")
-    )
-    with pytest.raises(ConfigurationError, match="nowhere"):
-        RETRIEVAL.invoke({"question": QUESTION}, context=context)
-    assert not searched
-
-
-def test_without_reranking_no_cross_encoder_is_loaded(town: MemoryIndex, tmp_path):
-    context = Context(
-        index=town, rerank=False, reranker="cross-encoder", reranker_model=str(tmp_path / "nowhere")
-    )
-    assert RETRIEVAL.invoke({"question": QUESTION}, context=context)["documents"]
-
-
-def test_no_reranker_keeps_the_fused_order(town: MemoryIndex):
-    knobs = {"index": town, "route": "factual", "enhance": False, "window": False}
-    output = RETRIEVAL.invoke({"question": QUESTION}, context=Context(**knobs, reranker="none"))
-    fused = [document["scores"]["fused"] for document in output["documents"]]
-    assert fused == sorted(fused, reverse=True)
-    assert all("relevance" not in document["scores"] for document in output["documents"])
 
 
 def has_torch() -> bool:

@@ -1,0 +1,135 @@
+"""Rerankers in the whole graph: every strategy uses the one that the setting names."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
+from adaptive_rag.graph.strategies import STRATEGIES
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.models.cross_encoder import load_reranker
+from adaptive_rag.testing import ScriptedChatModel
+from tests.conftest import TOWN
+from tests.models.made_cross_encoder import POISON, write_cross_encoder
+
+QUESTION = "How long is the sea wall?"
+RETRIEVAL = build_retrieval_graph().compile()
+
+
+@pytest.fixture(autouse=True)
+def _nothing_loaded() -> Iterator[None]:
+    load_reranker.cache_clear()
+    yield
+    load_reranker.cache_clear()
+
+
+def crossing(folder: Path) -> dict[str, str]:
+    return {"reranker": "cross-encoder", "reranker_model": str(folder)}
+
+
+def scored_by(output: dict[str, Any]) -> list[str]:
+    stand_ins = [entry for record in output["trace"] for entry in record.get("stand_ins", ())]
+    return [entry["reason"] for entry in stand_ins if entry["skill"] == "score"]
+
+
+@pytest.mark.parametrize("route", STRATEGIES)
+def test_the_whole_graph_scores_with_a_cross_encoder(town: MemoryIndex, tmp_path, route):
+    write_cross_encoder(tmp_path, *TOWN, QUESTION)
+    context = make_context(index=town, route=route, without="window", retrieval=crossing(tmp_path))
+    output = RETRIEVAL.invoke({"question": QUESTION}, context=context)
+    assert output["documents"]
+    assert all("cross_encoder" in document["scores"] for document in output["documents"])
+    assert scored_by(output) == [f"scored by the cross-encoder {tmp_path}"]
+
+
+def test_the_cross_encoder_changes_the_order(town: MemoryIndex, tmp_path):
+    question = "Who harms the gardens?"
+    write_cross_encoder(tmp_path, "library tide tables gardens")
+    settings = {"index": town, "route": "factual", "k": 6}
+    plain = make_context(**settings, without="window,enhance,rerank")
+    plain = RETRIEVAL.invoke({"question": question}, context=plain)
+    crossed = make_context(**settings, without="window,enhance", retrieval=crossing(tmp_path))
+    crossed = RETRIEVAL.invoke({"question": question}, context=crossed)
+    scores = [document["scores"] for document in crossed["documents"]]
+    assert scores == sorted(scores, key=lambda s: -s["relevance"])
+    assert scores[0]["cross_encoder"] == max(s["cross_encoder"] for s in scores)
+    assert all("relevance" not in document["scores"] for document in plain["documents"])
+
+
+async def test_the_asynchronous_path_scores_alike(town: MemoryIndex, tmp_path):
+    write_cross_encoder(tmp_path, *TOWN, QUESTION)
+    context = make_context(index=town, route="factual", retrieval=crossing(tmp_path))
+    waited = await RETRIEVAL.ainvoke({"question": QUESTION}, context=context)
+    at_once = RETRIEVAL.invoke({"question": QUESTION}, context=context)
+    assert waited["documents"] == at_once["documents"]
+
+
+def test_a_failure_costs_no_answer_and_is_told(town: MemoryIndex, tmp_path):
+    write_cross_encoder(tmp_path, *TOWN, QUESTION)
+    poisoned = MemoryIndex.from_texts([*TOWN, f"The sea wall is long, and holds {POISON}."])
+    context = make_context(index=poisoned, route="factual", retrieval=crossing(tmp_path))
+    output = build_graph().compile().invoke({"question": QUESTION}, context=context)
+    assert "2,340 metres" in output["answer"]
+    assert ["the fused order stands" in reason for reason in scored_by(output)] == [True]
+
+
+def test_a_wrong_model_fails_before_anything_is_run(town: MemoryIndex, tmp_path):
+    searched: list[str] = []
+
+    class Watched(MemoryIndex):
+        def search(self, queries, *, limit):
+            searched.extend(queries)
+            return super().search(queries, limit=limit)
+
+    context = make_context(index=Watched.from_texts(TOWN), retrieval=crossing(tmp_path / "nowhere"))
+    with pytest.raises(ConfigurationError, match="nowhere"):
+        RETRIEVAL.invoke({"question": QUESTION}, context=context)
+    assert not searched
+
+
+def test_without_reranking_no_cross_encoder_is_loaded(town: MemoryIndex, tmp_path):
+    context = make_context(index=town, without="rerank", retrieval=crossing(tmp_path / "nowhere"))
+    assert RETRIEVAL.invoke({"question": QUESTION}, context=context)["documents"]
+
+
+def test_no_reranker_keeps_the_fused_order(town: MemoryIndex):
+    settings = {"index": town, "route": "factual", "without": "enhance,window"}
+    context = make_context(settings, retrieval={"reranker": "none"})
+    output = RETRIEVAL.invoke({"question": QUESTION}, context=context)
+    fused = [document["scores"]["fused"] for document in output["documents"]]
+    assert fused == sorted(fused, reverse=True)
+    assert all("relevance" not in document["scores"] for document in output["documents"])
+
+
+def asked(town: MemoryIndex, route: str, **retrieval: Any) -> list[str]:
+    model = ScriptedChatModel()
+    context = make_context(index=town, route=route, model=model, retrieval=retrieval)
+    RETRIEVAL.invoke({"question": QUESTION}, context=context)
+    return sorted(set(model.skills))
+
+
+@pytest.mark.parametrize(
+    ("route", "by_default"),
+    [
+        ("factual", ["enhance", "score"]),
+        ("contextual", ["contextualize", "score"]),
+        # coverage and balance decide there; a score for the whole question would favour one aspect
+        ("analytical", ["decompose"]),
+        ("opinion", ["viewpoints"]),
+    ],
+)
+def test_branches_are_scored_by_what_they_found_unless_a_setting_says_otherwise(
+    town: MemoryIndex, route: str, by_default: list[str]
+):
+    assert asked(town, route) == by_default
+    assert asked(town, route, reranker="fused") == by_default[:1]
+    assert asked(town, route, reranker="listwise") == sorted({*by_default, "score"})
+
+
+@pytest.mark.parametrize(("route", "before"), [("analytical", "decompose"), ("opinion", "viewpoints")])
+def test_a_model_selects_the_set_where_the_setting_asks_for_it(town: MemoryIndex, route: str, before: str):
+    assert asked(town, route, selection="model") == sorted([before, "select"])

@@ -1,0 +1,121 @@
+"""Who is asked: at most three calls a question by default, whatever its type."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from adaptive_rag.llm.ask import aask, ask, refusals
+from adaptive_rag.llm.budget import Ledger, open_ledger
+from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.testing import ScriptedChatModel
+from tests.llm.made import QUESTION, budget, candidate, context, request_for
+
+
+def score(**more):
+    return ask_to_score(QUESTION, "", [candidate(1)], **more)
+
+
+def refusal(request, together=1, **left):
+    request = request_for(request) if isinstance(request, str) else request
+    return refusals([request] * together, context(ScriptedChatModel()), budget(**left))[0]
+
+
+def test_by_default_two_requests_are_made_before_the_answer():
+    assert refusal("enhance", asked=0) == ""
+    assert refusal("score", asked=1) == ""
+    assert "planned" in refusal("score", asked=2)
+    assert refusal("generate", asked=2) == ""
+
+
+def test_what_a_setting_asks_for_is_made_beyond_the_plan():
+    assert refusal(score(by_setting=True), asked=2) == ""
+    assert refusal("select", asked=2) == ""
+    assert "planned" in refusal("decompose", asked=2)
+
+
+def test_scores_of_one_passage_each_need_room_for_all_of_them_and_the_answer():
+    assert refusal(score(by_setting=True), together=5, calls=6) == ""
+    assert "exceed" in refusal(score(by_setting=True), together=6, calls=6)
+
+
+def test_strategies_that_run_side_by_side_ask_once_each():
+    assert refusal("enhance", branches=2) == ""
+    assert "two strategies" in refusal("score", branches=2, asked=0)
+    assert "two strategies" in refusal("select", branches=2, asked=0)
+    assert "planned" in refusal("enhance", branches=2, asked=1)
+
+
+def test_a_model_that_did_not_respond_is_asked_for_the_answer_only():
+    assert "did not respond" in refusal("score", unreachable=True)
+    assert refusal("generate", unreachable=True) == ""
+
+
+def test_a_passed_deadline_and_a_spent_budget_are_named():
+    assert "deadline of 60 s" in refusal("generate", seconds=-1)
+    assert "budget of 6 calls" in refusal("generate", calls=0)
+
+
+def test_the_reason_that_a_request_brings_along_comes_first():
+    request = replace(request_for("enhance"), locally_because="because")
+    assert refusals([request], context(ScriptedChatModel()), budget()) == ["because"]
+    assert refusals([request], context(None), budget()) == ["because"]
+
+
+def test_a_fast_model_alone_does_the_steps_before_the_answer_only():
+    settings = context(None, models={"fast_model": ScriptedChatModel()})
+    requests = [request_for(step) for step in ("enhance", "generate")]
+    assert refusals(requests, settings, budget()) == ["", "no chat model is configured"]
+
+
+def test_branches_share_the_calls_and_the_answer_keeps_one():
+    ledger = open_ledger(budget(calls=6, branches=2))
+    taken = 0
+    while ledger.take("fast"):
+        taken += 1
+    assert taken == 2
+    assert ledger.take("answer")
+
+
+def test_a_ledger_gives_no_more_than_it_has():
+    ledger = Ledger(1)
+    assert ledger.take("answer")
+    assert not ledger.take("answer")
+
+
+def test_requests_of_one_round_count_against_the_plan_together():
+    requests = [request_for(step) for step in ("enhance", "score")]
+    settings = context(ScriptedChatModel())
+    assert refusals(requests, settings, budget(asked=0)) == ["", ""]
+    first, second = refusals(requests, settings, budget(asked=1))
+    assert first == ""
+    assert "planned" in second
+
+
+def test_a_refused_request_of_a_round_leaves_the_plan_to_the_others():
+    requests = [replace(request_for("score"), locally_because="because"), request_for("enhance")]
+    assert refusals(requests, context(ScriptedChatModel()), budget(asked=1)) == ["because", ""]
+
+
+@pytest.mark.parametrize("refused", [0, 1, 2])
+async def test_replies_come_in_the_order_of_the_requests_whichever_is_refused(refused):
+    steps = ["enhance", "classify", "generate"]
+    requests = [request_for(step) for step in steps]
+    requests[refused] = replace(requests[refused], locally_because="because")
+    for replies in (
+        ask(requests, context(ScriptedChatModel()), budget()),
+        await aask(requests, context(ScriptedChatModel()), budget()),
+    ):
+        assert [reply.reason for reply in replies] == ["because" if i == refused else "" for i in range(3)]
+        assert [reply.result is None for reply in replies] == [i == refused for i in range(3)]
+        fields = [{"query"}, {"type", "reason"}, {"text", "message_id"}]
+        for reply, expected in zip(replies, fields, strict=True):
+            assert reply.result is None or set(reply.result.model_dump()) == expected
+
+
+@pytest.mark.parametrize("settings", [{"model": None}, {"model": "nobody:knows-this"}])
+def test_where_every_request_is_refused_no_model_is_opened(settings):
+    request = replace(request_for("enhance"), locally_because="because")
+    [reply] = ask([request], context(**settings), budget())
+    assert (reply.result, reply.reason, reply.calls) == (None, "because", 0)

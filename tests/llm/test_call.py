@@ -1,0 +1,236 @@
+"""What asking a chat model promises: few calls, in time, in parallel, and a reason where no reply comes."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+
+import pytest
+from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelAuthenticationError
+
+from adaptive_rag.answer.draft import ask_to_draft
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.llm import exchange as exchange_module
+from adaptive_rag.llm.ask import aask, ask
+from adaptive_rag.llm.request import Reply
+from adaptive_rag.rank.diversify import ask_to_select
+from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.testing import ScriptedChatModel
+from tests.llm.made import QUESTION, budget, candidate, context, request_for
+
+pytestmark = pytest.mark.usefixtures("no_backoff")
+
+
+@pytest.fixture
+def no_backoff(monkeypatch):
+    monkeypatch.setattr(exchange_module, "BACKOFF", 0.001)
+
+
+async def both(requests, settings, left):
+    """Ask on both paths; what they return must not differ."""
+    sync = await asyncio.to_thread(ask, requests, settings(), left)
+    return sync, await aask(requests, settings(), left)
+
+
+async def test_sync_and_async_give_the_same_replies():
+    sync, asynchronous = await both(
+        [request_for("enhance"), request_for("classify")], lambda: context(ScriptedChatModel()), budget()
+    )
+    assert sync == asynchronous
+    assert all(reply.result is not None for reply in sync)
+
+
+async def test_tokens_and_calls_of_repetitions_are_counted():
+    def settings():
+        return context(ScriptedChatModel(script={"enhance": ["None", {"query": "Harbour Bridge"}]}))
+
+    for [reply] in await both([request_for("enhance")], settings, budget()):
+        assert (reply.calls, reply.rounds) == (2, 2)
+        assert reply.tokens["output"] == 1 + 3
+
+
+async def test_without_a_model_nothing_is_called_and_the_reply_says_so():
+    for [reply] in await both([request_for("enhance")], lambda: context(None), budget()):
+        assert reply == Reply(reason="no chat model is configured")
+
+
+async def test_a_model_that_fails_twice_more_is_given_up_with_its_reason():
+    model = ScriptedChatModel(script={"enhance": ModelAPIError("overloaded")})
+    [reply] = await aask([request_for("enhance")], context(model), budget())
+    assert (reply.result, reply.calls, reply.unreachable) == (None, 3, True)
+    assert "overloaded" in reply.reason
+
+
+async def test_a_failure_that_passes_is_waited_out():
+    model = ScriptedChatModel(script={"enhance": [ModelAPIError("overloaded"), {"query": "Harbour Bridge"}]})
+    [reply] = await aask([request_for("enhance")], context(model), budget())
+    assert (reply.result.query, reply.calls) == ("Harbour Bridge", 2)
+    assert "overloaded" in reply.notes[0]
+
+
+@pytest.mark.parametrize("path", [ask, lambda *args: asyncio.run(aask(*args))])
+def test_a_refused_key_is_never_absorbed(path):
+    model = ScriptedChatModel(script={"enhance": ModelAuthenticationError("bad key")})
+    with pytest.raises(ConfigurationError, match="refused the key"):
+        path([request_for("enhance"), request_for("viewpoints")], context(model), budget())
+    assert model.skills.count("enhance") == 1
+
+
+def test_an_error_of_any_other_kind_is_absorbed():
+    model = ScriptedChatModel(script={"generate": KeyError("choices")})
+    [reply] = ask([request_for("generate")], context(model), budget())
+    assert reply.result is None
+    assert "choices" in reply.reason
+
+
+LONG = [candidate(number, "The Harbour Bridge was opened in 1932. " * 400) for number in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ask_to_draft(QUESTION, "factual", LONG, budget=12_000),
+        ask_to_score(QUESTION, "", LONG, by_setting=True),
+        ask_to_select(QUESTION, LONG, 2),
+    ],
+    ids=lambda request: request.step,
+)
+def test_a_prompt_that_is_too_long_is_sent_again_with_shorter_passages(request_):
+    step = request_.step
+    model = ScriptedChatModel(
+        script=lambda *_: ContextOverflowError("too long") if model.skills == [step] else None
+    )
+    [reply] = ask([request_], context(model), budget())
+    assert (reply.result is not None, reply.calls, model.skills) == (True, 2, [step, step])
+    first, second = (sum(len(m.text) for m in messages) for _, messages in model.asked)
+    assert second < first / 2
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3])
+async def test_the_call_budget_is_hard_and_counts_repetitions(calls):
+    for [reply] in await both(
+        [request_for("generate")],
+        lambda: context(ScriptedChatModel(script={"generate": ""}), budget={"max_llm_calls": calls}),
+        budget(calls),
+    ):
+        assert reply.result is None
+        assert reply.calls == min(calls, 2)
+
+
+def test_the_steps_before_it_leave_the_last_call_to_the_answer():
+    model = ScriptedChatModel(script={"enhance": "None"})
+    [reply] = ask([request_for("enhance")], context(model), budget(2))
+    assert (reply.result, reply.calls) == (None, 1)
+    assert "budget" in reply.reason
+
+
+def test_a_spent_budget_makes_no_call():
+    model = ScriptedChatModel()
+    [reply] = ask([request_for("generate")], context(model, budget={"max_llm_calls": 0}), budget(0))
+    assert (reply.result, model.asked) == (None, [])
+    assert reply.reason == "the budget of 0 calls is spent"
+
+
+async def test_a_model_that_hangs_is_left_behind_when_its_time_is_up():
+    release = threading.Event()
+
+    def hang(step, messages):
+        release.wait(30)
+        return None
+
+    started = time.monotonic()
+    [reply] = ask([request_for("generate")], context(ScriptedChatModel(script=hang)), budget(seconds=0.2))
+    assert time.monotonic() - started < 15
+    release.set()
+    assert (reply.result, reply.unreachable, reply.calls) == (None, True, 1)
+    assert reply.reason == "the chat model did not finish within 0.2 s"
+
+
+async def test_a_model_that_hangs_is_cancelled_on_the_event_loop():
+    model = ScriptedChatModel(seconds=3600)
+    [reply] = await aask([request_for("generate")], context(model), budget(seconds=0.1))
+    assert (reply.result, reply.unreachable) == (None, True)
+
+
+async def test_a_call_before_the_answer_that_hangs_leaves_time_for_the_answer():
+    model = ScriptedChatModel(seconds=3600)
+    [reply] = await aask([request_for("enhance")], context(model), budget(seconds=0.2))
+    assert reply.reason == "the chat model did not finish within 0.1 s"
+
+
+def test_independent_requests_run_at_once_on_the_sync_path():
+    together = threading.Barrier(2, timeout=20)
+
+    def meet(step, messages):
+        together.wait()
+        return None
+
+    replies = ask(
+        [request_for("enhance"), request_for("score")],
+        context(ScriptedChatModel(script=meet)),
+        budget(),
+    )
+    assert all(reply.result is not None for reply in replies)
+
+
+async def test_independent_requests_run_at_once_on_the_async_path():
+    class Meeting(ScriptedChatModel):
+        async def _agenerate(self, *args, **kwargs):
+            await asyncio.wait_for(together.wait(), 20)
+            return await super()._agenerate(*args, **kwargs)
+
+    together = asyncio.Barrier(2)
+    replies = await aask([request_for("enhance"), request_for("score")], context(Meeting()), budget())
+    assert all(reply.result is not None for reply in replies)
+
+
+async def test_while_models_are_waited_for_no_thread_is_held():
+    before = threading.active_count()
+    model = ScriptedChatModel(seconds=0.3)
+    work = [
+        asyncio.ensure_future(aask([request_for("enhance")], context(model), budget())) for _ in range(50)
+    ]
+    await asyncio.sleep(0.15)
+    assert len(model.asked) == 50
+    assert threading.active_count() - before <= 1
+    await asyncio.gather(*work)
+
+
+async def test_cancelling_ends_the_call():
+    ended = []
+
+    class Watched(ScriptedChatModel):
+        async def _agenerate(self, *args, **kwargs):
+            try:
+                return await super()._agenerate(*args, **kwargs)
+            finally:
+                ended.append(True)
+
+    model = Watched(seconds=3600)
+    work = asyncio.ensure_future(aask([request_for("enhance")], context(model), budget(seconds=7200)))
+    while not model.asked:
+        await asyncio.sleep(0.001)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    await asyncio.sleep(0)
+    assert ended == [True]
+
+
+def test_what_steps_before_the_answer_say_is_kept_out_of_the_stream_of_messages():
+    seen = {}
+
+    class Tagged(ScriptedChatModel):
+        def _generate(self, messages, stop=None, run_manager=None, **kwargs):
+            seen["enhance"] = run_manager.inheritable_tags
+            return super()._generate(messages, stop, run_manager, **kwargs)
+
+    ask([request_for("enhance")], context(Tagged()), budget())
+    assert "nostream" in seen["enhance"]
+
+
+def test_a_server_that_ignores_max_tokens_is_cut_off():
+    model = ScriptedChatModel(script={"generate": "word " * 10_000})
+    [reply] = ask([request_for("generate")], context(model, budget={"max_tokens": 16}), budget())
+    assert len(reply.result.text) < 16 * 8 + 10

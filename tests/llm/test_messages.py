@@ -1,0 +1,94 @@
+"""Prompts: the user's own come first, and what fills them stays what it is."""
+
+import pytest
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.llm.ask import ask
+from adaptive_rag.llm.messages import (
+    LAST_TURNS,
+    TURN_CHARACTERS,
+    format_history,
+    format_messages,
+    load_prompt,
+    style_prompt,
+)
+from adaptive_rag.query.contextualize import ask_to_contextualize
+from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.testing import ScriptedChatModel
+from tests.llm.made import QUESTION, STEPS, budget, context, request_for
+
+
+def test_prompts_of_the_user_replace_the_built_in_ones(tmp_path):
+    (tmp_path / "enhance.md").write_text('Be brief.\n---\nRewrite {question} as {"query": ...} {unknown}')
+    model = ScriptedChatModel(script={"enhance": {"query": "Harbour Bridge"}})
+    settings = context(model, models={"prompts": str(tmp_path)})
+    ask([request_for("enhance"), request_for("classify")], settings, budget())
+    asked = dict(model.asked)
+    system, human = asked["enhance"]
+    assert system.text == "Be brief."
+    assert human.text == 'Rewrite When was the Harbour Bridge opened? as {"query": ...} {unknown}'
+    assert asked["classify"][0].text == load_prompt("classify").split("\n---\n")[0].strip()
+
+
+def test_a_prompt_without_a_rule_is_one_message(tmp_path):
+    (tmp_path / "enhance.md").write_text("Rewrite {question}\n")
+    [message] = format_messages(request_for("enhance"), str(tmp_path))
+    assert (message.type, message.text) == ("human", f"Rewrite {QUESTION}")
+
+
+def test_a_prompt_folder_that_is_missing_is_named():
+    settings = context(ScriptedChatModel(), models={"prompts": "no-such-folder"})
+    with pytest.raises(ConfigurationError, match="no-such-folder"):
+        ask([request_for("enhance")], settings, budget())
+
+
+def test_a_prompt_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "enhance.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigurationError, match=r"enhance\.md cannot be read"):
+        load_prompt("enhance", str(tmp_path))
+
+
+def test_a_question_that_looks_like_a_placeholder_stays_what_it_is():
+    [_, human] = format_messages(ask_to_score("What is {passages}?", "{n}", []))
+    assert "Question: What is {passages}?" in human.text
+    assert "situation: {n}" in human.text
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_prompt_has_its_values_filled_in(step):
+    request = request_for(step)
+    text = "\n".join(message.text for message in format_messages(request))
+    prompt = load_prompt(step)
+    for name, value in request.values().items():
+        assert f"{{{name}}}" not in text
+        assert f"{{{name}}}" not in prompt or value in text
+    assert QUESTION in text
+
+
+@pytest.mark.parametrize("strategy", ["factual", "analytical", "opinion", "contextual"])
+def test_every_strategy_has_its_way_of_answering(strategy):
+    from adaptive_rag.answer.draft import ask_to_draft
+
+    [system, _] = format_messages(ask_to_draft(QUESTION, strategy, [], budget=1000))
+    assert load_prompt(f"generate-{strategy}").strip() in system.text
+
+
+def test_a_way_of_answering_is_the_users_then_the_strategys_then_the_built_in(tmp_path):
+    (tmp_path / "generate-factual.md").write_text("As I say.\n")
+    assert style_prompt("factual", str(tmp_path), "As the strategy says.") == "As I say."
+    assert style_prompt("opinion", str(tmp_path), "As the strategy says.") == "As the strategy says."
+    assert style_prompt("new", None, "As the strategy says.") == "As the strategy says."
+    assert style_prompt("opinion", str(tmp_path)) == load_prompt("generate-opinion").strip()
+
+
+def test_a_prompt_shows_the_last_turns_each_cut():
+    turns = [{"role": "agent", "text": f"turn{i} " + "x" * 2000} for i in range(LAST_TURNS + 3)]
+    lines = format_history(turns).splitlines()
+    assert [line.split()[1] for line in lines] == [f"turn{i}" for i in range(3, LAST_TURNS + 3)]
+    assert all(len(line) == len("agent: ") + TURN_CHARACTERS for line in lines)
+
+
+def test_nothing_said_before_and_no_situation_are_said_in_words():
+    [_, human] = format_messages(ask_to_contextualize(QUESTION, "", []))
+    assert "What was said before:\n(none)" in human.text
+    assert "(none given: infer the likely one)" in human.text

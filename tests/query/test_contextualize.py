@@ -1,0 +1,216 @@
+"""Questions in their context: what of it is searched for, how much it counts, and what a model may change."""
+
+import pytest
+
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.query.contextualize import (
+    FOLLOW_UP_ALPHA,
+    MAX_CONTEXT,
+    NEED_ALPHA,
+    ContextualizedQuery,
+    ask_to_contextualize,
+    contextual_query,
+    is_off_topic,
+    plan_contextual,
+)
+from adaptive_rag.search.fusion import fuse
+from adaptive_rag.search.search import sum_scores
+from adaptive_rag.state import Turn
+
+TALK = [
+    {"role": "user", "text": "When was the sea wall of Saltmere built?"},
+    {"role": "agent", "text": "It was finished in 1968 after seven years of work."},
+]
+ASKED = [
+    {"role": "agent", "text": "Do you own a house in the flood zone?"},
+    {"role": "user", "text": "Yes"},
+]
+SCENARIO = "I live on the ground floor and keep goats."
+
+
+def test_a_follow_up_averages_the_question_with_and_without_the_earlier_turns():
+    queries, plan = plan_contextual("How high is it?", "", TALK)
+    assert [(query["dense"], query["sparse"]) for query in queries] == [(0.5, 1.0), (0.5, 0.0)]
+    assert queries[0]["text"] == "How high is it?"
+    assert queries[1]["text"] == f"How high is it?\n{TALK[1]['text']}\n{TALK[0]['text']}"
+    assert plan["alpha"] == FOLLOW_UP_ALPHA and plan["dense_only"]
+
+
+def test_clarifying_questions_and_scenario_are_joined_to_the_question():
+    queries, plan = plan_contextual("Can I get a valve?", SCENARIO, ASKED)
+    joined, bare = queries
+    assert joined["text"] == f"Can I get a valve?\n{SCENARIO}\nDo you own a house in the flood zone?\nYes"
+    assert "goats" not in bare["text"] and "flood zone" in bare["text"]
+    assert (joined["dense"], bare["dense"]) == (1.0, 0.0)
+    assert joined["sparse"] + bare["sparse"] == 1.0  # the question's words count once, the scenario's half
+    assert plan["alpha"] == NEED_ALPHA and not plan["dense_only"]
+
+
+def test_a_context_that_repeats_the_turns_is_no_scenario():
+    echo = "User: When was the sea wall of Saltmere built?\nAssistant: It was finished in 1968."
+    assert plan_contextual("How high is it?", echo, TALK) == plan_contextual("How high is it?", "", TALK)
+
+
+def test_a_transcript_passed_as_context_is_read_as_turns():
+    echo = f"User: {TALK[0]['text']}\nAssistant: {TALK[1]['text']}"
+    assert plan_contextual("How high is it?", echo, []) == plan_contextual("How high is it?", "", TALK)
+
+
+MIXED = {
+    "greeting": [{"role": "agent", "text": "I answer questions on flood prevention."}, *ASKED],
+    "telling sentence": [
+        {"role": "agent", "text": f"The rule depends on the place of the house. {ASKED[0]['text']}"},
+        ASKED[1],
+    ],
+    "another matter first": [*TALK, *ASKED],
+    "another matter last": [*ASKED, *TALK],
+    "an offer in vain": [
+        {"role": "agent", "text": f"{TALK[1]['text']} Shall I explain the groynes?"},
+        {"role": "user", "text": "Is the harbour older?"},
+        *ASKED,
+    ],
+    "no scenario": [*TALK, *ASKED],
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_a_mixed_conversation_lies_between_the_two(kind):
+    queries, plan = plan_contextual(
+        "Can I get a valve?", "" if kind == "no scenario" else SCENARIO, MIXED[kind]
+    )
+    assert len(queries) <= 3 and all(query["text"].startswith("Can I get a valve?") for query in queries)
+    assert sum(query["dense"] for query in queries) == pytest.approx(1)
+    assert sum(query["sparse"] for query in queries) == pytest.approx(1)
+    assert NEED_ALPHA < plan["alpha"] < FOLLOW_UP_ALPHA
+    # Words of what was told never reach BM25; what the user answered always does.
+    assert all("1968" not in query["text"] for query in queries if query["sparse"])
+    assert all("flood zone" in query["text"] for query in queries)
+
+
+def test_the_more_was_told_the_less_the_situation_counts():
+    def weight_of_scenario(turns):
+        queries, _ = plan_contextual("Can I get a valve?", SCENARIO, turns)
+        return sum(query["dense"] for query in queries if "goats" in query["text"])
+
+    weights = [weight_of_scenario([*TALK * times, *ASKED]) for times in range(4)]
+    assert weights == sorted(weights, reverse=True) and weights[0] == 1.0 and 0 < weights[3] < weights[1]
+
+
+def test_a_scenario_stays_in_a_follow_up():
+    queries, plan = plan_contextual("How high is it?", SCENARIO, TALK)
+    assert plan["situation"] == SCENARIO and any(
+        "goats" in query["text"] for query in queries if query["dense"]
+    )
+    assert "goats" in contextual_query("How high is it?", SCENARIO, TALK)
+
+
+PASSAGES = [
+    "A return valve in the drain is paid for owners of a house in the flood zone.",
+    "A return valve in the drain costs tenants two crowns a month.",
+    "The sea wall of Saltmere is nine metres high.",
+    "The church of Saltmere is forty metres high.",
+    "The sea wall was paid for by the province.",
+    "Goats are moved to the high pasture when the alarm sounds.",
+]
+OWNER, WALL = PASSAGES[0], PASSAGES[2]
+COURTESY = {"role": "agent", "text": f"{TALK[1]['text']} Does that help?"}
+
+
+@pytest.mark.parametrize(
+    ("question", "context", "history", "expected"),
+    [
+        ("How high is it?", "", TALK, WALL),
+        ("How high is it?", "", [TALK[0], COURTESY], WALL),
+        ("How high is it?", "", [*ASKED, TALK[0], COURTESY], WALL),
+        ("How high is it?", "", TALK[:1], WALL),
+        ("Who pays for my valve?", SCENARIO, ASKED, OWNER),
+        ("Who pays for my valve?", SCENARIO, MIXED["greeting"], OWNER),
+        ("Who pays for my valve?", SCENARIO, MIXED["telling sentence"], OWNER),
+        ("Who pays for my valve?", SCENARIO, MIXED["another matter first"], OWNER),
+        ("Who pays for my valve?", "", [*TALK, *ASKED], OWNER),
+        # The question stands alone; the talk before it was about something else.
+        ("How high is the sea wall of Saltmere?", "", ASKED, WALL),
+        ("Who pays for a valve for owners in the flood zone?", "", TALK, OWNER),
+    ],
+)
+def test_the_right_passage_leads_in_mixed_conversations(question, context, history, expected):
+    queries, plan = plan_contextual(question, context, history)
+    index = MemoryIndex.from_texts(PASSAGES)
+    found = sum_scores(index, queries, limit=50, dense_only=plan["dense_only"])
+    assert fuse(found, method="weighted", alpha=plan["alpha"])[0]["text"] == expected
+
+
+def test_without_any_context_the_question_stands_alone():
+    queries, plan = plan_contextual("How high is the wall?", "", [])
+    assert queries == [{"text": "How high is the wall?", "dense": 1.0, "sparse": 1.0}]
+    assert plan is None
+    assert contextual_query("How high is the wall?", "", []) == "How high is the wall?"
+
+
+def test_long_turns_are_cut_and_old_ones_left_out():
+    turns = [{"role": "agent", "text": f"turn{i} " + "x" * 2000} for i in range(9)]
+    text = contextual_query("And now?", "", turns)
+    assert "turn2" not in text and "turn3" in text and len(text) < 3200
+    assert text.index("turn8") < text.index("turn3")  # an encoder cuts at the end
+
+
+def test_a_situation_may_stay_out_of_the_texts_and_keep_its_place() -> None:
+    history = [Turn(role="agent", text="Are you the owner?"), Turn(role="user", text="Yes")]
+    queries, plan = plan_contextual("Can I get barriers?", "I keep bees.", history, situated=False)
+    assert [query["text"] for query in queries] == ["Can I get barriers?\nAre you the owner?\nYes"]
+    assert plan["situation"] == "I keep bees." and plan["alpha"] == NEED_ALPHA
+    alone, alone_plan = plan_contextual("Can I get barriers?", "I keep bees.", [], situated=False)
+    assert [query["text"] for query in alone] == ["Can I get barriers?"] and alone_plan[
+        "situation"
+    ] == "I keep bees."
+
+
+ADVICE = [
+    "Know the four alert levels before winter.",
+    "Keep a torch and a radio in the hall.",
+    "Write the number of the flood desk on the fridge.",
+    "Check the gauge every morning.",
+    "Farmers move their animals to the high pasture first.",
+    "Guests of the hotels are told at breakfast.",
+]
+
+
+@pytest.mark.parametrize(
+    ("question", "situation", "off_topic"),
+    [
+        ("What should be done with animals in a flood?", "I am a farmer with forty sheep.", False),
+        ("Where should I look each day?", "I live by the gauge at the river.", False),
+        ("What are the alert levels?", "My sister plays the cello and collects old French novels.", True),
+    ],
+)
+def test_a_situation_that_leads_away_from_every_passage_is_off_the_topic(
+    question: str, situation: str, off_topic: bool
+) -> None:
+    index = MemoryIndex.from_texts(ADVICE)
+    assert is_off_topic(index, f"{question}\n{situation}", question) is off_topic
+
+
+def test_nothing_is_off_the_topic_of_an_empty_source() -> None:
+    assert not is_off_topic(MemoryIndex.from_texts([]), "a flood in the hills", "a flood")
+
+
+def test_a_context_that_the_user_gave_is_kept_in_their_own_words() -> None:
+    given = ContextualizedQuery(context="a farmer", query="What about goats?")
+    check = ask_to_contextualize("And goats?", SCENARIO, TALK).check
+    assert check is not None
+    assert check(given).context == SCENARIO
+    assert check(given).query == "What about goats?"
+    cut = ask_to_contextualize("And goats?", "x" * 3000, TALK).check
+    assert cut is not None and cut(given).context == "x" * MAX_CONTEXT
+
+
+def test_a_context_that_was_inferred_is_kept_where_none_was_given() -> None:
+    given = ContextualizedQuery(context="a farmer", query="What about goats?")
+    check = ask_to_contextualize("And goats?", "", TALK).check
+    assert check is not None and check(given) == given
+
+
+def test_the_model_is_shown_who_asks_and_what_was_said() -> None:
+    values = ask_to_contextualize("And goats?", SCENARIO, TALK).values()
+    assert values["user_context"] == SCENARIO
+    assert values["history"] == f"user: {TALK[0]['text']}\nagent: {TALK[1]['text']}"

@@ -1,0 +1,39 @@
+"""Opinion questions: what is searched for them, and the viewpoints that a model names."""
+
+import pytest
+
+from adaptive_rag.query.viewpoints import Viewpoints, ask_for_viewpoints, keywords, matter
+
+
+def test_keywords_drop_the_form_of_the_question_and_never_everything():
+    assert keywords("Should the use of child performers be banned?") == "use child performers banned"
+    assert keywords("What is it?") == "What is it?"
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("What do people think of the claim that walls last?", "walls last?"),
+        ("What are the different views on raising the wall?", "raising the wall?"),
+        ("What are the arguments for and against the wall?", "the wall?"),
+        ("Is it right to say that walls last?", "walls last?"),
+        ("Do you agree that walls last?", "walls last?"),
+        ("Should the wall be raised?", "Should the wall be raised?"),
+        ("What do people think about on Sundays?", "on Sundays?"),
+        ("Do people agree that walls last?", "Do people agree that walls last?"),
+        ("What are the views on ", "What are the views on "),
+    ],
+)
+def test_the_frame_of_a_question_after_views_is_no_part_of_the_matter(question, asked):
+    assert matter(question) == asked
+
+
+@pytest.mark.parametrize("n", [2, 3])
+def test_as_many_viewpoints_are_asked_for_as_the_setting_says(n):
+    request = ask_for_viewpoints("Should the wall be raised?", n)
+    assert request.values() == {"question": "Should the wall be raised?", "n": str(n)}
+    assert request.bounds == {"viewpoints": {"minItems": n, "maxItems": n}}
+    named = Viewpoints(viewpoints=["it helps", "Viewpoint 2: it harms", "it costs", "it helps"])
+    assert request.check(named).viewpoints == ["it helps", "it harms", "it costs"][:n]
+    with pytest.raises(ValueError, match=f"expected {n} different viewpoints, got 1"):
+        request.check(Viewpoints(viewpoints=["it helps", "It helps"]))

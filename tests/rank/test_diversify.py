@@ -1,0 +1,130 @@
+"""Sets that are relevant and say different things: selected locally, or by the chat model."""
+
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from adaptive_rag.context import Diversity, make_context
+from adaptive_rag.rank.diversify import (
+    SELECTORS,
+    PassageChoice,
+    ask_to_select,
+    by_relevance,
+    cover,
+    facility_location,
+    maximal_marginal_relevance,
+    select,
+)
+from tests.llm.made import QUESTION, candidate, finish
+
+# Two paraphrases, a text on the same topic, a text on another.
+VECTORS = np.array([[1, 0, 0], [0.98, 0.199, 0], [0.6, 0.8, 0], [0, 0, 1]], dtype=np.float32)
+RELEVANCE = [1.0, 0.95, 0.8, 0.1]
+
+
+def test_the_table_has_every_name():
+    assert set(SELECTORS) == set(get_args(Diversity))
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+def test_every_selector_chooses_each_item_once_and_no_more_than_there_are(name):
+    for k in (0, 2, 9):
+        chosen = SELECTORS[name](VECTORS, RELEVANCE, k)
+        assert len(chosen) == len(set(chosen)) == min(k, 4)
+    assert SELECTORS[name](VECTORS[:0], [], 3) == []
+
+
+@pytest.mark.parametrize("name", SELECTORS)
+def test_every_selector_begins_with_the_most_relevant(name):
+    assert SELECTORS[name](VECTORS, RELEVANCE, 1) == [0]
+
+
+def test_coverage_puts_another_thought_before_a_paraphrase():
+    assert cover(VECTORS, RELEVANCE, 3)[:2] == [0, 2]
+
+
+def test_coverage_does_not_fetch_the_irrelevant_for_being_new():
+    assert cover(VECTORS, RELEVANCE, 3) == [0, 2, 1]
+
+
+def test_coverage_does_not_mind_the_scale_of_relevance():
+    assert cover(VECTORS, [10 * r - 3 for r in RELEVANCE], 4) == cover(VECTORS, RELEVANCE, 4)
+
+
+def test_marginal_relevance_with_weight_one_is_relevance():
+    assert maximal_marginal_relevance(VECTORS, RELEVANCE, 4, weight=1.0) == by_relevance(
+        VECTORS, RELEVANCE, 4
+    )
+
+
+def test_facility_location_prefers_what_stands_for_more_of_the_relevant():
+    lone_then_group = np.array([[0, 1], [1, 0], [0.99, 0.141], [0.99, -0.141]], dtype=np.float32)
+    assert facility_location(lone_then_group, [0.5, 0.5, 0.5, 0.4], 1, weight=0.0) != [0]
+
+
+def test_marginal_relevance_lets_only_repeats_step_back():
+    vectors = np.array([[1, 0], [1, 0], [0, 1], [0, 1]], dtype=np.float32)
+    assert maximal_marginal_relevance(vectors, [1.0, 0.99, 0.98, 0.0], 2) == [0, 2]
+    assert maximal_marginal_relevance(vectors, [1.0, 0.99, 0.8, 0.0], 2) == [0, 1]
+
+
+CANDIDATES = [candidate(n) for n in range(1, 8)]
+LOCAL = [CANDIDATES[4], CANDIDATES[0]]
+
+
+def ids(candidates):
+    return [c["id"] for c in candidates]
+
+
+def choose(*numbers):
+    said = [[PassageChoice(passages=list(numbers))]] if numbers else [[None]]
+    (chosen, by_model), [request] = finish(select(QUESTION, CANDIDATES, LOCAL, "model"), *said)
+    return ids(chosen), by_model, request
+
+
+def test_selection_is_local_unless_a_setting_says_otherwise():
+    selection = make_context().retrieval.selection
+    assert selection == "local"
+    assert finish(select(QUESTION, CANDIDATES, LOCAL, selection)) == ((LOCAL, False), [])
+
+
+def test_a_model_reads_the_local_set_first_then_the_best_of_the_others():
+    *_, request = choose()
+    assert request.values()["n"] == "4"
+    assert request.bounds["passages"]["items"]["maximum"] == 4
+    assert request.bounds["passages"]["maxItems"] == 2
+    # c5 and c1 were selected locally, c2 and c3 are the best of the others
+    assert choose(1, 2)[0] == ["c5", "c1"]
+    assert choose(3, 4)[0] == ["c2", "c3"]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "chosen"),
+    [
+        ((4, 1), ["c3", "c5"]),
+        ((3,), ["c2", "c5"]),  # filled up from the local set
+        ((3, 3, 3), ["c2", "c5"]),
+        ((1,), ["c5", "c1"]),
+        ((4, 3, 2, 1), ["c3", "c2"]),
+    ],
+)
+def test_a_models_choice_is_made_as_long_as_the_local_set(numbers, chosen):
+    assert choose(*numbers)[:2] == (chosen, True)
+
+
+def test_without_a_reply_the_local_set_stands():
+    assert choose()[:2] == (["c5", "c1"], False)
+
+
+def test_a_number_that_names_no_passage_is_refused():
+    check = ask_to_select(QUESTION, CANDIDATES, 2).check
+    assert check(PassageChoice(passages=[7, 1])).passages == [7, 1]
+    for wrong in (0, 8, -1):
+        with pytest.raises(ValueError, match=f"numbered 1 to 7, got .{wrong}"):
+            check(PassageChoice(passages=[1, wrong]))
+
+
+def test_a_choice_is_asked_for_by_a_setting_and_left_out_beside_another_strategy():
+    *_, request = choose()
+    assert (request.step, request.by_setting, request.optional) == ("select", True, True)
