@@ -42,6 +42,13 @@ Scores = dict[str, float]
 Ranking = Sequence[str]
 Embed = Callable[[Sequence[str]], Vectors]
 
+# What ir_measures calls each metric of a ranking; in the order in which they are reported.
+RANKING_METRICS: dict[str, str] = {
+    "ndcg": "nDCG",
+    "recall": "R",
+    "mrr": "RR",
+    "precision": "P",
+}
 # Where the top of the list matters most, whatever k is asked for.
 SHORT = 5
 WEIGHTS = {"semantic_similarity": 0.4, "token_f1": 0.2, "context_relevance": 0.2, "citation_correctness": 0.2}
@@ -57,7 +64,7 @@ _ARTICLES = frozenset({"a", "an", "the"})
 
 def metric_names(k: int) -> tuple[str, ...]:
     """Return the names of the ranking metrics in the order in which they are reported."""
-    return (f"ndcg@{k}", f"recall@{k}", f"mrr@{k}", f"precision@{k}", *coverage_names(k))
+    return (*(f"{name}@{k}" for name in RANKING_METRICS), *coverage_names(k))
 
 
 def coverage_names(k: int) -> tuple[str, ...]:
@@ -101,7 +108,7 @@ def score_rankings(
     with_aspects = [question for question in questions if question.aspects]
     ir: Any = _ir_measures() if judged or with_aspects else None
     if judged:
-        names = dict(zip((ir.nDCG @ k, ir.R @ k, ir.RR @ k, ir.P @ k), metric_names(k), strict=False))
+        names = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
         grades = [ir.Qrel(q.id, passage, grade) for q in judged for passage, grade in q.gold.items()]
         _calculate(names, grades, judged, rankings, scores)
     if with_aspects:

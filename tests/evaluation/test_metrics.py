@@ -3,7 +3,13 @@ import math
 import pytest
 
 from adaptive_rag.evaluation.datasets import Question
-from adaptive_rag.evaluation.metrics import aspects_at, both_at, metric_names, score_rankings
+from adaptive_rag.evaluation.metrics import (
+    RANKING_METRICS,
+    aspects_at,
+    both_at,
+    metric_names,
+    score_rankings,
+)
 
 
 def question(gold: dict[str, int], **more: object) -> Question:
@@ -20,9 +26,15 @@ def test_relevance_metrics_agree_with_a_calculation_by_hand() -> None:
     assert scores["precision@4"] == pytest.approx(2 / 4)
 
 
+@pytest.mark.parametrize("name", RANKING_METRICS)
+def test_every_metric_of_the_table_is_calculated(name: str) -> None:
+    scores = score_rankings([question({"a": 1})], {"q": ["a", "b"]}, 2)["q"]
+    assert 0 < scores[f"{name}@2"] <= 1
+
+
 def test_what_lies_beyond_k_does_not_count() -> None:
     scores = score_rankings([question({"a": 1})], {"q": ["x", "y", "a"]}, 2)["q"]
-    assert scores == {"ndcg@2": 0.0, "recall@2": 0.0, "mrr@2": 0.0, "precision@2": 0.0}
+    assert scores == dict.fromkeys((f"{name}@2" for name in RANKING_METRICS), 0.0)
 
 
 def test_the_order_given_decides_and_not_the_ids() -> None:

@@ -1,0 +1,438 @@
+"""Follows each row of CONTRIBUTING's table in a copy of the tree: done as it says, and done wrong."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+HERE = Path(__file__).parent
+COPIED = ("adaptive_rag", "graph", "nodes", "tests", "docs")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the table."""
+
+    change: str
+    open: str
+    there: str
+    test: str
+
+    @property
+    def files(self) -> list[str]:
+        """Return the paths that the row names."""
+        return re.findall(r"`([\w./-]+\.(?:py|md))`", f"{self.open} {self.there}")
+
+
+def read_table() -> dict[str, Row]:
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = text.split("## In five minutes")[1].split("\n## ")[0]
+    cells = [
+        [cell.strip() for cell in line.strip("| ").split("|")] for line in section.splitlines() if "|" in line
+    ]
+    rows = [Row(*cell[:3], cell[3].strip("` ")) for cell in cells[2:]]
+    return {re.sub(r"^an? ", "", row.change): row for row in rows}
+
+
+TABLE = read_table()
+
+
+class Tree:
+    """A copy of the tree that can be changed, tried and tested."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._before: dict[Path, str | None] = {}
+
+    def write(self, name: str, text: str) -> None:
+        """Write a new file."""
+        self._keep(self.root / name)
+        (self.root / name).write_text(text, encoding="utf-8")
+
+    def insert(self, name: str, after: str, line: str) -> None:
+        """Put a line behind the one that holds a text."""
+        self._keep(self.root / name)
+        lines = (self.root / name).read_text(encoding="utf-8").splitlines()
+        [at] = [number for number, known in enumerate(lines) if after in known]
+        self._rewrite(name, [*lines[: at + 1], line, *lines[at + 1 :]])
+
+    def replace(self, name: str, old: str, new: str) -> None:
+        """Put a text in another one's place."""
+        self._keep(self.root / name)
+        text = (self.root / name).read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {name}"
+        (self.root / name).write_text(text.replace(old, new), encoding="utf-8")
+
+    def run(self, code: str) -> str:
+        """Run Python in the copy and return what it prints."""
+        return self._python("-W", "ignore", "-c", code, check=True).stdout
+
+    def shell(self, *arguments: str) -> str:
+        """Run the shell's command in the copy and return what it prints."""
+        return self._python("-W", "ignore", "-m", "adaptive_rag", *arguments, check=True).stdout
+
+    def passes(self, test: str) -> bool:
+        """Tell whether a test file of the copy passes."""
+        done = self._python(
+            "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-W", "ignore", test, check=False
+        )
+        assert done.returncode in (0, 1, 2), done.stdout + done.stderr
+        return done.returncode == 0
+
+    def undo(self) -> None:
+        """Bring every file back to what it was."""
+        for file, text in self._before.items():
+            if text is None:
+                file.unlink(missing_ok=True)
+            else:
+                file.write_text(text, encoding="utf-8")
+        self._before.clear()
+
+    def _keep(self, file: Path) -> None:
+        self._before.setdefault(file, file.read_text(encoding="utf-8") if file.exists() else None)
+
+    def _rewrite(self, name: str, lines: list[str]) -> None:
+        (self.root / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    def _python(self, *arguments: str, check: bool) -> subprocess.CompletedProcess[str]:
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.root),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "COLUMNS": "200",
+        }
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=self.root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert not check or done.returncode == 0, done.stderr
+        return done
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Tree:
+    root = tmp_path_factory.mktemp("tree")
+    package = Path(sys.modules["adaptive_rag"].__file__ or "").parent
+    for name in COPIED:
+        # An installed copy holds graph/ and nodes/ inside the package; what is changed is the tree's own.
+        source = ROOT / name
+        shutil.copytree(source, root / name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "langgraph.json"):
+        shutil.copy(ROOT / name, root / name)
+    # What a build puts into the package and git does not hold travels along.
+    for file in package.rglob("*.onnx"):
+        shutil.copy(file, root / "adaptive_rag" / file.relative_to(package))
+    return Tree(root)
+
+
+@pytest.fixture
+def tree(copy: Tree) -> Iterator[Tree]:
+    yield copy
+    copy.undo()
+
+
+def test_every_path_of_the_table_is_there() -> None:
+    for row in TABLE.values():
+        for file in row.files:
+            folder = (ROOT / file).parent
+            assert (ROOT / file).is_file() or (folder.is_dir() and Path(file).stem in ("NAME", "STEP")), file
+        assert (ROOT / row.test).is_file(), row.test
+
+
+def follow(tree: Tree, change: str, right: Callable[[], None], wrong: Callable[[], None]) -> None:
+    """Do a change as the table says and then wrong: its test passes, and then fails."""
+    right()
+    assert tree.passes(TABLE[change].test)
+    wrong()
+    assert not tree.passes(TABLE[change].test)
+
+
+ASK = """
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.index.memory import MemoryIndex
+text = "To fill the tank, shut the gate first. Then open the valve slowly. At last ring the bell twice."
+rag = AdaptiveRAG(MemoryIndex.from_texts([text, "The tank was built in 1968."]), {settings})
+output = rag.invoke("How do I fill the tank?")
+"""
+
+
+def test_a_strategy_is_one_file_and_one_row(tree: Tree) -> None:
+    example = (HERE / "procedural.py").read_text(encoding="utf-8")
+
+    def right() -> None:
+        tree.write("graph/strategies/procedural.py", example)
+        tree.insert("graph/strategies/__init__.py", '"contextual",', '    "procedural",')
+
+    right()
+    answer = tree.run(
+        ASK.format(settings='route="procedural"') + "print(output['query_type']); print(output['answer'])"
+    )
+    name, first, *_ = answer.splitlines()
+    assert name == "procedural" and first.startswith("1. ")
+    assert "procedural" in tree.shell("ask", "--help")
+    assert "procedural" in tree.shell("settings")
+    facts = tree.run(
+        "from adaptive_rag.graph.builder import build_graph, context_schema\n"
+        "from adaptive_rag.evaluation.arms import ARMS\n"
+        "from adaptive_rag.analysis import analyse\n"
+        "graph = build_graph().compile()\n"
+        "print(graph.get_graph().nodes['procedural'].metadata['colour'])\n"
+        "print('procedural' in str(context_schema().model_json_schema()['properties']['route']))\n"
+        "print('only-procedural' in ARMS)\n"
+        "print('procedural' in analyse('How do I fill the tank?')['probabilities'])\n"
+        "print('procedural:enhance' in graph.get_graph(xray=True).nodes)\n"
+    )
+    assert facts.split() == ["#a33a5b", "True", "True", "False", "True"]
+    tree.undo()
+
+    def wrong() -> None:
+        tree.replace("graph/strategies/procedural.py", 'colour="#a33a5b"', 'colour="red"')
+
+    follow(tree, "strategy", right, wrong)
+
+
+def test_a_loader_is_one_file_and_one_row(tree: Tree) -> None:
+    def right() -> None:
+        tree.write(
+            "adaptive_rag/ingest/toy.py",
+            '"""Toy files: a line a record."""\n\n\n'
+            "def load_toy(path, builder):\n"
+            '    """Read a toy file."""\n'
+            "    for number, line in enumerate(path.read_text().splitlines(), start=1):\n"
+            '        builder.add_record(line, {"row": number})\n',
+        )
+        row = '    "toy": Loader((".toy",), "adaptive_rag.ingest.toy:load_toy"),'
+        tree.insert("adaptive_rag/ingest/loaders.py", "LOADERS: dict[str, Loader] = {", row)
+
+    right()
+    (tree.root / "a.toy").write_text("Shut the gate.\nRing the bell.\n")
+    shown = tree.run(
+        "from adaptive_rag.ingest import discover, read_source, split\n"
+        "[file] = [f for f in discover('.') if f.path.suffix == '.toy']\n"
+        "text = read_source(file)\n"
+        "print([text.text[c['start']:c['end']] for c in split(text)])"
+    )
+    assert shown.strip() == "['Shut the gate.', 'Ring the bell.']"
+    tree.undo()
+    follow(
+        tree,
+        "loader",
+        right,
+        lambda: tree.replace("adaptive_rag/ingest/loaders.py", "ingest.toy:load_toy", "ingest.toy:load_toys"),
+    )
+
+
+def test_a_reranker_is_one_file_and_one_row(tree: Tree) -> None:
+    def right() -> None:
+        tree.write(
+            "adaptive_rag/rank/short.py",
+            '"""Short passages first."""\n\n'
+            "from adaptive_rag.rank.rerank import RerankRequest, by_relevance\n\n\n"
+            "def prefer_short(request: RerankRequest):\n"
+            '    """Score the candidates by how short they are."""\n'
+            "    yield from ()\n"
+            "    scores = [10 / (1 + len(c['text']) / 1000) for c in request.candidates]\n"
+            "    return by_relevance(request.candidates, scores)\n",
+        )
+        name = "adaptive_rag/rank/rerankers.py"
+        tree.insert(
+            name, "from __future__ import annotations", "\nfrom adaptive_rag.rank.short import prefer_short"
+        )
+        tree.insert(name, "RERANKERS: dict[str, Rerank] = {", '    "short": prefer_short,')
+
+    right()
+    settings = 'route="factual", retrieval={"reranker": "short"}'
+    assert "1968" in tree.run(ASK.format(settings=settings) + "print(output['documents'][0]['text'])")
+    tree.undo()
+    follow(
+        tree,
+        "reranker",
+        right,
+        lambda: tree.replace(
+            "adaptive_rag/rank/short.py", "by_relevance(request.candidates, scores)", "request.candidates[:1]"
+        ),
+    )
+
+
+MODEL = '''"""A toy embedding model: counts of letters."""
+
+from langchain_core.embeddings import Embeddings
+
+
+class Letters(Embeddings):
+    """Embed a text by its letters."""
+
+    def __init__(self, name: str) -> None:
+        self.name = f"letters:{name}"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return how often each letter stands in each text."""
+        return [[1.0 + text.lower().count(chr(97 + i)) for i in range(26)] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return how often each letter stands in the query."""
+        return self.embed_documents([text])[0]
+'''
+
+
+def test_an_embedding_model_is_one_file_and_one_row(tree: Tree) -> None:
+    def right() -> None:
+        tree.write("adaptive_rag/models/letters.py", MODEL)
+        name = "adaptive_rag/models/embeddings.py"
+        tree.insert(
+            name, "from __future__ import annotations", "\nfrom adaptive_rag.models.letters import Letters"
+        )
+        tree.insert(name, "EMBEDDINGS: dict[str", '    "letters": Letters,')
+
+    right()
+    shown = tree.run(
+        "from langchain_core.documents import Document\n"
+        "from adaptive_rag import Index\n"
+        "documents = [Document('The tide is out.', metadata={'source': 'tide'})]\n"
+        "Index.build(documents, 'toy-index', embeddings='letters:small')\n"
+        "print(Index.open('toy-index').info()['embeddings'])"
+    )
+    assert shown.strip() == "letters:small"
+    tree.undo()
+    follow(
+        tree,
+        "embedding model",
+        right,
+        lambda: tree.replace(
+            "adaptive_rag/models/letters.py", 'self.name = f"letters:{name}"', "self.kind = name"
+        ),
+    )
+
+
+STORE = '''"""A toy store: a list of notes."""
+
+from adaptive_rag.index.memory import MemoryIndex
+
+
+class Notes:
+    """Notes that are searched in memory."""
+
+    def __init__(self, uri: str, embeddings: object) -> None:
+        self._index = MemoryIndex.from_texts(["The tide is out.", "The siren is loud."], source=uri)
+
+    def search(self, queries, *, limit):
+        """Search the notes."""
+        return self._index.search(queries, limit=limit)
+
+    def vectors(self, ids):
+        """Return the vectors of notes."""
+        return self._index.vectors(ids)
+
+    def sentences(self, ids):
+        """Return the sentences of notes."""
+        return self._index.sentences(ids)
+'''
+
+
+def test_a_store_is_one_file_and_one_row(tree: Tree) -> None:
+    def right() -> None:
+        tree.write("adaptive_rag/index/notes.py", STORE)
+        name = "adaptive_rag/index/index.py"
+        tree.insert(
+            name, "from __future__ import annotations", "\nfrom adaptive_rag.index.notes import Notes"
+        )
+        tree.insert(name, "STORES: dict[str", '    "notes": Notes,')
+
+    right()
+    code = "from adaptive_rag import AdaptiveRAG\nprint(AdaptiveRAG('notes://mine').invoke('Is the siren loud?')['answer'])"
+    assert "The siren is loud." in tree.run(code)
+    tree.undo()
+    follow(
+        tree,
+        "store",
+        right,
+        lambda: tree.replace("adaptive_rag/index/notes.py", "def sentences(", "def sentence("),
+    )
+
+
+def test_a_metric_is_one_row(tree: Tree) -> None:
+    name = "adaptive_rag/evaluation/metrics.py"
+
+    def right() -> None:
+        tree.insert(name, "RANKING_METRICS: dict[str, str] = {", '    "judged": "Judged",')
+
+    right()
+    shown = tree.run(
+        "from adaptive_rag.evaluation.datasets import Question\n"
+        "from adaptive_rag.evaluation.metrics import score_rankings\n"
+        "question = Question(id='q', text='?', gold={'a': 1})\n"
+        "print(score_rankings([question], {'q': ['a', 'b']}, 2)['q']['judged@2'])"
+    )
+    assert float(shown) == 0.5
+    tree.undo()
+    follow(tree, "metric", right, lambda: tree.replace(name, '"judged": "Judged"', '"judged": "Judge"'))
+
+
+def test_a_prompt_is_one_file(tree: Tree) -> None:
+    name = "adaptive_rag/llm/prompts/enhance.md"
+    follow(
+        tree,
+        "prompt",
+        lambda: tree.replace(name, "Question: {question}\n", "The question: {question}\n"),
+        lambda: tree.replace(name, "The question: {question}\n", "The question: {query}\n"),
+    )
+
+
+def test_a_setting_is_one_field_and_the_page_that_is_made_of_it(tree: Tree) -> None:
+    line = '    patience_s: float = Field(1.0, gt=0, description="Seconds of patience.")'
+    tree.insert("adaptive_rag/context.py", '"""What one question may cost."""', f"\n{line}")
+    assert tree.run(
+        "from adaptive_rag import Context; print(Context(budget={'patience_s': 2}).budget.patience_s)"
+    )
+    # Without the second half of the row the page says less than the fields.
+    assert not tree.passes(TABLE["setting"].test)
+    tree.write("docs/settings.md", tree.shell("settings", "--markdown"))
+    assert "budget.patience_s" in (tree.root / "docs/settings.md").read_text()
+    assert tree.passes(TABLE["setting"].test)
+
+
+def test_a_citation_format_is_one_function(tree: Tree) -> None:
+    name = "adaptive_rag/answer/passages.py"
+    assert tree.passes(TABLE["citation format"].test)
+    text = (tree.root / name).read_text()
+    body = text[text.index("def cite_span(") :]
+    quoted = next(line for line in body.splitlines() if "quote=" in line)
+    tree.replace(name, quoted, quoted.replace("quote=", "quote=' ' + "))
+    assert not tree.passes(TABLE["citation format"].test)
+
+
+def test_a_shell_command_is_one_file_and_one_row(tree: Tree) -> None:
+    def right() -> None:
+        tree.write(
+            "adaptive_rag/cli/hello.py",
+            '"""`adaptive-rag hello`: a greeting."""\n\nimport typer\n\n\n'
+            "def hello() -> None:\n"
+            '    """Greet the reader."""\n'
+            '    typer.echo("Hello.")\n',
+        )
+        name = "adaptive_rag/cli/app.py"
+        tree.insert(name, "from __future__ import annotations", "\nfrom adaptive_rag.cli.hello import hello")
+        tree.insert(name, '"demo": demo,', '    "hello": hello,')
+
+    right()
+    assert tree.shell("hello").strip() == "Hello."
+    tree.undo()
+    follow(
+        tree,
+        "shell command",
+        right,
+        lambda: tree.replace("adaptive_rag/cli/hello.py", "import typer", "import numpy\nimport typer"),
+    )

@@ -1,0 +1,23 @@
+"""The table of stores: what every row must do."""
+
+from adaptive_rag.index.index import STORES, Index, open_source
+from adaptive_rag.source import ChunkSource
+
+
+def test_a_row_opens_something_that_can_be_searched() -> None:
+    own = {scheme for scheme, opener in STORES.items() if opener != Index.open}
+    for scheme in own:
+        source = open_source(f"{scheme}://anything")
+        assert isinstance(source, ChunkSource), f"{scheme}: it lacks a method of ChunkSource"
+        [found] = source.search(["a question"], limit=3)
+        assert all({"dense", "sparse"} <= candidate["scores"].keys() for candidate in found)
+
+
+def test_paths_and_buckets_are_opened_as_indexes() -> None:
+    assert {scheme for scheme, opener in STORES.items() if opener == Index.open} == {
+        "",
+        "file",
+        "s3",
+        "gs",
+        "az",
+    }
