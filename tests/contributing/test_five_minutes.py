@@ -352,7 +352,9 @@ def test_a_store_is_one_file_and_one_row(tree: Tree) -> None:
         tree.insert(name, "STORES: dict[str", '    "notes": Notes,')
 
     right()
-    code = "from adaptive_rag import AdaptiveRAG\nprint(AdaptiveRAG('notes://mine').invoke('Is the siren loud?')['answer'])"
+    code = (
+        "from adaptive_rag import AdaptiveRAG as R; print(R('notes://mine').invoke('Is it loud?')['answer'])"
+    )
     assert "The siren is loud." in tree.run(code)
     tree.undo()
     follow(
