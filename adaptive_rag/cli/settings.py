@@ -44,8 +44,9 @@ def settings(
         console.print(Text(f"\n{heading}", style="bold"))
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         table.add_column(min_width=26, no_wrap=True)
-        for name, default, _, description in rows:
-            shown = f"{description} Default: {default}." if default else description
+        for name, default, values, description in rows:
+            shown = f"{description} Values: {values}." if values else description
+            shown = f"{shown} Default: {default}." if default else shown
             table.add_row(f"  {name}", Text(shown))
         console.print(table)
 

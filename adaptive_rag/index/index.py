@@ -201,7 +201,7 @@ def source_of(context: Context) -> ChunkSource:
     return open_source(context.index, context.embeddings) if isinstance(context.index, str) else context.index
 
 
-def _identity(place: Any, embeddings: Any) -> tuple[Any, ...]:
+def _identity(place: Any, embeddings: Any = None) -> tuple[Any, ...]:
     """Tell two places apart. A live object keeps its id while we hold it, which the opened source does."""
     if isinstance(place, str) and "://" not in place:
         # What is open must not follow a program that changes its folder.

@@ -8,6 +8,7 @@ from adaptive_rag.answer.passages import (
     as_ranked,
     chunk_at,
     chunks_of,
+    cite_span,
     join_neighbours,
     labels_at,
     page_at,
@@ -37,6 +38,19 @@ def chunks():
         candidate("Elsewhere.", source="other.txt"),
         chunk(0, 2, section="Walls", labels=["walls", "heights"], scores={"fused": 0.7, "relevance": 3.0}),
     ]
+
+
+def test_a_citation_names_its_passage_and_quotes_the_span_word_for_word(chunks):
+    [first, *_] = join_neighbours(chunks)
+    start, end = SPANS[3]
+    assert cite_span(first, 1, start, end) == {
+        "marker": 1,
+        "source": first["source"],
+        "page": first["page"],
+        "start": start,
+        "end": end,
+        "quote": "It has a gate.",
+    }
 
 
 def test_chunks_come_back_as_they_were_ranked(chunks):
