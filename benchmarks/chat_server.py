@@ -81,7 +81,7 @@ class ChatServer:
 
     @property
     def url(self) -> str:
-        """The base_url for clients."""
+        """The address for clients: `models.base_url`, or OPENAI_BASE_URL."""
         return f"http://127.0.0.1:{self.port}/v1"
 
     @property

@@ -73,7 +73,7 @@ def measure(index: str, seconds: float, repeats: int) -> list[dict[str, Any]]:
     """Time every plan on every type of question."""
     rows = []
     with ChatServer(seconds=seconds) as server:
-        rag = AdaptiveRAG(index, model="openai:scripted", base_url=server.url, k=K)
+        rag = AdaptiveRAG(index, model="openai:scripted", models={"base_url": server.url}, k=K)
         source = Index.open(index)
         model = load_chat_model("openai:scripted", base_url=server.url, timeout=60)
 
@@ -109,7 +109,7 @@ async def measure_batch(index: str, n: int, seconds: float) -> tuple[float, floa
     """Return the time of one question and of n at once."""
     questions = [q for group in zip(*_questions().values(), strict=False) for q in group]
     with _server_apart(seconds) as url:
-        rag = AdaptiveRAG(index, model="openai:scripted", base_url=url, k=K)
+        rag = AdaptiveRAG(index, model="openai:scripted", models={"base_url": url}, k=K)
         await rag.ainvoke("Warm up?", context={"route": "factual"})
         started = time.perf_counter()
         await rag.ainvoke(questions[0], context={"route": "factual"})
@@ -131,7 +131,7 @@ def measure_memory(index: str, n: int) -> list[tuple[int, float]]:
     questions = [q for group in _questions().values() for q in group]
     seen = []
     with ChatServer() as server:
-        rag = AdaptiveRAG(index, model="openai:scripted", base_url=server.url, k=K)
+        rag = AdaptiveRAG(index, model="openai:scripted", models={"base_url": server.url}, k=K)
         for number in range(1, n + 1):
             rag.invoke(questions[number % len(questions)])
             server.requests.clear()

@@ -40,8 +40,7 @@ from adaptive_rag.evaluation.statistics import compare
 from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.index import Index
 from adaptive_rag.rank.relevance import score_candidates
-from adaptive_rag.search.alpha import choose_alpha
-from adaptive_rag.search.fusion import fuse
+from adaptive_rag.search.fusion import choose_alpha, fuse
 from adaptive_rag.search.views import (
     EVEN,
     LIKE_A_QUESTION,
@@ -171,7 +170,7 @@ def _measure_graph(set_: Set, index: Index) -> None:
     compiled = build_retrieval_graph().compile()
     found = {}
     for views in (False, True):
-        context = make_context(index=index, qa_views=views, k=K)
+        context = make_context(index=index, retrieval={"qa_views": views}, k=K)
         outputs: list[Any] = [compiled.invoke({"question": a.text}, context=context) for a in set_.asked]
         found[views] = [_ndcg(a, out["documents"]) for a, out in zip(set_.asked, outputs, strict=True)]
     difference = compare(found[True], found[False])
@@ -227,7 +226,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of the public sets, in BEIR layout")
     parser.add_argument(
-        "--graph", action="store_true", help="also run the whole retrieval, qa_views off and on"
+        "--graph", action="store_true", help="also run the whole retrieval, retrieval.qa_views off and on"
     )
     parser.add_argument("--only", nargs="*", help="names of the sets to measure")
     options = parser.parse_args()
