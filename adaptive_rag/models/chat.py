@@ -104,7 +104,7 @@ def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatMod
         return _load_openai(name, base_url, timeout)
     if base_url is not None:
         raise ConfigurationError(
-            f"base_url = {base_url!r} goes with a model of an OpenAI-compatible server, "
+            f"models.base_url = {base_url!r} goes with a model of an OpenAI-compatible server, "
             f"written 'openai:NAME'; got model = {spec!r}."
         )
     extra, variable = PROVIDERS.get(provider, (None, ""))
@@ -137,11 +137,13 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None) -> Base
     if not key and not address:
         raise ConfigurationError(
             f"The chat model 'openai:{name}' needs a key: set OPENAI_API_KEY. For a server of your own "
-            "that speaks OpenAI's protocol (vLLM, llama.cpp, LM Studio and the like), set base_url or "
+            "that speaks OpenAI's protocol (vLLM, llama.cpp, LM Studio and the like), set models.base_url or "
             "OPENAI_BASE_URL to its address, such as http://localhost:8080/v1."
         )
     if address and not address.startswith(("http://", "https://")):
-        raise ConfigurationError(f"base_url = {address!r} is not usable: expected http://... or https://...")
+        raise ConfigurationError(
+            f"models.base_url = {address!r} is not usable: expected http://... or https://..."
+        )
     from langchain_openai import ChatOpenAI
     from openai import DefaultAsyncHttpxClient
 

@@ -70,8 +70,8 @@ def load_prices(path: str) -> dict[str, Price]:
         return TypeAdapter(dict[str, Price]).validate_python(table, strict=True)
     except ValidationError as error:
         raise ConfigurationError(
-            f"prices = {path!r}: the entry {error.errors()[0]['loc'][0]!r} is not usable; expected "
+            f"models.prices = {path!r}: the entry {error.errors()[0]['loc'][0]!r} is not usable; expected "
             '["NAME"] with input = and output =, in US dollars for a million tokens.'
         ) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigurationError(f"prices = {path!r} cannot be read: {error}") from error
+        raise ConfigurationError(f"models.prices = {path!r} cannot be read: {error}") from error
