@@ -86,7 +86,7 @@ def test_options_reach_the_run(run: Run, town_index: str) -> None:
     assert len(output["documents"]) == 2
     assert "I rent" in str(output["trace"])
     fewer = parsed(
-        run("ask", LONG, "--index", town_index, "--set", "enhance=false", "--set", "k=1", "--json")
+        run("ask", LONG, "--index", town_index, "--set", "without=enhance", "--set", "k=1", "--json")
     )
     assert len(fewer["documents"]) == 1
     assert [s["skill"] for r in fewer["trace"] for s in r.get("stand_ins", [])].count("enhance") == 0
