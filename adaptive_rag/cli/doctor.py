@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from adaptive_rag.cli.options import IndexOption, JsonOption, ModelOption, SettingOption, knobs
-from adaptive_rag.cli.output import print_json, stdout
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import count_of, print_json, print_line
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -39,28 +39,24 @@ class Finding(NamedTuple):
 
 
 def doctor(
-    index: IndexOption = None,
-    model: ModelOption = None,
-    settings: SettingOption = None,
+    index: options.Index = None,
+    model: options.Model = None,
+    settings: options.Settings = None,
     offline: Annotated[bool, typer.Option("--offline", help="Make no call to a model.")] = False,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
-    from rich.text import Text
-
-    findings = list(_diagnose(knobs(settings, index=index, model=model), offline))
+    findings = list(_diagnose(options.given_settings(settings, index=index, model=model), offline))
     faults = sum(finding.state == "fault" for finding in findings)
     if as_json:
         print_json({"healthy": not faults, "findings": [finding._asdict() for finding in findings]})
     else:
-        console = stdout()
         width = max(len(finding.what) for finding in findings)
         for what, state, found, mend in findings:
-            console.print(Text.assemble(MARKS[state], (f"{what:<{width}}  ", "bold"), found), soft_wrap=True)
+            print_line(MARKS[state], (f"{what:<{width}}  ", "bold"), found)
             if mend:
-                console.print(Text(f"    {mend}", style="yellow"), soft_wrap=True)
-        summary = f"{faults} fault{'s' * (faults != 1)}" if faults else "All is well"
-        console.print(Text(f"\n  {summary}.", style="bold"))
+                print_line(f"    {mend}", style="yellow")
+        print_line(f"\n  {count_of(faults, 'fault') if faults else 'All is well'}.", style="bold")
     if faults:
         raise typer.Exit(1)
 
@@ -71,7 +67,7 @@ def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
     from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 
     try:
-        context = make_context(**settings)
+        context = make_context(settings)
     except ConfigurationError as error:
         yield Finding("settings", "fault", str(error), "Correct the setting, the variable or the file.")
         return
@@ -99,9 +95,8 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     if not facts["chunks"]:
         yield Finding("index", "fault", f"{context.index} holds nothing", "adaptive-rag index PATH")
         return
-    yield Finding(
-        "index", "ok", f"{context.index}: {facts['chunks']:,} chunks of {facts['sources']:,} sources"
-    )
+    held = f"{facts['chunks']:,} chunks of {facts['sources']:,} sources"
+    yield Finding("index", "ok", f"{context.index}: {held}")
     if not facts["sentence_vectors"]:
         yield Finding("index", "note", "has no sentence vectors: questions embed the best passages anew")
     name, dimension = facts["embeddings"], facts["dimension"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from adaptive_rag.cli.options import ModelOption, SettingOption, knobs
+from adaptive_rag.cli import options
 
 
 def evaluate(
@@ -29,8 +29,8 @@ def evaluate(
         int | None, typer.Option(min=1, help="Ask a sample of so many questions a data set.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the sample, the random arm and the resampling.")] = 0,
-    model: ModelOption = None,
-    setting: SettingOption = None,
+    model: options.Model = None,
+    setting: options.Settings = None,
     answers: Annotated[
         bool | None,
         typer.Option(help="Score answers too.", show_default="where the data are documents with questions"),
@@ -58,16 +58,17 @@ def evaluate(
     ] = False,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
-    from adaptive_rag.cli.output import stderr, stdout
+    from adaptive_rag.cli.output import print_note, stdout
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.provenance import RunSettings
     from adaptive_rag.evaluation.terminal import print_against, print_report
 
+    given = options.given_settings(setting, model=model)
     experiment = Experiment(
         datasets=datasets,
         out=out,
-        settings=RunSettings(k, seed, limit, answers, knobs(setting, model=model)),
+        settings=RunSettings(k, seed, limit, answers, given),
         arms=[name.strip() for name in arms.split(",") if name.strip()],
         judge=judge,
         against=against,
@@ -81,9 +82,7 @@ def evaluate(
     print_report(stdout(), written.rows, k=k, routing=written.routing)
     if against:
         print_against(stdout(), written.against, k=k, name=str(against))
-    stderr().print(
-        f"Wrote {out / 'report.html'} and, beside it, summary.json and questions.jsonl.", markup=False
-    )
+    print_note(f"Wrote {out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
 
 
 @contextmanager

@@ -19,15 +19,14 @@ def graph(
     if png is None:
         typer.echo(drawable.draw_mermaid())
         return
-    from adaptive_rag.cli.output import stderr
+    from adaptive_rag.cli.output import print_note
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.graph.drawing import draw_png
     from adaptive_rag.graph.strategies import STRATEGIES
 
-    colours = {name: strategy.colour for name, strategy in STRATEGIES.items()}
-    picture = draw_png(drawable, colours=colours)
+    picture = draw_png(drawable, colours={name: strategy.colour for name, strategy in STRATEGIES.items()})
     try:
         png.write_bytes(picture)
     except OSError as error:
         raise ConfigurationError(f"--png {str(png)!r} cannot be written: {error.strerror}.") from error
-    stderr().print(f"Wrote {png}", markup=False, soft_wrap=True)
+    print_note(f"Wrote {png}")

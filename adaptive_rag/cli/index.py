@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
+from adaptive_rag.cli import options
 
 
 def index(
     paths: Annotated[list[Path], typer.Argument(help="Files or folders to index.", metavar="PATH...")],
-    index: IndexOption = None,
+    index: options.Index = None,
     embeddings: Annotated[
         str | None, typer.Option(help="Embedding model as provider:name.", show_default="the embedded one")
     ] = None,
@@ -23,17 +23,17 @@ def index(
     rebuild: Annotated[
         bool, typer.Option("--rebuild", help="Make the index anew, with these settings.")
     ] = False,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Bring an index up to date with files and folders; what is unchanged costs nothing."""
     from dataclasses import asdict
 
-    from adaptive_rag.cli.output import print_json, short_source, stdout
+    from adaptive_rag.cli.output import print_json, print_line, short_source
     from adaptive_rag.cli.session import format_report, index_documents
 
     report = index_documents(
         paths,
-        knobs(index=index, embeddings=embeddings),
+        options.given_settings(index=index, embeddings=embeddings),
         chunk_size=chunk_size,
         chunk_overlap=chunk_overlap,
         sentence_vectors=sentence_vectors,
@@ -43,8 +43,8 @@ def index(
     if as_json:
         print_json(asdict(report))
     else:
-        stdout().print(format_report(report), markup=False, soft_wrap=True)
+        print_line(format_report(report))
         for note in report.notes:
-            stdout().print(f"Note: {short_source(note.source)}: {note.text}", markup=False, soft_wrap=True)
+            print_line(f"Note: {short_source(note.source)}: {note.text}")
     if report.failed:
         raise typer.Exit(1)

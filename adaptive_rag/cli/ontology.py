@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
-from adaptive_rag.cli.output import print_json, reporting_errors, stderr
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_json, print_note, reporting_errors
 
 ontology_app = typer.Typer(
     name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True
@@ -18,7 +18,7 @@ ontology_app = typer.Typer(
 @ontology_app.command()
 @reporting_errors
 def suggest(
-    index: IndexOption = None,
+    index: options.Index = None,
     terms: Annotated[int, typer.Option("--terms", min=1, max=1000, help="How many terms to propose.")] = 60,
     categories: Annotated[
         int, typer.Option("--categories", min=1, max=50, help="How many groups at most.")
@@ -27,7 +27,7 @@ def suggest(
         Path | None,
         typer.Option("--output", "-o", help="Write the YAML to this file, which must not exist yet."),
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Propose an ontology from an index: its salient terms, grouped, for a person to edit."""
     from adaptive_rag.analysis import format_ontology, suggest_ontology
@@ -35,7 +35,7 @@ def suggest(
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index import Index
 
-    place = str(make_context(**knobs(index=index)).index)
+    place = str(make_context(options.given_settings(index=index)).index)
     texts = (chunk["text"] for chunk in Index.open(place).chunks())
     suggestions = suggest_ontology(texts, terms=terms, categories=categories)
     if as_json:
@@ -55,9 +55,8 @@ def suggest(
             f"The ontology cannot be written to {str(output)!r} ({error}). "
             "Choose a path that does not exist yet."
         ) from error
-    stderr().print(
-        f"{output}: {sum(len(s.terms) for s in suggestions)} terms. Edit it, then pass it with --ontology."
-    )
+    count = sum(len(suggestion.terms) for suggestion in suggestions)
+    print_note(f"{output}: {count} terms. Edit it, then pass it with --ontology.")
 
 
 @ontology_app.command()
@@ -65,7 +64,7 @@ def suggest(
 def check(
     file: Annotated[Path, typer.Argument(help="The ontology, as YAML.")],
     question: Annotated[str | None, typer.Argument(help="A question to find its terms in.")] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Check an ontology, naming each problem with its line; and find its terms in a question."""
     from adaptive_rag.analysis import load_ontology

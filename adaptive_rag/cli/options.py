@@ -8,35 +8,35 @@ import typer
 
 from adaptive_rag.graph.strategies import NAMES
 
-IndexOption = Annotated[
+Index = Annotated[
     str | None,
     typer.Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag"),
 ]
-ContextOption = Annotated[
+UserContext = Annotated[
     str, typer.Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
 ]
-RouteOption = Annotated[
-    str | None,
-    typer.Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES)),
+Route = Annotated[
+    str | None, typer.Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES))
 ]
-ProfileOption = Annotated[
+Profile = Annotated[
     str | None,
     typer.Option("--profile", help="How much to read: conservative, balanced or aggressive."),
 ]
-KOption = Annotated[int | None, typer.Option("-k", help="Chunks that reach the answer.", show_default="4")]
-ModelOption = Annotated[
+K = Annotated[int | None, typer.Option("-k", help="Chunks that reach the answer.", show_default="4")]
+Model = Annotated[
     str | None,
     typer.Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL"),
 ]
-SettingOption = Annotated[
+Settings = Annotated[
     list[str] | None,
     typer.Option("--set", help="Any other setting, as name=value.", metavar="NAME=VALUE"),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Trace = Annotated[bool, typer.Option("--trace", help="Show every step and its reasons.")]
 
 
-def knobs(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
-    """Collect the settings that were given.
+def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
+    """Collect the settings that were given, by name.
 
     Raises:
         ConfigurationError: a `--set` is not of the form name=value.
@@ -52,3 +52,8 @@ def knobs(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
             )
         given[name.strip().replace("-", "_")] = value.strip()
     return given
+
+
+def read_argument(question: str) -> str:
+    """Return the question; "-" reads it from standard input."""
+    return typer.get_text_stream("stdin").read().strip() if question == "-" else question

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.text import Text
 
+from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import colour_of
-from adaptive_rag.cli.options import ContextOption
-from adaptive_rag.cli.output import print_json, stdout
+from adaptive_rag.cli.output import make_table, print_block, print_json, print_line, stdout
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from adaptive_rag.analysis.explain import Reason, WhyNot
-    from adaptive_rag.analysis.learning import LearningResult
     from adaptive_rag.state import QueryAnalysis, QueryType
 
 # What `--file --json` prints of each question, beside its text.
@@ -31,7 +29,7 @@ def route(
     question: Annotated[
         str | None, typer.Argument(help="The question; - reads it from standard input.")
     ] = None,
-    context: ContextOption = "",
+    context: options.UserContext = "",
     file: Annotated[
         Path | None,
         typer.Option(
@@ -68,8 +66,7 @@ def route(
     elif file is not None:
         _route_file(file, ontology, as_json)
     elif question is not None:
-        text = typer.get_text_stream("stdin").read().strip() if question == "-" else question
-        _route_one(text, context, ontology, why_not, as_json)
+        _route_one(options.read_argument(question), context, ontology, why_not, as_json)
 
 
 def _route_one(
@@ -86,24 +83,22 @@ def _route_one(
         more = {"why_not": asdict(explained)} if explained else {}
         print_json({"text": question, **answer, "contributions": contributions, **more})
         return
-    _print_analysis(answer, reasons)
+    _print_types(answer, reasons)
+    _print_facts(answer)
     if explained:
         _print_why_not(explained)
 
 
 def _route_file(file: Path, ontology: Path | None, as_json: bool) -> None:
-    from rich.text import Text
-
     from adaptive_rag import analysis
     from adaptive_rag.analysis.learning import read_questions
 
     questions = read_questions(file)
     terms = analysis.load_ontology(ontology) if ontology else None
     columns = ("type", "probability", "decided by", "intent", "complexity", "question")
-    table = _table(*columns, overflow="ellipsis", no_wrap=True)
+    table = make_table(*columns, overflow="ellipsis", no_wrap=True)
     for start in range(0, len(questions), BATCH):
-        batch = questions[start : start + BATCH]
-        texts, contexts, histories, _ = zip(*batch, strict=True)
+        texts, contexts, histories, _ = zip(*questions[start : start + BATCH], strict=True)
         answers = analysis.analyse_batch(texts, user_contexts=contexts, histories=histories, ontology=terms)
         for text, answer in zip(texts, answers, strict=True):
             if as_json:
@@ -127,16 +122,20 @@ def _learn(file: Path, as_json: bool) -> None:
     result = learn(file)
     if as_json:
         print_json(asdict(result))
+        return
+    table = make_table(f"on {result.kept_aside} questions kept aside", "accuracy", "log loss")
+    for when, quality in (("before", result.before), ("after", result.after)):
+        table.add_row(when, f"{quality.accuracy:.3f}", f"{quality.log_loss:.3f}")
+    stdout().print(table)
+    if result.file:
+        print_line(f"  Learned from {result.learned_from} questions. To undo it, remove {result.file}")
     else:
-        _print_learning(result)
+        print_line(f"  Nothing was saved: {result.learned_from} questions did not help with the others.")
 
 
-def _print_analysis(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    console = stdout()
-    table = _table("type", "probability", "", "what spoke for it")
+def _print_types(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
+    """Print each type with its probability as a bar, and with what spoke for it."""
+    table = make_table("type", "probability", "", "what spoke for it")
     for name in sorted(reasons, key=lambda name: -answer["probabilities"][name]):
         probability = answer["probabilities"][name]
         chosen = name == answer["type"]
@@ -147,7 +146,11 @@ def _print_analysis(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]
             f"{probability:.2f}",
             Text(_list_reasons(reasons[name]), style="" if chosen else "dim"),
         )
-    console.print(table)
+    stdout().print(table)
+
+
+def _print_facts(answer: QueryAnalysis) -> None:
+    """Print who decided the type, and what else was found in the question."""
     factors = ", ".join(f"{name} {value:.2f}" for name, value in answer["factors"].items())
     terms = "; ".join(f"{name}: {', '.join(terms)}" for name, terms in answer["ontology_terms"].items())
     facts = {
@@ -158,56 +161,29 @@ def _print_analysis(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]
         "entities": ", ".join(answer["entities"]) or "none",
         "domain": f"{answer['domain_relevance']:.2f} {terms}",
     }
-    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
+    grid = make_table("", "", header=False)
     for label, value in facts.items():
         grid.add_row(Text(label, style="bold"), Text(value))
-    console.print()
-    console.print(grid)
+    stdout().print()
+    stdout().print(grid)
 
 
 def _print_why_not(explained: WhyNot) -> None:
-    from rich.text import Text
-
-    console = stdout()
-    console.print()
     name, decided = explained.type, explained.decided
+    stdout().print()
     if name == decided:
-        console.print(Text(f"  It is {name}, at {explained.probability:.2f}."))
+        print_line(f"  It is {name}, at {explained.probability:.2f}.")
         return
     question = f"  Why not {name} ({explained.probability:.2f})?"
-    console.print(Text(f"{question} It is {decided} ({explained.decided_probability:.2f}).", style="bold"))
-    console.print(Text(f"  against it: {_list_reasons(explained.against)}"))
-    console.print(Text(f"  for it: {_list_reasons(explained.in_favour)}"))
-    table = _table("what would have had to differ", "the question then", f"{name} then", "")
+    print_line(f"{question} It is {decided} ({explained.decided_probability:.2f}).", style="bold")
+    print_block(f"against it: {_list_reasons(explained.against)}")
+    print_block(f"for it: {_list_reasons(explained.in_favour)}")
+    table = make_table("what would have had to differ", "the question then", f"{name} then", "")
     for change in explained.changes:
         wins = "decides it" if change.wins else ""
         table.add_row(Text(change.what), Text(change.question), f"{change.probability:.2f}", wins)
-    console.print(table)
-
-
-def _print_learning(result: LearningResult) -> None:
-    from rich.text import Text
-
-    console = stdout()
-    table = _table(f"on {result.kept_aside} questions kept aside", "accuracy", "log loss")
-    for when, quality in (("before", result.before), ("after", result.after)):
-        table.add_row(when, f"{quality.accuracy:.3f}", f"{quality.log_loss:.3f}")
-    console.print(table)
-    if result.file:
-        note = f"Learned from {result.learned_from} questions. To undo it, remove {result.file}"
-    else:
-        note = f"Nothing was saved: {result.learned_from} questions did not help with the others."
-    console.print(Text(f"  {note}"), soft_wrap=True)
+    stdout().print(table)
 
 
 def _list_reasons(reasons: list[Reason]) -> str:
     return ", ".join(f"{reason.what} {reason.weight:+.2f}" for reason in reasons) or "nothing"
-
-
-def _table(*columns: str, overflow: Any = "fold", no_wrap: bool = False) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow=overflow, no_wrap=no_wrap)
-    return table

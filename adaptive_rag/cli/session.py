@@ -7,49 +7,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from adaptive_rag.cli.output import short_source, stderr
+from adaptive_rag.cli.output import print_note, short_source, stderr, stdout
 
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport, Progress
     from adaptive_rag.source import ChunkSource
-    from adaptive_rag.state import OutputState
 
 
-def answer(question: str, user_context: str, knobs: dict[str, Any]) -> tuple[OutputState, float]:
-    """Ask one question, printing nothing, and return the output with the seconds it took.
-
-    Raises:
-        AdaptiveRAGError: as the graph does.
-    """
+def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
+    """Ask one question and print its answer. A terminal shows a model's answer while it is written."""
+    from adaptive_rag.cli.answers import print_answer, print_trace
+    from adaptive_rag.cli.streaming import answer_live
     from adaptive_rag.runnable import AdaptiveRAG
 
     started = time.perf_counter()
-    output = AdaptiveRAG(**knobs).invoke({"question": question, "user_context": user_context})
-    return output, time.perf_counter() - started
+    rag = AdaptiveRAG(**settings)
+    state = {"question": question, "user_context": user_context}
+    if stdout().is_terminal and rag.context.model is not None:
+        output = answer_live(rag, state)
+    else:
+        output = rag.invoke(state)
+        print_answer(output, time.perf_counter() - started)
+    if trace:
+        print_trace(output["trace"])
 
 
-def show_answer(question: str, user_context: str, knobs: dict[str, Any]) -> OutputState:
-    """Ask one question and print its answer; a model's while it writes, where somebody watches.
-
-    Raises:
-        AdaptiveRAGError: as the graph does.
-    """
-    from adaptive_rag.cli.answers import print_answer
-    from adaptive_rag.cli.output import stdout
-    from adaptive_rag.runnable import AdaptiveRAG
-
-    if stdout().is_terminal and (rag := AdaptiveRAG(**knobs)).context.model is not None:
-        from adaptive_rag.cli.streaming import answer_live
-
-        output, _ = answer_live(rag, {"question": question, "user_context": user_context})
-        return output
-    output, seconds = answer(question, user_context, knobs)
-    print_answer(output, seconds)
-    return output
-
-
-def index_documents(paths: Sequence[Path], knobs: dict[str, Any], **settings: Any) -> IndexReport:
-    """Bring the index up to date with the paths, drawing progress to standard error.
+def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index: Any) -> IndexReport:
+    """Bring the index up to date with the paths, and show the progress on standard error.
 
     Raises:
         IndexingError: nothing could be read, or the index could not be written.
@@ -60,53 +44,40 @@ def index_documents(paths: Sequence[Path], knobs: dict[str, Any], **settings: An
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
 
-    context = make_context(**knobs)
+    context = make_context(settings)
     console = stderr()
-    bar = Bar(
+    columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[facts]}", style="dim", markup=False),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
     )
-    with bar:
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Indexing", total=None, facts="")
 
-        def show(progress: Progress) -> None:
-            bar.update(
-                task, completed=progress.done, total=max(progress.total, 1), facts=format_progress(progress)
-            )
-
-        def wait(message: str) -> None:
-            console.print(message, markup=False, soft_wrap=True)
+        def show(state: Progress) -> None:
+            bar.update(task, completed=state.done, total=max(state.total, 1), facts=format_progress(state))
 
         report = Index.build(
             [str(path) for path in paths],
             str(context.index),
             embeddings=context.embeddings,
             progress=show,
-            on_wait=wait,
-            **settings,
+            on_wait=lambda message: console.print(message, markup=False, soft_wrap=True),
+            **of_index,
         )
     for failure in report.failed:
-        said = f"{short_source(failure.source)} {failure.reason}"
-        console.print(f"[yellow]Skipped:[/] {_plain(said)}", soft_wrap=True)
+        print_note(("Skipped:", "yellow"), f" {short_source(failure.source)} {failure.reason}")
     return report
 
 
-def index_named(paths: Sequence[Path], knobs: dict[str, Any]) -> str | ChunkSource:
-    """Index what is new under the paths, and return the place that holds these documents alone.
-
-    Raises:
-        IndexingError: none of them could be read.
-    """
+def index_named(paths: Sequence[Path], settings: dict[str, Any]) -> str | ChunkSource:
+    """Index what is new under the paths, and return an index that holds these documents alone."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index.filtered import narrow_to
 
-    context = make_context(**knobs)
-    return narrow_to(index_documents(paths, knobs), str(context.index), context.embeddings)
+    context = make_context(settings)
+    return narrow_to(index_documents(paths, settings), str(context.index), context.embeddings)
 
 
 def format_progress(progress: Progress) -> str:
@@ -119,18 +90,15 @@ def format_progress(progress: Progress) -> str:
 
 def format_report(report: IndexReport) -> str:
     """Say in a line what an indexing run did."""
-    done = [
-        f"{count} {what}"
-        for count, what in (
-            (report.added, "added"),
-            (report.updated, "updated"),
-            (report.removed, "removed"),
-            (report.unchanged, "unchanged"),
-            (len(report.failed), "not readable"),
-        )
-        if count
-    ]
-    parts = [f"Documents: {', '.join(done) or 'none'}"]
+    counts = {
+        "added": report.added,
+        "updated": report.updated,
+        "removed": report.removed,
+        "unchanged": report.unchanged,
+        "not readable": len(report.failed),
+    }
+    done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    parts = [f"Documents: {done or 'none'}"]
     if report.chunks:
         parts.append(f"{report.chunks:,} chunks written")
     parts += [f"{report.total_chunks:,} chunks in the index", _duration(report.seconds)]
@@ -145,9 +113,3 @@ def _duration(seconds: float) -> str:
     if hours:
         return f"{hours} h {minutes} min"
     return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)

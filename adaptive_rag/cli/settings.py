@@ -31,23 +31,21 @@ def settings(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page.")] = False,
 ) -> None:
     """List every setting with its default and what it does."""
-    from adaptive_rag.cli.output import stdout
+    from rich.table import Table
+    from rich.text import Text
+
+    from adaptive_rag.cli.output import print_line, stdout
 
     if markdown:
         typer.echo(format_reference(), nl=False)
         return
-    from rich.table import Table
-    from rich.text import Text
-
-    console = stdout()
     for heading, rows in _sections():
-        console.print(Text(f"\n{heading}", style="bold"))
+        print_line(f"\n{heading}", style="bold")
         table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
         table.add_column(min_width=26, no_wrap=True)
         for name, default, _, description in rows:
-            shown = f"{description} Default: {default}." if default else description
-            table.add_row(f"  {name}", Text(shown))
-        console.print(table)
+            table.add_row(f"  {name}", Text(f"{description} Default: {default}." if default else description))
+        stdout().print(table)
 
 
 def format_reference() -> str:

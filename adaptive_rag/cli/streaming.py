@@ -28,24 +28,17 @@ DOING = {
 }
 
 
-def answer_live(
-    rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] | None = None
-) -> tuple[OutputState, float]:
-    """Ask, print the answer as it comes, and return the output with the seconds it took.
+def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] | None = None) -> OutputState:
+    """Ask, print the answer as it comes, and return the output.
 
     An answer that its check changed is printed again, since what was streamed cannot be taken back.
-
-    Raises:
-        AdaptiveRAGError: as the graph does.
     """
     from adaptive_rag.cli.answers import print_answer, print_citations_and_facts
 
     started = time.perf_counter()
     output: dict[str, Any] = {}
     streamed = ""
-    status = stderr().status("reading the question", spinner="dots")
-    status.start()
-    try:
+    with stderr().status("reading the question", spinner="dots") as status:
         for mode, part in _stream(rag, state, config):
             if mode == "values":
                 output = part
@@ -57,8 +50,6 @@ def answer_live(
                     _begin(output)
                 streamed += part[0].text
                 stdout().print(part[0].text, end="", markup=False, soft_wrap=True)
-    finally:
-        status.stop()
     seconds = time.perf_counter() - started
     final = cast("OutputState", output)
     if streamed and streamed.strip() == output["answer"]:
@@ -68,7 +59,7 @@ def answer_live(
         if streamed:
             stdout().print("\n\n  [dim](the check of this draft changed it:)[/]")
         print_answer(final, seconds)
-    return final, seconds
+    return final
 
 
 def _stream(
@@ -89,10 +80,9 @@ def _is_token(message: Any) -> bool:
 
 
 def _begin(output: dict[str, Any]) -> None:
-    from adaptive_rag.cli.answers import heading
+    from adaptive_rag.cli.answers import print_heading
 
-    console = stdout()
-    console.print()
     if output.get("analysis"):
-        console.print(heading(output["analysis"]), soft_wrap=True)
-        console.print()
+        print_heading(output["analysis"])
+    else:
+        stdout().print()
