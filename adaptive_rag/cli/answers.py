@@ -33,10 +33,12 @@ def print_answer(output: OutputState, seconds: float) -> None:
     print_citations_and_facts(output, seconds)
 
 
-def print_heading(analysis: QueryAnalysis) -> None:
+def print_heading(analysis: QueryAnalysis | None) -> None:
     """Print the route, how sure it is, and who decided it."""
-    colour = colour_of(analysis["type"])
     stdout().print()
+    if analysis is None:
+        return
+    colour = colour_of(analysis["type"])
     print_line(
         ("● ", colour),
         (" + ".join([analysis["type"], *analysis["alternatives"]]), f"bold {colour}"),
@@ -80,7 +82,7 @@ def print_trace(trace: Sequence[TraceRecord]) -> None:
 
 def _lines(record: TraceRecord) -> list[str]:
     lines = [f'query "{query}"' for query in record.get("queries", [])]
-    lines += [f"{d['what']}: {_shown(d['chosen'])} ({d['why']})" for d in record.get("decisions", [])]
+    lines += [f"{d['what']}: {_listed(d['chosen'])} ({d['why']})" for d in record.get("decisions", [])]
     lines += [f"stand-in for {s['skill']}: {s['reason']}" for s in record.get("stand_ins", [])]
     if record.get("calls"):
         tokens = ", ".join(f"{count} {kind}" for kind, count in record.get("tokens", {}).items())
@@ -90,7 +92,7 @@ def _lines(record: TraceRecord) -> list[str]:
     return lines
 
 
-def _shown(chosen: object) -> str:
+def _listed(chosen: object) -> str:
     return ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
 
 

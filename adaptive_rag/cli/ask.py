@@ -5,16 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_json
+from adaptive_rag.cli.session import index_named, show_answer
 
 
 def ask(
-    question: Annotated[str, typer.Argument(help="The question; - reads it from standard input.")],
+    question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
     docs: Annotated[
         list[Path] | None,
-        typer.Option("--docs", "-d", help="Answer from these files or folders; indexes what is new in them."),
+        Option("--docs", "-d", help="Answer from these files or folders; indexes what is new in them."),
     ] = None,
     index: options.Index = None,
     context: options.UserContext = "",
@@ -27,8 +29,6 @@ def ask(
     trace: options.Trace = False,
 ) -> None:
     """Ask a question and get an answer with citations."""
-    from adaptive_rag.cli.output import print_json
-    from adaptive_rag.cli.session import index_named, show_answer
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 

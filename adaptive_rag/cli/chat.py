@@ -6,10 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from adaptive_rag.cli import options
+from adaptive_rag.cli.answers import print_trace
 from adaptive_rag.cli.output import count_of, print_line, stdout
+from adaptive_rag.cli.session import answer_live
 
 if TYPE_CHECKING:
     from adaptive_rag.conversation import Threads
@@ -26,13 +28,13 @@ HELP = """\
 
 
 def chat(
-    name: Annotated[str, typer.Argument(help="The conversation to begin or to continue.")] = "default",
+    name: Annotated[str, Argument(help="The conversation to begin or to continue.")] = "default",
     index: options.Index = None,
     context: options.UserContext = "",
     model: options.Model = None,
-    user: Annotated[str, typer.Option("--user", "-u", help="Whose profile is used.")] = "me",
+    user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
     file: Annotated[
-        Path | None, typer.Option("--file", help="SQLite file that keeps conversations and profiles.")
+        Path | None, Option("--file", help="SQLite file that keeps conversations and profiles.")
     ] = None,
     settings: options.Settings = None,
 ) -> None:
@@ -79,19 +81,14 @@ class _Conversation:
         turns = len(values.get("messages", [])) // 2
         known = f", {count_of(turns, 'question')} so far" if turns else ", new"
         model = self._rag.context.model
-        by = f"answers by {model}" if isinstance(model, str) else "answers by the model that was passed"
-        if model is None:
-            by = "no chat model is configured: answers quote the documents"
+        by = f"answers by {model}" if model else "no chat model is configured: answers quote the documents"
         _say(f"Conversation {self._name!r}{known}; {by}. /help lists the commands.")
 
     def ask(self, question: str) -> None:
-        from adaptive_rag.cli.streaming import answer_live
-
         state = {"question": question, "user_context": self._context}
         self._last = answer_live(self._rag, state, self._config())
 
     def command(self, line: str) -> None:
-        from adaptive_rag.cli.answers import print_trace
         from adaptive_rag.conversation import check_name, forget_profile, read_profile, write_profile
 
         store, user = self._threads.store, self._user

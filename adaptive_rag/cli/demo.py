@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import tempfile
+
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_block, print_note, stdout
+from adaptive_rag.cli.session import format_report, index_documents, show_answer
 
 
 def demo(index: options.Index = None, model: options.Model = None, trace: options.Trace = False) -> None:
     """Ask the sample documents a question of each type."""
-    import tempfile
-
-    from adaptive_rag.cli.session import format_report, index_documents, show_answer
     from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
 
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-import typer
+from typer import Exit, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import count_of, print_json, print_line
@@ -42,7 +42,7 @@ def doctor(
     index: options.Index = None,
     model: options.Model = None,
     settings: options.Settings = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Make no call to a model.")] = False,
+    offline: Annotated[bool, Option("--offline", help="Make no call to a model.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
@@ -58,7 +58,7 @@ def doctor(
                 print_line(f"    {mend}", style="yellow")
         print_line(f"\n  {count_of(faults, 'fault') if faults else 'All is well'}.", style="bold")
     if faults:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
@@ -88,10 +88,7 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.index import Index
     from adaptive_rag.models.embeddings import load_embeddings
 
-    if context.retriever is not None or not isinstance(context.index, str):
-        yield Finding("index", "note", "a live object was passed; it is not looked at")
-        return
-    facts = Index.open(context.index, embeddings=context.embeddings).info()
+    facts = Index.open(str(context.index), embeddings=context.embeddings).info()
     if not facts["chunks"]:
         yield Finding("index", "fault", f"{context.index} holds nothing", "adaptive-rag index PATH")
         return
@@ -115,18 +112,18 @@ def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.models.chat import limit_length, load_chat_model
 
     specs = {"chat model": context.model, "fast model": context.models.fast_model}
-    given = {what: spec for what, spec in specs.items() if spec}
-    if not given:
+    if not any(specs.values()):
         found = "none: the local stand-ins do every step, and answers quote the documents"
         mend = "Set ADAPTIVE_RAG_MODEL or pass --model, such as openai:gpt-4.1-mini, to have answers written."
         yield Finding("chat model", "note", found, mend)
-    for what, spec in given.items():
+    for what, spec in specs.items():
+        if not spec:
+            continue
         model = load_chat_model(spec, base_url=context.models.base_url, timeout=TIMEOUT)
-        name = spec if isinstance(spec, str) else type(spec).__name__
         if offline:
-            yield Finding(what, "note", f"{name} can be opened; not called (--offline)")
+            yield Finding(what, "note", f"{spec} can be opened; not called (--offline)")
         else:
-            yield from _call(what, name, limit_length(model, context.budget.max_tokens))
+            yield from _call(what, str(spec), limit_length(model, context.budget.max_tokens))
 
 
 def _call(what: str, name: str, model: Any) -> Iterator[Finding]:

@@ -5,19 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option, echo
 
 
 def graph(
-    xray: Annotated[bool, typer.Option("--xray", help="Show the inside of the strategies.")] = False,
-    png: Annotated[Path | None, typer.Option("--png", help="Write a picture to this file.")] = None,
+    xray: Annotated[bool, Option("--xray", help="Show the inside of the strategies.")] = False,
+    png: Annotated[Path | None, Option("--png", help="Write a picture to this file.")] = None,
 ) -> None:
     """Print the graph as Mermaid, or write it as a PNG."""
     from adaptive_rag.graph.builder import build_graph
 
     drawable = build_graph().compile().get_graph(xray=xray)
     if png is None:
-        typer.echo(drawable.draw_mermaid())
+        echo(drawable.draw_mermaid())
         return
     from adaptive_rag.cli.output import print_note
     from adaptive_rag.errors import ConfigurationError

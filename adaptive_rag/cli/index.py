@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Exit, Option
 
 from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_json, print_line, short_source
+from adaptive_rag.cli.session import format_report, index_documents
 
 
 def index(
-    paths: Annotated[list[Path], typer.Argument(help="Files or folders to index.", metavar="PATH...")],
+    paths: Annotated[list[Path], Argument(help="Files or folders to index.", metavar="PATH...")],
     index: options.Index = None,
     embeddings: Annotated[
-        str | None, typer.Option(help="Embedding model as provider:name.", show_default="the embedded one")
+        str | None, Option(help="Embedding model as provider:name.", show_default="the embedded one")
     ] = None,
-    chunk_size: Annotated[int, typer.Option(help="Characters a chunk has at most.")] = 1000,
-    chunk_overlap: Annotated[int, typer.Option(help="Characters that neighbours share at most.")] = 200,
-    sentence_vectors: Annotated[bool, typer.Option(help="Keep a vector for every sentence.")] = True,
-    prune: Annotated[bool, typer.Option(help="Remove what vanished from the folders named.")] = True,
-    rebuild: Annotated[
-        bool, typer.Option("--rebuild", help="Make the index anew, with these settings.")
-    ] = False,
+    chunk_size: Annotated[int, Option(help="Characters a chunk has at most.")] = 1000,
+    chunk_overlap: Annotated[int, Option(help="Characters that neighbours share at most.")] = 200,
+    sentence_vectors: Annotated[bool, Option(help="Keep a vector for every sentence.")] = True,
+    prune: Annotated[bool, Option(help="Remove what vanished from the folders named.")] = True,
+    rebuild: Annotated[bool, Option("--rebuild", help="Make the index anew, with these settings.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Bring an index up to date with files and folders; what is unchanged costs nothing."""
-    from dataclasses import asdict
-
-    from adaptive_rag.cli.output import print_json, print_line, short_source
-    from adaptive_rag.cli.session import format_report, index_documents
-
     report = index_documents(
         paths,
         options.given_settings(index=index, embeddings=embeddings),
@@ -47,4 +43,4 @@ def index(
         for note in report.notes:
             print_line(f"Note: {short_source(note.source)}: {note.text}")
     if report.failed:
-        raise typer.Exit(1)
+        raise Exit(1)

@@ -5,27 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, Typer, echo
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_json, print_note, reporting_errors
 
-ontology_app = typer.Typer(
-    name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True
-)
+ontology_app = Typer(name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True)
 
 
 @ontology_app.command()
 @reporting_errors
 def suggest(
     index: options.Index = None,
-    terms: Annotated[int, typer.Option("--terms", min=1, max=1000, help="How many terms to propose.")] = 60,
-    categories: Annotated[
-        int, typer.Option("--categories", min=1, max=50, help="How many groups at most.")
-    ] = 8,
+    terms: Annotated[int, Option("--terms", min=1, max=1000, help="How many terms to propose.")] = 60,
+    categories: Annotated[int, Option("--categories", min=1, max=50, help="How many groups at most.")] = 8,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write the YAML to this file, which must not exist yet."),
+        Path | None, Option("--output", "-o", help="Write the YAML to this file, which must not exist yet.")
     ] = None,
     as_json: options.Json = False,
 ) -> None:
@@ -45,16 +40,14 @@ def suggest(
         raise ConfigurationError(f"No terms stand out in {place!r}: it holds too little text to propose any.")
     text = format_ontology(suggestions, origin=place)
     if output is None:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
         return
     try:
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise ConfigurationError(
-            f"The ontology cannot be written to {str(output)!r} ({error}). "
-            "Choose a path that does not exist yet."
-        ) from error
+        problem = f"The ontology cannot be written to {str(output)!r} ({error})."
+        raise ConfigurationError(f"{problem} Choose a path that does not exist yet.") from error
     count = sum(len(suggestion.terms) for suggestion in suggestions)
     print_note(f"{output}: {count} terms. Edit it, then pass it with --ontology.")
 
@@ -62,8 +55,8 @@ def suggest(
 @ontology_app.command()
 @reporting_errors
 def check(
-    file: Annotated[Path, typer.Argument(help="The ontology, as YAML.")],
-    question: Annotated[str | None, typer.Argument(help="A question to find its terms in.")] = None,
+    file: Annotated[Path, Argument(help="The ontology, as YAML.")],
+    question: Annotated[str | None, Argument(help="A question to find its terms in.")] = None,
     as_json: options.Json = False,
 ) -> None:
     """Check an ontology, naming each problem with its line; and find its terms in a question."""
@@ -76,7 +69,7 @@ def check(
     if as_json:
         print_json({"categories": categories, "terms": terms, "found": found, "relevance": relevance})
         return
-    typer.echo(f"{file}: {terms} terms in {len(categories)} categories, no problems.")
+    echo(f"{file}: {terms} terms in {len(categories)} categories, no problems.")
     if question:
         listed = "; ".join(f"{category}: {', '.join(names)}" for category, names in found.items())
-        typer.echo(f"relevance {relevance:.2f}; {listed or 'no terms found'}")
+        echo(f"relevance {relevance:.2f}; {listed or 'no terms found'}")

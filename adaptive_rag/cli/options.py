@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
+from typer import Option, get_text_stream
 
 from adaptive_rag.graph.strategies import NAMES
 
 Index = Annotated[
-    str | None,
-    typer.Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag"),
+    str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
 UserContext = Annotated[
-    str, typer.Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
+    str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
 ]
 Route = Annotated[
-    str | None, typer.Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES))
+    str | None, Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES))
 ]
 Profile = Annotated[
-    str | None,
-    typer.Option("--profile", help="How much to read: conservative, balanced or aggressive."),
+    str | None, Option("--profile", help="How much to read: conservative, balanced or aggressive.")
 ]
-K = Annotated[int | None, typer.Option("-k", help="Chunks that reach the answer.", show_default="4")]
+K = Annotated[int | None, Option("-k", help="Chunks that reach the answer.", show_default="4")]
 Model = Annotated[
-    str | None,
-    typer.Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL"),
+    str | None, Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL")
 ]
 Settings = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Any other setting, as name=value.", metavar="NAME=VALUE"),
+    list[str] | None, Option("--set", help="Any other setting, as name=value.", metavar="NAME=VALUE")
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
-Trace = Annotated[bool, typer.Option("--trace", help="Show every step and its reasons.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
+Trace = Annotated[bool, Option("--trace", help="Show every step and its reasons.")]
 
 
 def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
@@ -56,4 +52,4 @@ def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str,
 
 def read_argument(question: str) -> str:
     """Return the question; "-" reads it from standard input."""
-    return typer.get_text_stream("stdin").read().strip() if question == "-" else question
+    return get_text_stream("stdin").read().strip() if question == "-" else question

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+from typer import Exit
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 # A piece of a line: a text, or a text with its style.
@@ -115,14 +115,14 @@ def reporting_errors(command: CommandT) -> CommandT:
                 return command(*args, **kwargs)
         except AdaptiveRAGError as error:
             print_note(("Error: ", "bold red"), str(error))
-            raise typer.Exit(1) from None
+            raise Exit(1) from None
         except KeyboardInterrupt as error:
             print_note(" ".join(["Interrupted.", *getattr(error, "__notes__", [])]))
-            raise typer.Exit(130) from None
+            raise Exit(130) from None
         except BrokenPipeError:
             # The reader (head, less) went away; a second error at interpreter exit would help nobody.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
+            raise Exit(0) from None
 
     return run  # type: ignore[return-value]
 

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
+from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import colour_of
@@ -26,27 +26,23 @@ BATCH = 64
 
 
 def route(
-    question: Annotated[
-        str | None, typer.Argument(help="The question; - reads it from standard input.")
-    ] = None,
+    question: Annotated[str | None, Argument(help="The question; - reads it from standard input.")] = None,
     context: options.UserContext = "",
     file: Annotated[
         Path | None,
-        typer.Option(
-            "--file", "-f", help="Questions as JSONL: text, user_context, history. - is standard input."
-        ),
+        Option("--file", "-f", help="Questions as JSONL: text, user_context, history. - is standard input."),
     ] = None,
     ontology: Annotated[
-        Path | None, typer.Option("--ontology", help="Terms of the domain, as YAML: category -> terms.")
+        Path | None, Option("--ontology", help="Terms of the domain, as YAML: category -> terms.")
     ] = None,
     why_not: Annotated[
-        str | None, typer.Option("--why-not", metavar="TYPE", help="Show what would have had to differ.")
+        str | None, Option("--why-not", metavar="TYPE", help="Show what would have had to differ.")
     ] = None,
     learn: Annotated[
-        Path | None, typer.Option("--learn", help="Learn from labelled questions as JSONL: text, type.")
+        Path | None, Option("--learn", help="Learn from labelled questions as JSONL: text, type.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, one line a question, and nothing else.")
+        bool, Option("--json", help="Print JSON, one line a question, and nothing else.")
     ] = False,
 ) -> None:
     """Show how a question is routed: type, probabilities, and what spoke for each type."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
+from typer import Argument, Option
 
 from adaptive_rag.cli import options
+from adaptive_rag.cli.answers import print_heading
 from adaptive_rag.cli.output import place_of, print_block, print_json, shorten, stdout
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ MAX_SHOWN = 320
 
 
 def search(
-    question: Annotated[str, typer.Argument(help="What to look for; - reads it from standard input.")],
+    question: Annotated[str, Argument(help="What to look for; - reads it from standard input.")],
     index: options.Index = None,
     context: options.UserContext = "",
     route: options.Route = None,
@@ -24,11 +25,10 @@ def search(
     k: options.K = None,
     model: options.Model = None,
     settings: options.Settings = None,
-    full: Annotated[bool, typer.Option("--full", help="Show the whole text of every chunk.")] = False,
+    full: Annotated[bool, Option("--full", help="Show the whole text of every chunk.")] = False,
     as_json: options.Json = False,
 ) -> None:
     """Show the passages that a question finds, with their scores."""
-    from adaptive_rag.cli.answers import print_heading
     from adaptive_rag.context import make_context
     from adaptive_rag.graph.builder import build_retrieval_graph
     from adaptive_rag.state import InputState

@@ -1,23 +1,39 @@
-"""What several commands do: index with a progress bar, and ask the graph."""
+"""What several commands do: ask the graph, and index with a progress bar."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from adaptive_rag.cli.answers import print_answer, print_citations_and_facts, print_heading, print_trace
 from adaptive_rag.cli.output import print_note, short_source, stderr, stdout
 
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport, Progress
+    from adaptive_rag.runnable import AdaptiveRAG
     from adaptive_rag.source import ChunkSource
+    from adaptive_rag.state import OutputState
+
+# What a reader sees while a step runs.
+DOING = {
+    "classify": "reading the question",
+    "enhance": "sharpening the query",
+    "decompose": "splitting the question",
+    "viewpoints": "naming viewpoints",
+    "contextualize": "putting the question in context",
+    "retrieve": "searching",
+    "rerank": "scoring passages",
+    "diversify": "choosing passages",
+    "balance": "balancing viewpoints",
+    "fuse": "joining two strategies",
+    "generate": "writing",
+}
 
 
 def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
     """Ask one question and print its answer. A terminal shows a model's answer while it is written."""
-    from adaptive_rag.cli.answers import print_answer, print_trace
-    from adaptive_rag.cli.streaming import answer_live
     from adaptive_rag.runnable import AdaptiveRAG
 
     started = time.perf_counter()
@@ -30,6 +46,42 @@ def show_answer(question: str, user_context: str, settings: dict[str, Any], *, t
         print_answer(output, time.perf_counter() - started)
     if trace:
         print_trace(output["trace"])
+
+
+def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] | None = None) -> OutputState:
+    """Ask, print the answer as it comes, and return the output.
+
+    An answer that its check changed is printed again, since what was streamed cannot be taken back.
+    """
+    from langchain_core.messages import AIMessageChunk
+
+    started = time.perf_counter()
+    output: dict[str, Any] = {}
+    streamed = ""
+    modes = {"stream_mode": ["messages", "custom", "values"], "subgraphs": True}
+    with stderr().status("reading the question", spinner="dots") as status:
+        for namespace, mode, part in rag.stream(state, config, **modes):  # type: ignore[arg-type]
+            # The steps of a strategy run in a subgraph; its values are not those of the whole run.
+            if mode == "values" and not namespace:
+                output = part
+            elif mode == "custom" and part.get("event") == "started" and not streamed:
+                status.update(DOING.get(part["step"], part["step"]))
+            elif mode == "messages" and isinstance(part[0], AIMessageChunk) and part[0].text:
+                if not streamed:
+                    status.stop()
+                    print_heading(output.get("analysis"))
+                streamed += part[0].text
+                stdout().print(part[0].text, end="", markup=False, soft_wrap=True)
+    seconds = time.perf_counter() - started
+    final = cast("OutputState", output)
+    if streamed and streamed.strip() == final["answer"]:
+        stdout().print("\n")
+        print_citations_and_facts(final, seconds)
+    else:
+        if streamed:
+            stdout().print("\n\n  [dim](the check of this draft changed it:)[/]")
+        print_answer(final, seconds)
+    return final
 
 
 def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index: Any) -> IndexReport:

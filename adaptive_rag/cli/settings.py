@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option, echo
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -28,7 +28,7 @@ wins, then the environment, then the file. A setting of a group is written
 
 
 def settings(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the reference page.")] = False,
 ) -> None:
     """List every setting with its default and what it does."""
     from rich.table import Table
@@ -37,7 +37,7 @@ def settings(
     from adaptive_rag.cli.output import print_line, stdout
 
     if markdown:
-        typer.echo(format_reference(), nl=False)
+        echo(format_reference(), nl=False)
         return
     for heading, rows in _sections():
         print_line(f"\n{heading}", style="bold")
