@@ -29,10 +29,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-FUNCTIONS: tuple[Callable[..., None], ...] = (
-    ask, chat, index, search, route, info, graph, demo, settings, doctor,
-)  # fmt: skip
-COMMANDS = {function.__name__: function for function in FUNCTIONS} | {"eval": evaluate}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "ask": ask, "chat": chat, "index": index, "search": search, "route": route, "info": info,
+    "graph": graph, "demo": demo, "settings": settings, "doctor": doctor, "eval": evaluate,
+}  # fmt: skip
 
 for name, command in COMMANDS.items():
     app.command(name)(reporting_errors(command))

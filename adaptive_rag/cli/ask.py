@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_json
-from adaptive_rag.cli.session import index_named, show_answer
+from adaptive_rag.cli.session import index_documents, show_answer
 
 
 def ask(
@@ -29,6 +29,8 @@ def ask(
     trace: options.Trace = False,
 ) -> None:
     """Ask a question and get an answer with citations."""
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index.filtered import narrow_to
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 
@@ -37,7 +39,8 @@ def ask(
     # What is wrong with the question shows before minutes go into indexing.
     read_question({"question": question})
     if docs:
-        given["index"] = index_named(docs, given)
+        place = make_context(given)
+        given["index"] = narrow_to(index_documents(docs, given), str(place.index), place.embeddings)
     if as_json:
         output = AdaptiveRAG(**given).invoke({"question": question, "user_context": context})
         print_json({key: value for key, value in output.items() if key != "messages"})

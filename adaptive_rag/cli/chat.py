@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +26,7 @@ HELP = """\
   /threads          list the conversations           /thread NAME    continue another one
   /delete NAME      delete a conversation
   /quit             leave (Ctrl-D)"""
+_say = partial(print_line, style="dim")
 
 
 def chat(
@@ -121,7 +123,3 @@ class _Conversation:
 
     def _config(self) -> dict[str, Any]:
         return {"configurable": {"thread_id": self._name}}
-
-
-def _say(text: str) -> None:
-    print_line(text, style="dim")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MARKS = {"ok": ("  ✓ ", "green"), "note": ("  · ", "dim"), "fault": ("  ✗ ", "bold red")}
 ADVICE = {
     "key": "Set the provider's key variable, such as OPENAI_API_KEY.",
-    "unknown model": "Check the model's name and base_url.",
-    "connection": "Start the server, or check base_url (OPENAI_BASE_URL).",
+    "unknown model": "Check the model's name and models.base_url.",
+    "connection": "Start the server, or check models.base_url (OPENAI_BASE_URL).",
 }
 TIMEOUT = 30  # seconds that a check of a model may take
 # The smallest form: a model that can fill it can fill ours.
@@ -112,13 +112,12 @@ def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.models.chat import limit_length, load_chat_model
 
     specs = {"chat model": context.model, "fast model": context.models.fast_model}
-    if not any(specs.values()):
+    given = {what: spec for what, spec in specs.items() if spec}
+    if not given:
         found = "none: the local stand-ins do every step, and answers quote the documents"
         mend = "Set ADAPTIVE_RAG_MODEL or pass --model, such as openai:gpt-4.1-mini, to have answers written."
         yield Finding("chat model", "note", found, mend)
-    for what, spec in specs.items():
-        if not spec:
-            continue
+    for what, spec in given.items():
         model = load_chat_model(spec, base_url=context.models.base_url, timeout=TIMEOUT)
         if offline:
             yield Finding(what, "note", f"{spec} can be opened; not called (--offline)")

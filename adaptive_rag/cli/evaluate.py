@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_note, stderr, stdout
 
 
 def evaluate(
@@ -53,23 +54,15 @@ def evaluate(
     ] = False,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
-    from adaptive_rag.cli.output import print_note, stdout
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.provenance import RunSettings
     from adaptive_rag.evaluation.terminal import print_against, print_report
 
+    settings = RunSettings(k, seed, limit, answers, options.given_settings(setting, model=model))
+    named = [name.strip() for name in arms.split(",") if name.strip()]
     experiment = Experiment(
-        datasets=datasets,
-        out=out,
-        settings=RunSettings(k, seed, limit, answers, options.given_settings(setting, model=model)),
-        arms=[name.strip() for name in arms.split(",") if name.strip()],
-        judge=judge,
-        against=against,
-        markdown=markdown,
-        cache=cache,
-        jobs=jobs,
-        fresh=fresh,
+        datasets, out, settings, named, judge, against, markdown, cache=cache, jobs=jobs, fresh=fresh
     )
     with _bars() as (say, open_bar, show_index):
         written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
@@ -83,8 +76,6 @@ def evaluate(
 def _bars() -> Iterator[tuple[Callable[[str], None], Callable[[str, int], Any], Callable[[str, Any], None]]]:
     """Show how far a run is. Yield three functions: print a note, open a bar, show an index."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from adaptive_rag.cli.output import stderr
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=stderr(), transient=True) as progress:

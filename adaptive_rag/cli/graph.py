@@ -7,6 +7,8 @@ from typing import Annotated
 
 from typer import Option, echo
 
+from adaptive_rag.cli.output import print_note
+
 
 def graph(
     xray: Annotated[bool, Option("--xray", help="Show the inside of the strategies.")] = False,
@@ -19,7 +21,6 @@ def graph(
     if png is None:
         echo(drawable.draw_mermaid())
         return
-    from adaptive_rag.cli.output import print_note
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.graph.drawing import draw_png
     from adaptive_rag.graph.strategies import STRATEGIES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -37,7 +36,7 @@ def index(
         rebuild=rebuild,
     )
     if as_json:
-        print_json(asdict(report))
+        print_json(report)
     else:
         print_line(format_report(report))
         for note in report.notes:

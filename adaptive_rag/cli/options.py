@@ -43,9 +43,8 @@ def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str,
     for setting in settings or []:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise ConfigurationError(
-                f"--set {setting!r} is not usable: expected NAME=VALUE, as in retrieval.alpha=0.5."
-            )
+            expected = "expected NAME=VALUE, as in retrieval.alpha=0.5"
+            raise ConfigurationError(f"--set {setting!r} is not usable: {expected}.")
         given[name.strip().replace("-", "_")] = value.strip()
     return given
 

@@ -7,8 +7,9 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -58,22 +59,28 @@ def print_block(*parts: Part, style: str = "", indent: int = 2, hanging: int = 0
 
 def print_json(value: Any) -> None:
     """Write one JSON value, and nothing else, to standard output."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = json.dumps(value, ensure_ascii=False, default=_as_json)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         # A file name that is no text, or a terminal that knows few letters: \u escapes say the same.
-        text = json.dumps(value, default=str)
+        text = json.dumps(value, default=_as_json)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
-def make_table(*columns: str, header: bool = True, **options: Any) -> Table:
-    """Return a table without lines; the options are those of every column."""
-    table = Table(box=None, padding=(0, 2), show_header=header, header_style="bold")
+def _as_json(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap: bool = True) -> None:
+    """Print rows below the names of their columns; where no column has a name, rows alone."""
+    table = Table(box=None, padding=(0, 2), show_header=any(columns), header_style="bold")
     for column in columns:
-        table.add_column(column, **{"overflow": "fold", **options})
-    return table
+        table.add_column(column, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
+    for row in rows:
+        table.add_row(*(Text.assemble(cell) for cell in row))
+    stdout().print(table)
 
 
 def count_of(number: int, what: str) -> str:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from rich.text import Text
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import colour_of
-from adaptive_rag.cli.output import make_table, print_block, print_json, print_line, stdout
+from adaptive_rag.cli.output import Part, print_block, print_json, print_line, print_table, stdout
 
 if TYPE_CHECKING:
+    from adaptive_rag.analysis import Ontology
     from adaptive_rag.analysis.explain import Reason, WhyNot
     from adaptive_rag.state import QueryAnalysis, QueryType
 
@@ -46,38 +45,36 @@ def route(
     ] = False,
 ) -> None:
     """Show how a question is routed: type, probabilities, and what spoke for each type."""
+    from adaptive_rag.analysis import load_ontology
     from adaptive_rag.errors import ConfigurationError
 
     sources = {"QUESTION": question, "--file": file, "--learn": learn}
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
-        raise ConfigurationError(
-            f"Got {' and '.join(given) or 'neither a question nor a file'}; "
-            "expected one of QUESTION, --file FILE and --learn FILE."
-        )
+        found = " and ".join(given) or "neither a question nor a file"
+        raise ConfigurationError(f"Got {found}; expected one of QUESTION, --file FILE and --learn FILE.")
     if why_not is not None and question is None:
         raise ConfigurationError("--why-not asks about one question; pass it as QUESTION.")
+    terms = load_ontology(ontology) if ontology else None
     if learn is not None:
         _learn(learn, as_json)
     elif file is not None:
-        _route_file(file, ontology, as_json)
+        _route_file(file, terms, as_json)
     elif question is not None:
-        _route_one(options.read_argument(question), context, ontology, why_not, as_json)
+        _route_one(options.read_argument(question), context, terms, why_not, as_json)
 
 
 def _route_one(
-    question: str, context: str, ontology: Path | None, why_not: str | None, as_json: bool
+    question: str, context: str, terms: Ontology | None, why_not: str | None, as_json: bool
 ) -> None:
     from adaptive_rag import analysis
 
-    terms = analysis.load_ontology(ontology) if ontology else None
     answer = analysis.analyse(question, user_context=context, ontology=terms)
     reasons = analysis.explain_contributions(question, user_context=context)
     explained = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
-        contributions = {name: [asdict(reason) for reason in found] for name, found in reasons.items()}
-        more = {"why_not": asdict(explained)} if explained else {}
-        print_json({"text": question, **answer, "contributions": contributions, **more})
+        more = {"why_not": explained} if explained else {}
+        print_json({"text": question, **answer, "contributions": reasons, **more})
         return
     _print_types(answer, reasons)
     _print_facts(answer)
@@ -85,14 +82,12 @@ def _route_one(
         _print_why_not(explained)
 
 
-def _route_file(file: Path, ontology: Path | None, as_json: bool) -> None:
+def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
     from adaptive_rag import analysis
     from adaptive_rag.analysis.learning import read_questions
 
     questions = read_questions(file)
-    terms = analysis.load_ontology(ontology) if ontology else None
-    columns = ("type", "probability", "decided by", "intent", "complexity", "question")
-    table = make_table(*columns, overflow="ellipsis", no_wrap=True)
+    rows: list[tuple[Part, ...]] = []
     for start in range(0, len(questions), BATCH):
         texts, contexts, histories, _ = zip(*questions[start : start + BATCH], strict=True)
         answers = analysis.analyse_batch(texts, user_contexts=contexts, histories=histories, ontology=terms)
@@ -100,16 +95,13 @@ def _route_file(file: Path, ontology: Path | None, as_json: bool) -> None:
             if as_json:
                 print_json({"text": text, **{key: answer[key] for key in LINE_KEYS}})  # type: ignore[literal-required]
                 continue
-            table.add_row(
-                Text(" + ".join([answer["type"], *answer["alternatives"]]), style=colour_of(answer["type"])),
-                f"{answer['probabilities'][answer['type']]:.2f}",
-                answer["decided_by"],
-                answer["intent"],
-                answer["complexity"],
-                Text(" ".join(text.split())[:200]),
-            )
+            types = " + ".join([answer["type"], *answer["alternatives"]]), colour_of(answer["type"])
+            probability = f"{answer['probabilities'][answer['type']]:.2f}"
+            found = answer["decided_by"], answer["intent"], answer["complexity"]
+            rows.append((types, probability, *found, " ".join(text.split())[:200]))
     if not as_json:
-        stdout().print(table)
+        columns = ("type", "probability", "decided by", "intent", "complexity", "question")
+        print_table(columns, rows, wrap=False)
 
 
 def _learn(file: Path, as_json: bool) -> None:
@@ -117,12 +109,11 @@ def _learn(file: Path, as_json: bool) -> None:
 
     result = learn(file)
     if as_json:
-        print_json(asdict(result))
+        print_json(result)
         return
-    table = make_table(f"on {result.kept_aside} questions kept aside", "accuracy", "log loss")
-    for when, quality in (("before", result.before), ("after", result.after)):
-        table.add_row(when, f"{quality.accuracy:.3f}", f"{quality.log_loss:.3f}")
-    stdout().print(table)
+    qualities = {"before": result.before, "after": result.after}
+    rows = [(when, f"{q.accuracy:.3f}", f"{q.log_loss:.3f}") for when, q in qualities.items()]
+    print_table((f"on {result.kept_aside} questions kept aside", "accuracy", "log loss"), rows)
     if result.file:
         print_line(f"  Learned from {result.learned_from} questions. To undo it, remove {result.file}")
     else:
@@ -131,18 +122,14 @@ def _learn(file: Path, as_json: bool) -> None:
 
 def _print_types(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
     """Print each type with its probability as a bar, and with what spoke for it."""
-    table = make_table("type", "probability", "", "what spoke for it")
+    rows = []
     for name in sorted(reasons, key=lambda name: -answer["probabilities"][name]):
         probability = answer["probabilities"][name]
         chosen = name == answer["type"]
-        bar = "█" * round(probability * BAR_WIDTH)
-        table.add_row(
-            Text(name, style=f"bold {colour_of(name)}" if chosen else ""),
-            Text(bar.ljust(BAR_WIDTH, "·"), style=colour_of(name)),
-            f"{probability:.2f}",
-            Text(_list_reasons(reasons[name]), style="" if chosen else "dim"),
-        )
-    stdout().print(table)
+        bar = ("█" * round(probability * BAR_WIDTH)).ljust(BAR_WIDTH, "·"), colour_of(name)
+        label = name, f"bold {colour_of(name)}" if chosen else ""
+        rows.append((label, bar, f"{probability:.2f}", (_listed(reasons[name]), "" if chosen else "dim")))
+    print_table(("type", "probability", "", "what spoke for it"), rows)
 
 
 def _print_facts(answer: QueryAnalysis) -> None:
@@ -157,11 +144,8 @@ def _print_facts(answer: QueryAnalysis) -> None:
         "entities": ", ".join(answer["entities"]) or "none",
         "domain": f"{answer['domain_relevance']:.2f} {terms}",
     }
-    grid = make_table("", "", header=False)
-    for label, value in facts.items():
-        grid.add_row(Text(label, style="bold"), Text(value))
     stdout().print()
-    stdout().print(grid)
+    print_table(("", ""), [((label, "bold"), value) for label, value in facts.items()])
 
 
 def _print_why_not(explained: WhyNot) -> None:
@@ -172,14 +156,14 @@ def _print_why_not(explained: WhyNot) -> None:
         return
     question = f"  Why not {name} ({explained.probability:.2f})?"
     print_line(f"{question} It is {decided} ({explained.decided_probability:.2f}).", style="bold")
-    print_block(f"against it: {_list_reasons(explained.against)}")
-    print_block(f"for it: {_list_reasons(explained.in_favour)}")
-    table = make_table("what would have had to differ", "the question then", f"{name} then", "")
-    for change in explained.changes:
-        wins = "decides it" if change.wins else ""
-        table.add_row(Text(change.what), Text(change.question), f"{change.probability:.2f}", wins)
-    stdout().print(table)
+    print_block(f"against it: {_listed(explained.against)}")
+    print_block(f"for it: {_listed(explained.in_favour)}")
+    rows = [
+        (change.what, change.question, f"{change.probability:.2f}", "decides it" if change.wins else "")
+        for change in explained.changes
+    ]
+    print_table(("what would have had to differ", "the question then", f"{name} then", ""), rows)
 
 
-def _list_reasons(reasons: list[Reason]) -> str:
+def _listed(reasons: list[Reason]) -> str:
     return ", ".join(f"{reason.what} {reason.weight:+.2f}" for reason in reasons) or "nothing"

@@ -13,7 +13,6 @@ from adaptive_rag.cli.output import print_note, short_source, stderr, stdout
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport, Progress
     from adaptive_rag.runnable import AdaptiveRAG
-    from adaptive_rag.source import ChunkSource
     from adaptive_rag.state import OutputState
 
 # What a reader sees while a step runs.
@@ -85,11 +84,7 @@ def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] 
 
 
 def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index: Any) -> IndexReport:
-    """Bring the index up to date with the paths, and show the progress on standard error.
-
-    Raises:
-        IndexingError: nothing could be read, or the index could not be written.
-    """
+    """Bring the index up to date with the paths, and show the progress on standard error."""
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
 
@@ -98,12 +93,8 @@ def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index:
 
     context = make_context(settings)
     console = stderr()
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[facts]}", style="dim", markup=False),
-    )
+    facts = TextColumn("{task.fields[facts]}", style="dim", markup=False)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), facts)
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Indexing", total=None, facts="")
 
@@ -123,15 +114,6 @@ def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index:
     return report
 
 
-def index_named(paths: Sequence[Path], settings: dict[str, Any]) -> str | ChunkSource:
-    """Index what is new under the paths, and return an index that holds these documents alone."""
-    from adaptive_rag.context import make_context
-    from adaptive_rag.index.filtered import narrow_to
-
-    context = make_context(settings)
-    return narrow_to(index_documents(paths, settings), str(context.index), context.embeddings)
-
-
 def format_progress(progress: Progress) -> str:
     """Say how many chunks are done, how fast, and how long it will take."""
     facts = [f"{progress.done:,} of about {progress.total:,} chunks", f"{progress.rate:.0f}/s"]
@@ -142,13 +124,8 @@ def format_progress(progress: Progress) -> str:
 
 def format_report(report: IndexReport) -> str:
     """Say in a line what an indexing run did."""
-    counts = {
-        "added": report.added,
-        "updated": report.updated,
-        "removed": report.removed,
-        "unchanged": report.unchanged,
-        "not readable": len(report.failed),
-    }
+    counts = {what: getattr(report, what) for what in ("added", "updated", "removed", "unchanged")}
+    counts["not readable"] = len(report.failed)
     done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     parts = [f"Documents: {done or 'none'}"]
     if report.chunks:
@@ -160,8 +137,7 @@ def format_report(report: IndexReport) -> str:
 def _duration(seconds: float) -> str:
     if seconds < 10:
         return f"{seconds:.1f} s"
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    minutes, left = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {left} s" if minutes else f"{left} s"

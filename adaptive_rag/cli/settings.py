@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from typer import Option, echo
+
+from adaptive_rag.cli.output import print_line, print_table
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -31,21 +33,16 @@ def settings(
     markdown: Annotated[bool, Option("--markdown", help="Print the reference page.")] = False,
 ) -> None:
     """List every setting with its default and what it does."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from adaptive_rag.cli.output import print_line, stdout
-
     if markdown:
         echo(format_reference(), nl=False)
         return
     for heading, rows in _sections():
         print_line(f"\n{heading}", style="bold")
-        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-        table.add_column(min_width=26, no_wrap=True)
-        for name, default, _, description in rows:
-            table.add_row(f"  {name}", Text(f"{description} Default: {default}." if default else description))
-        stdout().print(table)
+        described = [
+            (f"{name:<24}", f"{description} Default: {default}." if default else description)
+            for name, default, _, description in rows
+        ]
+        print_table(("", ""), described)
 
 
 def format_reference() -> str:
@@ -85,20 +82,14 @@ def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
 
 def _values(field: FieldInfo) -> str:
     """Return the names that a setting takes, or its bounds."""
-    import typing
 
     def names(annotation: Any) -> list[str]:
-        if typing.get_origin(annotation) is typing.Literal:
-            return [str(value) for value in typing.get_args(annotation)]
-        return [name for part in typing.get_args(annotation) for name in names(part)]
+        if get_origin(annotation) is Literal:
+            return [str(value) for value in get_args(annotation)]
+        return [name for part in get_args(annotation) for name in names(part)]
 
     if found := names(field.annotation):
         return ", ".join(found)
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    bounds = [
-        f"{signs[kind]} {value:g}"
-        for constraint in field.metadata
-        for kind in signs
-        if (value := getattr(constraint, kind, None)) is not None
-    ]
-    return ", ".join(bounds)
+    bounds = [(signs[kind], getattr(bound, kind, None)) for bound in field.metadata for kind in signs]
+    return ", ".join(f"{sign} {value:g}" for sign, value in bounds if value is not None)
