@@ -30,18 +30,9 @@ app = typer.Typer(
 )
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "ask": ask,
-    "chat": chat,
-    "index": index,
-    "search": search,
-    "route": route,
-    "info": info,
-    "graph": graph,
-    "demo": demo,
-    "settings": settings,
-    "doctor": doctor,
-    "eval": evaluate,
-}
+    "ask": ask, "chat": chat, "index": index, "search": search, "route": route, "info": info,
+    "graph": graph, "demo": demo, "settings": settings, "doctor": doctor, "eval": evaluate,
+}  # fmt: skip
 
 for name, command in COMMANDS.items():
     app.command(name)(reporting_errors(command))

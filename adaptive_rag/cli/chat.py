@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from adaptive_rag.cli.options import ContextOption, IndexOption, ModelOption, SettingOption, knobs
+from adaptive_rag.cli import options
+from adaptive_rag.cli.answers import print_trace
+from adaptive_rag.cli.output import count_of, print_line, stdout
+from adaptive_rag.cli.session import answer_live
 
 if TYPE_CHECKING:
     from adaptive_rag.conversation import Threads
@@ -22,33 +26,34 @@ HELP = """\
   /threads          list the conversations           /thread NAME    continue another one
   /delete NAME      delete a conversation
   /quit             leave (Ctrl-D)"""
+_say = partial(print_line, style="dim")
 
 
 def chat(
-    name: Annotated[str, typer.Argument(help="The conversation to begin or to continue.")] = "default",
-    index: IndexOption = None,
-    context: ContextOption = "",
-    model: ModelOption = None,
-    user: Annotated[str, typer.Option("--user", "-u", help="Whose profile is used.")] = "me",
+    name: Annotated[str, Argument(help="The conversation to begin or to continue.")] = "default",
+    index: options.Index = None,
+    context: options.UserContext = "",
+    model: options.Model = None,
+    user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
     file: Annotated[
-        Path | None, typer.Option("--file", help="SQLite file that keeps conversations and profiles.")
+        Path | None, Option("--file", help="SQLite file that keeps conversations and profiles.")
     ] = None,
-    settings: SettingOption = None,
+    settings: options.Settings = None,
 ) -> None:
     """Talk with your documents; follow-up questions are understood, and conversations are kept."""
-    from adaptive_rag.cli.output import stdout
     from adaptive_rag.conversation import Threads, check_name
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = knobs(settings, index=index, model=model, user_id=user)
+    given = options.given_settings(settings, index=index, model=model, user_id=user)
     with Threads.open(file) as threads:
         rag = AdaptiveRAG(**given, checkpointer=threads.saver, store=threads.store)
         conversation = _Conversation(rag, threads, check_name(name), context, user)
         conversation.greet()
         while (line := _read()) is not None:
+            if line in ("/quit", "/exit", "/q"):
+                break
             if line.startswith("/"):
-                if not conversation.command(line):
-                    break
+                conversation.command(line)
             elif line:
                 conversation.ask(line)
         stdout().print()
@@ -74,64 +79,47 @@ class _Conversation:
         self._last: OutputState | None = None
 
     def greet(self) -> None:
-        turns = len(self._messages()) // 2
-        known = f", {turns} question{'s' * (turns != 1)} so far" if turns else ", new"
+        values = self._rag.graph.get_state(self._config()).values  # type: ignore[arg-type]
+        turns = len(values.get("messages", [])) // 2
+        known = f", {count_of(turns, 'question')} so far" if turns else ", new"
         model = self._rag.context.model
-        by = f"answers by {model}" if isinstance(model, str) else "answers by the model that was passed"
-        if model is None:
-            by = "no chat model is configured: answers quote the documents"
-        self._say(f"Conversation {self._name!r}{known}; {by}. /help lists the commands.")
+        by = f"answers by {model}" if model else "no chat model is configured: answers quote the documents"
+        _say(f"Conversation {self._name!r}{known}; {by}. /help lists the commands.")
 
     def ask(self, question: str) -> None:
-        from adaptive_rag.cli.streaming import answer_live
-
         state = {"question": question, "user_context": self._context}
-        self._last, _ = answer_live(self._rag, state, self._config())
+        self._last = answer_live(self._rag, state, self._config())
 
-    def command(self, line: str) -> bool:
-        """Obey a command; False where it ends the conversation."""
-        from adaptive_rag.cli.answers import print_trace
+    def command(self, line: str) -> None:
         from adaptive_rag.conversation import check_name, forget_profile, read_profile, write_profile
 
+        store, user = self._threads.store, self._user
         word, _, rest = line[1:].partition(" ")
-        rest = rest.strip()
-        if word in ("quit", "exit", "q"):
-            return False
-        if word == "trace":
-            print_trace(self._last["trace"]) if self._last else self._say("Nothing was asked yet.")
-        elif word == "profile" and rest:
-            write_profile(self._threads.store, self._user, rest)
-            self._say(f"Noted for {self._user!r}.")
-        elif word == "profile":
-            profile = read_profile(self._threads.store, self._user)
-            self._say(profile or f"Nothing is known of {self._user!r}. /profile TEXT tells something.")
-        elif word == "forget":
-            known = forget_profile(self._threads.store, self._user)
-            self._say(f"Forgotten: {self._user!r}." if known else f"Nothing was known of {self._user!r}.")
-        elif word == "threads":
-            for thread in self._threads.names():
-                self._say(f"{thread.name}  ({thread.updated[:16].replace('T', ' ')})")
-        elif word == "thread" and rest:
-            self._name = check_name(rest)
-            self._last = None
-            self.greet()
-        elif word == "delete" and rest:
-            self._threads.forget(rest)
-            self._say(f"Deleted: {rest!r}.")
-        else:
-            self._say(HELP)
-        return True
-
-    def _messages(self) -> list[Any]:
-        values = self._rag.graph.get_state(self._config()).values  # type: ignore[arg-type]
-        return list(values.get("messages", []))
+        match word, rest.strip():
+            case "trace", _ if self._last:
+                print_trace(self._last["trace"])
+            case "trace", _:
+                _say("Nothing was asked yet.")
+            case "profile", "":
+                profile = read_profile(store, user)
+                _say(profile or f"Nothing is known of {user!r}. /profile TEXT tells something.")
+            case "profile", text:
+                write_profile(store, user, text)
+                _say(f"Noted for {user!r}.")
+            case "forget", _:
+                known = forget_profile(store, user)
+                _say(f"Forgotten: {user!r}." if known else f"Nothing was known of {user!r}.")
+            case "threads", _:
+                for thread in self._threads.names():
+                    _say(f"{thread.name}  ({thread.updated[:16].replace('T', ' ')})")
+            case "thread", name if name:
+                self._name, self._last = check_name(name), None
+                self.greet()
+            case "delete", name if name:
+                self._threads.forget(name)
+                _say(f"Deleted: {name!r}.")
+            case _:
+                _say(HELP)
 
     def _config(self) -> dict[str, Any]:
         return {"configurable": {"thread_id": self._name}}
-
-    def _say(self, text: str) -> None:
-        from rich.text import Text
-
-        from adaptive_rag.cli.output import stdout
-
-        stdout().print(Text(text, style="dim"), soft_wrap=True)

@@ -2,41 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import tempfile
 
-import typer
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_block, print_note, stdout
+from adaptive_rag.cli.session import format_report, index_documents, show_answer
 
-from adaptive_rag.cli.options import IndexOption, ModelOption, knobs
 
-
-def demo(
-    index: IndexOption = None,
-    model: ModelOption = None,
-    trace: Annotated[bool, typer.Option("--trace", help="Show every step and its reasons.")] = False,
-) -> None:
+def demo(index: options.Index = None, model: options.Model = None, trace: options.Trace = False) -> None:
     """Ask the sample documents a question of each type."""
-    import tempfile
-    from pathlib import Path
-
-    from rich.text import Text
-
-    from adaptive_rag.cli.answers import print_trace
-    from adaptive_rag.cli.output import print_block, stderr, stdout
-    from adaptive_rag.cli.session import format_report, index_documents, show_answer
     from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
 
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:
-        given = knobs(index=index or str(Path(folder) / "index"), model=model)
-        stderr().print("Indexing the sample documents of a coastal town")
-        report = index_documents([samples_path()], given)
-        stderr().print(format_report(report), markup=False, soft_wrap=True)
-        console = stdout()
+        given = options.given_settings(index=index or f"{folder}/index", model=model)
+        print_note("Indexing the sample documents of a coastal town")
+        print_note(format_report(index_documents([samples_path()], given)))
         for sample in SAMPLE_QUESTIONS:
-            console.print()
-            print_block(console, Text(f"› {sample.question}", style="bold"), indent=0, hanging=2)
+            stdout().print()
+            print_block(f"› {sample.question}", style="bold", indent=0, hanging=2)
             if sample.user_context:
-                print_block(console, Text(f"context: {sample.user_context}", style="dim"))
-            output = show_answer(sample.question, sample.user_context or "", given)
-            if trace:
-                print_trace(output["trace"])
-    stderr().print('\nNow yours: adaptive-rag ask "your question" --docs your-folder', markup=False)
+                print_block(f"context: {sample.user_context}", style="dim")
+            show_answer(sample.question, sample.user_context or "", given, trace=trace)
+    print_note('\nNow yours: adaptive-rag ask "your question" --docs your-folder')

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-import typer
+from typer import Exit, Option
 
-from adaptive_rag.cli.options import IndexOption, JsonOption, ModelOption, SettingOption, knobs
-from adaptive_rag.cli.output import print_json, stdout
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import count_of, print_json, print_line
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 MARKS = {"ok": ("  ✓ ", "green"), "note": ("  · ", "dim"), "fault": ("  ✗ ", "bold red")}
 ADVICE = {
     "key": "Set the provider's key variable, such as OPENAI_API_KEY.",
-    "unknown model": "Check the model's name and base_url.",
-    "connection": "Start the server, or check base_url (OPENAI_BASE_URL).",
+    "unknown model": "Check the model's name and models.base_url.",
+    "connection": "Start the server, or check models.base_url (OPENAI_BASE_URL).",
 }
 TIMEOUT = 30  # seconds that a check of a model may take
 # The smallest form: a model that can fill it can fill ours.
@@ -39,30 +39,26 @@ class Finding(NamedTuple):
 
 
 def doctor(
-    index: IndexOption = None,
-    model: ModelOption = None,
-    settings: SettingOption = None,
-    offline: Annotated[bool, typer.Option("--offline", help="Make no call to a model.")] = False,
-    as_json: JsonOption = False,
+    index: options.Index = None,
+    model: options.Model = None,
+    settings: options.Settings = None,
+    offline: Annotated[bool, Option("--offline", help="Make no call to a model.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
-    from rich.text import Text
-
-    findings = list(_diagnose(knobs(settings, index=index, model=model), offline))
+    findings = list(_diagnose(options.given_settings(settings, index=index, model=model), offline))
     faults = sum(finding.state == "fault" for finding in findings)
     if as_json:
         print_json({"healthy": not faults, "findings": [finding._asdict() for finding in findings]})
     else:
-        console = stdout()
         width = max(len(finding.what) for finding in findings)
         for what, state, found, mend in findings:
-            console.print(Text.assemble(MARKS[state], (f"{what:<{width}}  ", "bold"), found), soft_wrap=True)
+            print_line(MARKS[state], (f"{what:<{width}}  ", "bold"), found)
             if mend:
-                console.print(Text(f"    {mend}", style="yellow"), soft_wrap=True)
-        summary = f"{faults} fault{'s' * (faults != 1)}" if faults else "All is well"
-        console.print(Text(f"\n  {summary}.", style="bold"))
+                print_line(f"    {mend}", style="yellow")
+        print_line(f"\n  {count_of(faults, 'fault') if faults else 'All is well'}.", style="bold")
     if faults:
-        raise typer.Exit(1)
+        raise Exit(1)
 
 
 def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
@@ -71,7 +67,7 @@ def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
     from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 
     try:
-        context = make_context(**settings)
+        context = make_context(settings)
     except ConfigurationError as error:
         yield Finding("settings", "fault", str(error), "Correct the setting, the variable or the file.")
         return
@@ -92,16 +88,12 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.index import Index
     from adaptive_rag.models.embeddings import load_embeddings
 
-    if context.retriever is not None or not isinstance(context.index, str):
-        yield Finding("index", "note", "a live object was passed; it is not looked at")
-        return
-    facts = Index.open(context.index, embeddings=context.embeddings).info()
+    facts = Index.open(str(context.index), embeddings=context.embeddings).info()
     if not facts["chunks"]:
         yield Finding("index", "fault", f"{context.index} holds nothing", "adaptive-rag index PATH")
         return
-    yield Finding(
-        "index", "ok", f"{context.index}: {facts['chunks']:,} chunks of {facts['sources']:,} sources"
-    )
+    held = f"{facts['chunks']:,} chunks of {facts['sources']:,} sources"
+    yield Finding("index", "ok", f"{context.index}: {held}")
     if not facts["sentence_vectors"]:
         yield Finding("index", "note", "has no sentence vectors: questions embed the best passages anew")
     name, dimension = facts["embeddings"], facts["dimension"]
@@ -122,16 +114,15 @@ def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
     specs = {"chat model": context.model, "fast model": context.models.fast_model}
     given = {what: spec for what, spec in specs.items() if spec}
     if not given:
-        found = "none: the local stand-ins do every step, and answers quote the documents"
+        found = "none: every step is done locally, and answers quote the documents"
         mend = "Set ADAPTIVE_RAG_MODEL or pass --model, such as openai:gpt-4.1-mini, to have answers written."
         yield Finding("chat model", "note", found, mend)
     for what, spec in given.items():
         model = load_chat_model(spec, base_url=context.models.base_url, timeout=TIMEOUT)
-        name = spec if isinstance(spec, str) else type(spec).__name__
         if offline:
-            yield Finding(what, "note", f"{name} can be opened; not called (--offline)")
+            yield Finding(what, "note", f"{spec} can be opened; not called (--offline)")
         else:
-            yield from _call(what, name, limit_length(model, context.budget.max_tokens))
+            yield from _call(what, str(spec), limit_length(model, context.budget.max_tokens))
 
 
 def _call(what: str, name: str, model: Any) -> Iterator[Finding]:

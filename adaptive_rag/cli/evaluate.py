@@ -7,91 +7,75 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from adaptive_rag.cli.options import ModelOption, SettingOption, knobs
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_note, stderr, stdout
 
 
 def evaluate(
     datasets: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             help="Folders with corpus.jsonl, queries.jsonl and qrels.tsv, or JSON files of questions.",
             metavar="DATASET...",
         ),
     ],
     arms: Annotated[
-        str, typer.Option(help="Arms to compare, with commas; 'all' for the whole table.", metavar="NAMES")
+        str, Option(help="Arms to compare, with commas; 'all' for the whole table.", metavar="NAMES")
     ] = "standard,bm25,fusion,adaptive,oracle",
-    k: Annotated[int, typer.Option("--k", "-k", min=1, max=1000, help="Passages that are scored.")] = 10,
-    out: Annotated[Path, typer.Option(help="Folder for the results.")] = Path("adaptive-rag-eval"),
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Ask a sample of so many questions a data set.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the sample, the random arm and the resampling.")] = 0,
-    model: ModelOption = None,
-    setting: SettingOption = None,
+    k: Annotated[int, Option("--k", "-k", min=1, max=1000, help="Passages that are scored.")] = 10,
+    out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval"),
+    limit: Annotated[int | None, Option(min=1, help="Ask a sample of so many questions a data set.")] = None,
+    seed: Annotated[int, Option(help="Seed of the sample, the random arm and the resampling.")] = 0,
+    model: options.Model = None,
+    setting: options.Settings = None,
     answers: Annotated[
         bool | None,
-        typer.Option(help="Score answers too.", show_default="where the data are documents with questions"),
+        Option(help="Score answers too.", show_default="where the data are documents with questions"),
     ] = None,
     judge: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Let the model compare answers: adaptive-against-standard, vector-bm25-fusion, or 2-3 arms.",
             metavar="COMPARISON",
         ),
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(help="Folder of an earlier run to compare with.", metavar="RUN")
+        Path | None, Option(help="Folder of an earlier run to compare with.", metavar="RUN")
     ] = None,
-    markdown: Annotated[Path | None, typer.Option(help="Write the results as Markdown too.")] = None,
+    markdown: Annotated[Path | None, Option(help="Write the results as Markdown too.")] = None,
     cache: Annotated[
-        Path | None,
-        typer.Option(help="Folder for the indexes.", show_default="~/.cache/adaptive-rag/evaluation"),
+        Path | None, Option(help="Folder for the indexes.", show_default="~/.cache/adaptive-rag/evaluation")
     ] = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, max=64, help="Questions asked at once; times are honest at 1.")
-    ] = 1,
+    jobs: Annotated[int, Option(min=1, max=64, help="Questions asked at once; times are honest at 1.")] = 1,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Throw away what the folder holds and start over.")
+        bool, Option("--fresh", help="Throw away what the folder holds and start over.")
     ] = False,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
-    from adaptive_rag.cli.output import stderr, stdout
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.provenance import RunSettings
     from adaptive_rag.evaluation.terminal import print_against, print_report
 
+    settings = RunSettings(k, seed, limit, answers, options.given_settings(setting, model=model))
+    named = [name.strip() for name in arms.split(",") if name.strip()]
     experiment = Experiment(
-        datasets=datasets,
-        out=out,
-        settings=RunSettings(k, seed, limit, answers, knobs(setting, model=model)),
-        arms=[name.strip() for name in arms.split(",") if name.strip()],
-        judge=judge,
-        against=against,
-        markdown=markdown,
-        cache=cache,
-        jobs=jobs,
-        fresh=fresh,
+        datasets, out, settings, named, judge, against, markdown, cache=cache, jobs=jobs, fresh=fresh
     )
     with _bars() as (say, open_bar, show_index):
         written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
     print_report(stdout(), written.rows, k=k, routing=written.routing)
     if against:
         print_against(stdout(), written.against, k=k, name=str(against))
-    stderr().print(
-        f"Wrote {out / 'report.html'} and, beside it, summary.json and questions.jsonl.", markup=False
-    )
+    print_note(f"Wrote {out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
 
 
 @contextmanager
 def _bars() -> Iterator[tuple[Callable[[str], None], Callable[[str, int], Any], Callable[[str, Any], None]]]:
-    """Show how far a run is, in bars that vanish; give what prints a note, opens a bar, shows an index."""
+    """Show how far a run is. Yield three functions: print a note, open a bar, show an index."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from adaptive_rag.cli.output import stderr
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=stderr(), transient=True) as progress:

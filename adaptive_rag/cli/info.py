@@ -2,42 +2,35 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
-from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
-from adaptive_rag.cli.output import print_json, short_source, stdout
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_json, print_line, short_source, stdout
 
 
-def info(index: IndexOption = None, as_json: JsonOption = False) -> None:
+def info(index: options.Index = None, as_json: options.Json = False) -> None:
     """Show what an index holds and how it was made."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index import describe
 
-    facts = describe(str(make_context(**knobs(index=index)).index))
+    facts = describe(str(make_context(options.given_settings(index=index)).index))
     if as_json:
         print_json(facts)
         return
-    from rich.text import Text
-
-    console = stdout()
     notes = facts.pop("notes")
-    shown = {name.replace("_", " "): _shown(name, value) for name, value in facts.items()}
-    width = max(map(len, shown))
-    console.print()
-    for name, text in shown.items():
-        if text:
-            console.print(Text.assemble((f"  {name:<{width}}  ", "dim"), text), soft_wrap=True)
+    width = max(map(len, facts))
+    stdout().print()
+    for name, value in facts.items():
+        if value not in (None, "", {}):
+            print_line((f"  {name.replace('_', ' '):<{width}}  ", "dim"), _shown(name, value))
     for note in notes:
-        console.print(f"  Note: {short_source(note['source'])}: {note['note']}", markup=False, soft_wrap=True)
+        print_line(f"  Note: {short_source(note['source'])}: {note['note']}")
 
 
 def _shown(name: str, value: Any) -> str:
-    """Return a fact as a person reads it; empty where there is none."""
-    if value is None:
-        return ""
+    """Return a fact as a person reads it."""
     if name == "updated":
-        from datetime import datetime
-
         return datetime.fromtimestamp(value).astimezone().isoformat(" ", "seconds")
     if name == "bytes":
         return f"{value / 1e6:,.1f} MB"

@@ -5,29 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option, Typer, echo
 
-from adaptive_rag.cli.options import IndexOption, JsonOption, knobs
-from adaptive_rag.cli.output import print_json, reporting_errors, stderr
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_json, print_note, reporting_errors
 
-ontology_app = typer.Typer(
-    name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True
-)
+ontology_app = Typer(name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True)
 
 
 @ontology_app.command()
 @reporting_errors
 def suggest(
-    index: IndexOption = None,
-    terms: Annotated[int, typer.Option("--terms", min=1, max=1000, help="How many terms to propose.")] = 60,
-    categories: Annotated[
-        int, typer.Option("--categories", min=1, max=50, help="How many groups at most.")
-    ] = 8,
+    index: options.Index = None,
+    terms: Annotated[int, Option("--terms", min=1, max=1000, help="How many terms to propose.")] = 60,
+    categories: Annotated[int, Option("--categories", min=1, max=50, help="How many groups at most.")] = 8,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="Write the YAML to this file, which must not exist yet."),
+        Path | None, Option("--output", "-o", help="Write the YAML to this file, which must not exist yet.")
     ] = None,
-    as_json: JsonOption = False,
+    as_json: options.Json = False,
 ) -> None:
     """Propose an ontology from an index: its salient terms, grouped, for a person to edit."""
     from adaptive_rag.analysis import format_ontology, suggest_ontology
@@ -35,7 +30,7 @@ def suggest(
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index import Index
 
-    place = str(make_context(**knobs(index=index)).index)
+    place = str(make_context(options.given_settings(index=index)).index)
     texts = (chunk["text"] for chunk in Index.open(place).chunks())
     suggestions = suggest_ontology(texts, terms=terms, categories=categories)
     if as_json:
@@ -45,27 +40,24 @@ def suggest(
         raise ConfigurationError(f"No terms stand out in {place!r}: it holds too little text to propose any.")
     text = format_ontology(suggestions, origin=place)
     if output is None:
-        typer.echo(text, nl=False)
+        echo(text, nl=False)
         return
     try:
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        raise ConfigurationError(
-            f"The ontology cannot be written to {str(output)!r} ({error}). "
-            "Choose a path that does not exist yet."
-        ) from error
-    stderr().print(
-        f"{output}: {sum(len(s.terms) for s in suggestions)} terms. Edit it, then pass it with --ontology."
-    )
+        problem = f"The ontology cannot be written to {str(output)!r} ({error})."
+        raise ConfigurationError(f"{problem} Choose a path that does not exist yet.") from error
+    count = sum(len(suggestion.terms) for suggestion in suggestions)
+    print_note(f"{output}: {count} terms. Edit it, then pass it with --ontology.")
 
 
 @ontology_app.command()
 @reporting_errors
 def check(
-    file: Annotated[Path, typer.Argument(help="The ontology, as YAML.")],
-    question: Annotated[str | None, typer.Argument(help="A question to find its terms in.")] = None,
-    as_json: JsonOption = False,
+    file: Annotated[Path, Argument(help="The ontology, as YAML.")],
+    question: Annotated[str | None, Argument(help="A question to find its terms in.")] = None,
+    as_json: options.Json = False,
 ) -> None:
     """Check an ontology, naming each problem with its line; and find its terms in a question."""
     from adaptive_rag.analysis import load_ontology
@@ -77,7 +69,7 @@ def check(
     if as_json:
         print_json({"categories": categories, "terms": terms, "found": found, "relevance": relevance})
         return
-    typer.echo(f"{file}: {terms} terms in {len(categories)} categories, no problems.")
+    echo(f"{file}: {terms} terms in {len(categories)} categories, no problems.")
     if question:
         listed = "; ".join(f"{category}: {', '.join(names)}" for category, names in found.items())
-        typer.echo(f"relevance {relevance:.2f}; {listed or 'no terms found'}")
+        echo(f"relevance {relevance:.2f}; {listed or 'no terms found'}")

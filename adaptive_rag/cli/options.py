@@ -4,39 +4,35 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
+from typer import Option, get_text_stream
 
 from adaptive_rag.graph.strategies import NAMES
 
-IndexOption = Annotated[
-    str | None,
-    typer.Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag"),
+Index = Annotated[
+    str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
-ContextOption = Annotated[
-    str, typer.Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
+UserContext = Annotated[
+    str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
 ]
-RouteOption = Annotated[
-    str | None,
-    typer.Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES)),
+Route = Annotated[
+    str | None, Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES))
 ]
-ProfileOption = Annotated[
-    str | None,
-    typer.Option("--profile", help="How much to read: conservative, balanced or aggressive."),
+Profile = Annotated[
+    str | None, Option("--profile", help="How much to read: conservative, balanced or aggressive.")
 ]
-KOption = Annotated[int | None, typer.Option("-k", help="Chunks that reach the answer.", show_default="4")]
-ModelOption = Annotated[
-    str | None,
-    typer.Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL"),
+K = Annotated[int | None, Option("-k", help="Chunks that reach the answer.", show_default="4")]
+Model = Annotated[
+    str | None, Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL")
 ]
-SettingOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", help="Any other setting, as name=value.", metavar="NAME=VALUE"),
+Settings = Annotated[
+    list[str] | None, Option("--set", help="Any other setting, as name=value.", metavar="NAME=VALUE")
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
+Trace = Annotated[bool, Option("--trace", help="Show every step and its reasons.")]
 
 
-def knobs(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
-    """Collect the settings that were given.
+def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
+    """Collect the settings that were given, by name.
 
     Raises:
         ConfigurationError: a `--set` is not of the form name=value.
@@ -47,8 +43,12 @@ def knobs(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
     for setting in settings or []:
         name, equals, value = setting.partition("=")
         if not equals:
-            raise ConfigurationError(
-                f"--set {setting!r} is not usable: expected NAME=VALUE, as in retrieval.alpha=0.5."
-            )
+            expected = "expected NAME=VALUE, as in retrieval.alpha=0.5"
+            raise ConfigurationError(f"--set {setting!r} is not usable: {expected}.")
         given[name.strip().replace("-", "_")] = value.strip()
     return given
+
+
+def read_argument(question: str) -> str:
+    """Return the question; "-" reads it from standard input."""
+    return get_text_stream("stdin").read().strip() if question == "-" else question

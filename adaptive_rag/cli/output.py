@@ -1,63 +1,97 @@
-"""Where the shell door writes: answers to standard output, everything else to standard error."""
+"""Where the commands write: answers to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 import sys
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-import typer
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from typer import Exit
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+# A piece of a line: a text, or a text with its style.
+Part: TypeAlias = str | Text | tuple[str, str]
 
 # Longer lines are hard to read, however wide the terminal is.
 MEASURE = 96
+# How the warning for a setting's old name begins; see `adaptive_rag/context.py`.
+OLD_NAME = "The setting "
 
 
 def stdout() -> Console:
     """Return the console for answers."""
-    from rich.console import Console
-
     return Console(highlight=False)
 
 
 def stderr() -> Console:
     """Return the console for progress and messages."""
-    from rich.console import Console
-
     return Console(stderr=True, highlight=False)
+
+
+def print_line(*parts: Part, style: str = "") -> None:
+    """Print one line of an answer; the terminal alone wraps it."""
+    stdout().print(Text.assemble(*parts, style=style), soft_wrap=True)
+
+
+def print_note(*parts: Part) -> None:
+    """Print one message to standard error. A path or a command in it stays in one piece, for copying."""
+    stderr().print(Text.assemble(*parts), soft_wrap=True)
+
+
+def print_block(*parts: Part, style: str = "", indent: int = 2, hanging: int = 0) -> None:
+    """Print a text wrapped to a readable measure, without blanks at the ends of its lines."""
+    console = stdout()
+    width = max(20, min(console.width, MEASURE) - indent - hanging)
+    for number, line in enumerate(Text.assemble(*parts, style=style).wrap(console, width)):
+        line.rstrip()
+        print_line(" " * (indent + (hanging if number else 0)) if line.plain else "", line)
 
 
 def print_json(value: Any) -> None:
     """Write one JSON value, and nothing else, to standard output."""
-    import json
-
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = json.dumps(value, ensure_ascii=False, default=_as_json)
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
         # A file name that is no text, or a terminal that knows few letters: \u escapes say the same.
-        text = json.dumps(value, default=str)
+        text = json.dumps(value, default=_as_json)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
-def print_block(console: Console, text: Text, *, indent: int = 2, hanging: int = 0) -> None:
-    """Print a text wrapped to a readable measure, without blanks at the ends of its lines."""
-    from rich.text import Text
+def _as_json(value: Any) -> Any:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
 
-    width = max(20, min(console.width, MEASURE) - indent - hanging)
-    for number, line in enumerate(text.wrap(console, width)):
-        line.rstrip()
-        margin = " " * (indent + (hanging if number else 0)) if line.plain else ""
-        console.print(Text.assemble(margin, line), soft_wrap=True)
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap: bool = True) -> None:
+    """Print rows below the names of their columns; where no column has a name, rows alone."""
+    table = Table(box=None, padding=(0, 2), show_header=any(columns), header_style="bold")
+    for column in columns:
+        table.add_column(column, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
+    for row in rows:
+        table.add_row(*(Text.assemble(cell) for cell in row))
+    stdout().print(table)
+
+
+def count_of(number: int, what: str) -> str:
+    """Return "1 fault" or "2 faults"."""
+    return f"{number} {what}{'s' * (number != 1)}"
+
+
+def shorten(text: str, length: int) -> str:
+    """Put a text on one line, and cut it where it is longer."""
+    text = " ".join(text.split())
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
 
 
 def short_source(source: str) -> str:
@@ -77,31 +111,43 @@ def place_of(source: str, page: int | None) -> str:
 
 
 def reporting_errors(command: CommandT) -> CommandT:
-    """Report an error of ours as one message and exit 1; leave real surprises their traceback."""
+    """Report an error of ours as one message and exit 1. A bug keeps its traceback."""
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
         from adaptive_rag.errors import AdaptiveRAGError
 
         try:
-            return command(*args, **kwargs)
+            with _old_names_in_plain_lines():
+                return command(*args, **kwargs)
         except AdaptiveRAGError as error:
-            _complain(str(error))
-            raise typer.Exit(1) from None
+            print_note(("Error: ", "bold red"), str(error))
+            raise Exit(1) from None
         except KeyboardInterrupt as error:
-            notes = getattr(error, "__notes__", [])
-            stderr().print(" ".join(["Interrupted.", *notes]), markup=False, soft_wrap=True)
-            raise typer.Exit(130) from None
+            print_note(" ".join(["Interrupted.", *getattr(error, "__notes__", [])]))
+            raise Exit(130) from None
         except BrokenPipeError:
             # The reader (head, less) went away; a second error at interpreter exit would help nobody.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
+            raise Exit(0) from None
 
     return run  # type: ignore[return-value]
 
 
-def _complain(message: str) -> None:
-    from rich.text import Text
+@contextmanager
+def _old_names_in_plain_lines() -> Iterator[None]:
+    """Print each warning for a setting's old name as one line, once; leave other warnings as they are."""
+    printed: set[str] = set()
 
-    # A path or a command in the message stays in one piece, for copying.
-    stderr().print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        text = str(message)
+        if not (issubclass(category, DeprecationWarning) and text.startswith(OLD_NAME)):
+            show_other(message, category, *place, **more)
+        elif text not in printed:
+            printed.add(text)
+            print_note(text)
+
+    with warnings.catch_warnings():
+        warnings.filterwarnings("always", OLD_NAME, DeprecationWarning)
+        show_other, warnings.showwarning = warnings.showwarning, show
+        yield

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
+from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import colour_of
-from adaptive_rag.cli.options import ContextOption
-from adaptive_rag.cli.output import print_json, stdout
+from adaptive_rag.cli.output import Part, print_block, print_json, print_line, print_table, stdout
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
+    from adaptive_rag.analysis import Ontology
     from adaptive_rag.analysis.explain import Reason, WhyNot
-    from adaptive_rag.analysis.learning import LearningResult
     from adaptive_rag.state import QueryAnalysis, QueryType
 
 # What `--file --json` prints of each question, beside its text.
@@ -28,97 +25,83 @@ BATCH = 64
 
 
 def route(
-    question: Annotated[
-        str | None, typer.Argument(help="The question; - reads it from standard input.")
-    ] = None,
-    context: ContextOption = "",
+    question: Annotated[str | None, Argument(help="The question; - reads it from standard input.")] = None,
+    context: options.UserContext = "",
     file: Annotated[
         Path | None,
-        typer.Option(
-            "--file", "-f", help="Questions as JSONL: text, user_context, history. - is standard input."
-        ),
+        Option("--file", "-f", help="Questions as JSONL: text, user_context, history. - is standard input."),
     ] = None,
     ontology: Annotated[
-        Path | None, typer.Option("--ontology", help="Terms of the domain, as YAML: category -> terms.")
+        Path | None, Option("--ontology", help="Terms of the domain, as YAML: category -> terms.")
     ] = None,
     why_not: Annotated[
-        str | None, typer.Option("--why-not", metavar="TYPE", help="Show what would have had to differ.")
+        str | None, Option("--why-not", metavar="TYPE", help="Show what would have had to differ.")
     ] = None,
     learn: Annotated[
-        Path | None, typer.Option("--learn", help="Learn from labelled questions as JSONL: text, type.")
+        Path | None, Option("--learn", help="Learn from labelled questions as JSONL: text, type.")
     ] = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, one line a question, and nothing else.")
+        bool, Option("--json", help="Print JSON, one line a question, and nothing else.")
     ] = False,
 ) -> None:
     """Show how a question is routed: type, probabilities, and what spoke for each type."""
+    from adaptive_rag.analysis import load_ontology
     from adaptive_rag.errors import ConfigurationError
 
     sources = {"QUESTION": question, "--file": file, "--learn": learn}
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
-        raise ConfigurationError(
-            f"Got {' and '.join(given) or 'neither a question nor a file'}; "
-            "expected one of QUESTION, --file FILE and --learn FILE."
-        )
+        found = " and ".join(given) or "neither a question nor a file"
+        raise ConfigurationError(f"Got {found}; expected one of QUESTION, --file FILE and --learn FILE.")
     if why_not is not None and question is None:
         raise ConfigurationError("--why-not asks about one question; pass it as QUESTION.")
+    terms = load_ontology(ontology) if ontology else None
     if learn is not None:
         _learn(learn, as_json)
     elif file is not None:
-        _route_file(file, ontology, as_json)
+        _route_file(file, terms, as_json)
     elif question is not None:
-        text = typer.get_text_stream("stdin").read().strip() if question == "-" else question
-        _route_one(text, context, ontology, why_not, as_json)
+        _route_one(options.read_argument(question), context, terms, why_not, as_json)
 
 
 def _route_one(
-    question: str, context: str, ontology: Path | None, why_not: str | None, as_json: bool
+    question: str, context: str, terms: Ontology | None, why_not: str | None, as_json: bool
 ) -> None:
     from adaptive_rag import analysis
 
-    terms = analysis.load_ontology(ontology) if ontology else None
     answer = analysis.analyse(question, user_context=context, ontology=terms)
     reasons = analysis.explain_contributions(question, user_context=context)
     explained = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
-        contributions = {name: [asdict(reason) for reason in found] for name, found in reasons.items()}
-        more = {"why_not": asdict(explained)} if explained else {}
-        print_json({"text": question, **answer, "contributions": contributions, **more})
+        more = {"why_not": explained} if explained else {}
+        print_json({"text": question, **answer, "contributions": reasons, **more})
         return
-    _print_analysis(answer, reasons)
+    _print_types(answer, reasons)
+    _print_facts(answer)
     if explained:
         _print_why_not(explained)
 
 
-def _route_file(file: Path, ontology: Path | None, as_json: bool) -> None:
-    from rich.text import Text
-
+def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
     from adaptive_rag import analysis
     from adaptive_rag.analysis.learning import read_questions
 
     questions = read_questions(file)
-    terms = analysis.load_ontology(ontology) if ontology else None
-    columns = ("type", "probability", "decided by", "intent", "complexity", "question")
-    table = _table(*columns, overflow="ellipsis", no_wrap=True)
+    rows: list[tuple[Part, ...]] = []
     for start in range(0, len(questions), BATCH):
-        batch = questions[start : start + BATCH]
-        texts, contexts, histories, _ = zip(*batch, strict=True)
+        texts, contexts, histories, _ = zip(*questions[start : start + BATCH], strict=True)
         answers = analysis.analyse_batch(texts, user_contexts=contexts, histories=histories, ontology=terms)
         for text, answer in zip(texts, answers, strict=True):
             if as_json:
                 print_json({"text": text, **{key: answer[key] for key in LINE_KEYS}})  # type: ignore[literal-required]
                 continue
-            table.add_row(
-                Text(" + ".join([answer["type"], *answer["alternatives"]]), style=colour_of(answer["type"])),
-                f"{answer['probabilities'][answer['type']]:.2f}",
-                answer["decided_by"],
-                answer["intent"],
-                answer["complexity"],
-                Text(" ".join(text.split())[:200]),
-            )
+            types = " + ".join([answer["type"], *answer["alternatives"]]), colour_of(answer["type"])
+            probability = f"{answer['probabilities'][answer['type']]:.2f}"
+            found = answer["decided_by"], answer["intent"], answer["complexity"]
+            rows.append((types, probability, *found, " ".join(text.split())[:200]))
     if not as_json:
-        stdout().print(table)
+        columns = ("type", "probability", "decided by", "intent", "complexity", "question")
+        print_table(columns, rows, wrap=False)
 
 
 def _learn(file: Path, as_json: bool) -> None:
@@ -126,28 +109,31 @@ def _learn(file: Path, as_json: bool) -> None:
 
     result = learn(file)
     if as_json:
-        print_json(asdict(result))
+        print_json(result)
+        return
+    qualities = {"before": result.before, "after": result.after}
+    rows = [(when, f"{q.accuracy:.3f}", f"{q.log_loss:.3f}") for when, q in qualities.items()]
+    print_table((f"on {result.kept_aside} questions kept aside", "accuracy", "log loss"), rows)
+    if result.file:
+        print_line(f"  Learned from {result.learned_from} questions. To undo it, remove {result.file}")
     else:
-        _print_learning(result)
+        print_line(f"  Nothing was saved: {result.learned_from} questions did not help with the others.")
 
 
-def _print_analysis(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
-    console = stdout()
-    table = _table("type", "probability", "", "what spoke for it")
+def _print_types(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
+    """Print each type with its probability as a bar, and with what spoke for it."""
+    rows = []
     for name in sorted(reasons, key=lambda name: -answer["probabilities"][name]):
         probability = answer["probabilities"][name]
         chosen = name == answer["type"]
-        bar = "█" * round(probability * BAR_WIDTH)
-        table.add_row(
-            Text(name, style=f"bold {colour_of(name)}" if chosen else ""),
-            Text(bar.ljust(BAR_WIDTH, "·"), style=colour_of(name)),
-            f"{probability:.2f}",
-            Text(_list_reasons(reasons[name]), style="" if chosen else "dim"),
-        )
-    console.print(table)
+        bar = ("█" * round(probability * BAR_WIDTH)).ljust(BAR_WIDTH, "·"), colour_of(name)
+        label = name, f"bold {colour_of(name)}" if chosen else ""
+        rows.append((label, bar, f"{probability:.2f}", (_listed(reasons[name]), "" if chosen else "dim")))
+    print_table(("type", "probability", "", "what spoke for it"), rows)
+
+
+def _print_facts(answer: QueryAnalysis) -> None:
+    """Print who decided the type, and what else was found in the question."""
     factors = ", ".join(f"{name} {value:.2f}" for name, value in answer["factors"].items())
     terms = "; ".join(f"{name}: {', '.join(terms)}" for name, terms in answer["ontology_terms"].items())
     facts = {
@@ -158,56 +144,26 @@ def _print_analysis(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]
         "entities": ", ".join(answer["entities"]) or "none",
         "domain": f"{answer['domain_relevance']:.2f} {terms}",
     }
-    grid = Table(box=None, show_header=False, padding=(0, 2, 0, 2))
-    for label, value in facts.items():
-        grid.add_row(Text(label, style="bold"), Text(value))
-    console.print()
-    console.print(grid)
+    stdout().print()
+    print_table(("", ""), [((label, "bold"), value) for label, value in facts.items()])
 
 
 def _print_why_not(explained: WhyNot) -> None:
-    from rich.text import Text
-
-    console = stdout()
-    console.print()
     name, decided = explained.type, explained.decided
+    stdout().print()
     if name == decided:
-        console.print(Text(f"  It is {name}, at {explained.probability:.2f}."))
+        print_line(f"  It is {name}, at {explained.probability:.2f}.")
         return
     question = f"  Why not {name} ({explained.probability:.2f})?"
-    console.print(Text(f"{question} It is {decided} ({explained.decided_probability:.2f}).", style="bold"))
-    console.print(Text(f"  against it: {_list_reasons(explained.against)}"))
-    console.print(Text(f"  for it: {_list_reasons(explained.in_favour)}"))
-    table = _table("what would have had to differ", "the question then", f"{name} then", "")
-    for change in explained.changes:
-        wins = "decides it" if change.wins else ""
-        table.add_row(Text(change.what), Text(change.question), f"{change.probability:.2f}", wins)
-    console.print(table)
+    print_line(f"{question} It is {decided} ({explained.decided_probability:.2f}).", style="bold")
+    print_block(f"against it: {_listed(explained.against)}")
+    print_block(f"for it: {_listed(explained.in_favour)}")
+    rows = [
+        (change.what, change.question, f"{change.probability:.2f}", "decides it" if change.wins else "")
+        for change in explained.changes
+    ]
+    print_table(("what would have had to differ", "the question then", f"{name} then", ""), rows)
 
 
-def _print_learning(result: LearningResult) -> None:
-    from rich.text import Text
-
-    console = stdout()
-    table = _table(f"on {result.kept_aside} questions kept aside", "accuracy", "log loss")
-    for when, quality in (("before", result.before), ("after", result.after)):
-        table.add_row(when, f"{quality.accuracy:.3f}", f"{quality.log_loss:.3f}")
-    console.print(table)
-    if result.file:
-        note = f"Learned from {result.learned_from} questions. To undo it, remove {result.file}"
-    else:
-        note = f"Nothing was saved: {result.learned_from} questions did not help with the others."
-    console.print(Text(f"  {note}"), soft_wrap=True)
-
-
-def _list_reasons(reasons: list[Reason]) -> str:
+def _listed(reasons: list[Reason]) -> str:
     return ", ".join(f"{reason.what} {reason.weight:+.2f}" for reason in reasons) or "nothing"
-
-
-def _table(*columns: str, overflow: Any = "fold", no_wrap: bool = False) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 2), header_style="bold")
-    for column in columns:
-        table.add_column(column, overflow=overflow, no_wrap=no_wrap)
-    return table

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, cast
 
-import typer
+from typer import Argument, Option
 
-from adaptive_rag.cli.options import (
-    ContextOption,
-    IndexOption,
-    JsonOption,
-    KOption,
-    ModelOption,
-    ProfileOption,
-    RouteOption,
-    SettingOption,
-    knobs,
-)
+from adaptive_rag.cli import options
+from adaptive_rag.cli.answers import print_heading
+from adaptive_rag.cli.output import place_of, print_block, print_json, shorten, stdout
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Candidate, RetrievalState
@@ -25,65 +17,43 @@ MAX_SHOWN = 320
 
 
 def search(
-    question: Annotated[str, typer.Argument(help="What to look for; - reads it from standard input.")],
-    index: IndexOption = None,
-    context: ContextOption = "",
-    route: RouteOption = None,
-    profile: ProfileOption = None,
-    k: KOption = None,
-    model: ModelOption = None,
-    settings: SettingOption = None,
-    full: Annotated[bool, typer.Option("--full", help="Show the whole text of every chunk.")] = False,
-    as_json: JsonOption = False,
+    question: Annotated[str, Argument(help="What to look for; - reads it from standard input.")],
+    index: options.Index = None,
+    context: options.UserContext = "",
+    route: options.Route = None,
+    profile: options.Profile = None,
+    k: options.K = None,
+    model: options.Model = None,
+    settings: options.Settings = None,
+    full: Annotated[bool, Option("--full", help="Show the whole text of every chunk.")] = False,
+    as_json: options.Json = False,
 ) -> None:
     """Show the passages that a question finds, with their scores."""
-    from adaptive_rag.cli.output import print_json
     from adaptive_rag.context import make_context
     from adaptive_rag.graph.builder import build_retrieval_graph
     from adaptive_rag.state import InputState
 
-    given = knobs(settings, index=index, route=route, profile=profile, k=k, model=model)
-    if question == "-":
-        question = typer.get_text_stream("stdin").read()
-    state = InputState(question=question, user_context=context)
-    found = cast(
-        "RetrievalState", build_retrieval_graph().compile().invoke(state, context=make_context(**given))
-    )
+    given = options.given_settings(settings, index=index, route=route, profile=profile, k=k, model=model)
+    state = InputState(question=options.read_argument(question), user_context=context)
+    result = build_retrieval_graph().compile().invoke(state, context=make_context(given))
+    found = cast("RetrievalState", result)
     if as_json:
         print_json(found)
-    else:
-        _print_found(found, full=full)
-
-
-def _print_found(found: RetrievalState, *, full: bool) -> None:
-    from adaptive_rag.cli.answers import heading
-    from adaptive_rag.cli.output import stdout
-
-    console = stdout()
-    console.print()
-    console.print(heading(found["analysis"]), soft_wrap=True)
-    console.print()
+        return
+    print_heading(found["analysis"])
     if not found["documents"]:
-        console.print("  Nothing was found.")
+        stdout().print("  Nothing was found.")
     for rank, document in enumerate(found["documents"], start=1):
-        _print_document(rank, document, full=full)
+        _print_document(rank, document, len(document["text"]) if full else MAX_SHOWN)
 
 
-def _print_document(rank: int, document: Candidate, *, full: bool) -> None:
-    from rich.text import Text
-
-    from adaptive_rag.cli.output import place_of, print_block, stdout
-
-    console = stdout()
+def _print_document(rank: int, document: Candidate, length: int) -> None:
     place = place_of(document["source"], document["page"])
     place += f" · {document['section']}" if document["section"] else ""
-    print_block(console, Text.assemble((f"{rank:>2}  ", "bold blue"), (place, "bold")), hanging=4)
+    print_block((f"{rank:>2}  ", "bold blue"), (place, "bold"), hanging=4)
     if document["labels"]:
-        print_block(console, Text(f"for {'; '.join(document['labels'])}", style="italic dim"), indent=6)
-    text = " ".join(document["text"].split())
-    if not full and len(text) > MAX_SHOWN:
-        text = text[: MAX_SHOWN - 1].rstrip() + "…"
-    print_block(console, Text(text), indent=6)
+        print_block(f"for {'; '.join(document['labels'])}", style="italic dim", indent=6)
+    print_block(shorten(document["text"], length), indent=6)
     scores = " · ".join(f"{name} {value:.2f}" for name, value in document["scores"].items())
-    print_block(console, Text(scores, style="dim"), indent=6)
-    console.print()
+    print_block(scores, style="dim", indent=6)
+    stdout().print()

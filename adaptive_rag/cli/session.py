@@ -1,112 +1,117 @@
-"""What several commands do: index with a progress bar, and ask the graph."""
+"""What several commands do: ask the graph, and index with a progress bar."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from adaptive_rag.cli.output import short_source, stderr
+from adaptive_rag.cli.answers import print_answer, print_citations_and_facts, print_heading, print_trace
+from adaptive_rag.cli.output import print_note, short_source, stderr, stdout
 
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport, Progress
-    from adaptive_rag.source import ChunkSource
+    from adaptive_rag.runnable import AdaptiveRAG
     from adaptive_rag.state import OutputState
 
+# What a reader sees while a step runs.
+DOING = {
+    "classify": "reading the question",
+    "enhance": "sharpening the query",
+    "decompose": "splitting the question",
+    "viewpoints": "naming viewpoints",
+    "contextualize": "putting the question in context",
+    "retrieve": "searching",
+    "rerank": "scoring passages",
+    "diversify": "choosing passages",
+    "balance": "balancing viewpoints",
+    "fuse": "joining two strategies",
+    "generate": "writing",
+}
 
-def answer(question: str, user_context: str, knobs: dict[str, Any]) -> tuple[OutputState, float]:
-    """Ask one question, printing nothing, and return the output with the seconds it took.
 
-    Raises:
-        AdaptiveRAGError: as the graph does.
-    """
+def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
+    """Ask one question and print its answer. A terminal shows a model's answer while it is written."""
     from adaptive_rag.runnable import AdaptiveRAG
 
     started = time.perf_counter()
-    output = AdaptiveRAG(**knobs).invoke({"question": question, "user_context": user_context})
-    return output, time.perf_counter() - started
+    rag = AdaptiveRAG(**settings)
+    state = {"question": question, "user_context": user_context}
+    if stdout().is_terminal and rag.context.model is not None:
+        output = answer_live(rag, state)
+    else:
+        output = rag.invoke(state)
+        print_answer(output, time.perf_counter() - started)
+    if trace:
+        print_trace(output["trace"])
 
 
-def show_answer(question: str, user_context: str, knobs: dict[str, Any]) -> OutputState:
-    """Ask one question and print its answer; a model's while it writes, where somebody watches.
+def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] | None = None) -> OutputState:
+    """Ask, print the answer as it comes, and return the output.
 
-    Raises:
-        AdaptiveRAGError: as the graph does.
+    An answer that its check changed is printed again, since what was streamed cannot be taken back.
     """
-    from adaptive_rag.cli.answers import print_answer
-    from adaptive_rag.cli.output import stdout
-    from adaptive_rag.runnable import AdaptiveRAG
+    from langchain_core.messages import AIMessageChunk
 
-    if stdout().is_terminal and (rag := AdaptiveRAG(**knobs)).context.model is not None:
-        from adaptive_rag.cli.streaming import answer_live
+    started = time.perf_counter()
+    output: dict[str, Any] = {}
+    streamed = ""
+    modes = {"stream_mode": ["messages", "custom", "values"], "subgraphs": True}
+    with stderr().status("reading the question", spinner="dots") as status:
+        for namespace, mode, part in rag.stream(state, config, **modes):  # type: ignore[arg-type]
+            # The steps of a strategy run in a subgraph; its values are not those of the whole run.
+            if mode == "values" and not namespace:
+                output = part
+            elif mode == "custom" and part.get("event") == "started" and not streamed:
+                status.update(DOING.get(part["step"], part["step"]))
+            elif mode == "messages" and isinstance(part[0], AIMessageChunk) and part[0].text:
+                if not streamed:
+                    status.stop()
+                    print_heading(output.get("analysis"))
+                streamed += part[0].text
+                stdout().print(part[0].text, end="", markup=False, soft_wrap=True)
+    seconds = time.perf_counter() - started
+    final = cast("OutputState", output)
+    if streamed and streamed.strip() == final["answer"]:
+        stdout().print("\n")
+        print_citations_and_facts(final, seconds)
+    else:
+        if streamed:
+            stdout().print("\n\n  [dim](the check of this draft changed it:)[/]")
+        print_answer(final, seconds)
+    return final
 
-        output, _ = answer_live(rag, {"question": question, "user_context": user_context})
-        return output
-    output, seconds = answer(question, user_context, knobs)
-    print_answer(output, seconds)
-    return output
 
-
-def index_documents(paths: Sequence[Path], knobs: dict[str, Any], **settings: Any) -> IndexReport:
-    """Bring the index up to date with the paths, drawing progress to standard error.
-
-    Raises:
-        IndexingError: nothing could be read, or the index could not be written.
-    """
+def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index: Any) -> IndexReport:
+    """Bring the index up to date with the paths, and show the progress on standard error."""
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
 
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
 
-    context = make_context(**knobs)
+    context = make_context(settings)
     console = stderr()
-    bar = Bar(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
-        TextColumn("{task.fields[facts]}", style="dim", markup=False),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-    with bar:
+    facts = TextColumn("{task.fields[facts]}", style="dim", markup=False)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), facts)
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("Indexing", total=None, facts="")
 
-        def show(progress: Progress) -> None:
-            bar.update(
-                task, completed=progress.done, total=max(progress.total, 1), facts=format_progress(progress)
-            )
-
-        def wait(message: str) -> None:
-            console.print(message, markup=False, soft_wrap=True)
+        def show(state: Progress) -> None:
+            bar.update(task, completed=state.done, total=max(state.total, 1), facts=format_progress(state))
 
         report = Index.build(
             [str(path) for path in paths],
             str(context.index),
             embeddings=context.embeddings,
             progress=show,
-            on_wait=wait,
-            **settings,
+            on_wait=lambda message: console.print(message, markup=False, soft_wrap=True),
+            **of_index,
         )
     for failure in report.failed:
-        said = f"{short_source(failure.source)} {failure.reason}"
-        console.print(f"[yellow]Skipped:[/] {_plain(said)}", soft_wrap=True)
+        print_note(("Skipped:", "yellow"), f" {short_source(failure.source)} {failure.reason}")
     return report
-
-
-def index_named(paths: Sequence[Path], knobs: dict[str, Any]) -> str | ChunkSource:
-    """Index what is new under the paths, and return the place that holds these documents alone.
-
-    Raises:
-        IndexingError: none of them could be read.
-    """
-    from adaptive_rag.context import make_context
-    from adaptive_rag.index.filtered import narrow_to
-
-    context = make_context(**knobs)
-    return narrow_to(index_documents(paths, knobs), str(context.index), context.embeddings)
 
 
 def format_progress(progress: Progress) -> str:
@@ -119,18 +124,10 @@ def format_progress(progress: Progress) -> str:
 
 def format_report(report: IndexReport) -> str:
     """Say in a line what an indexing run did."""
-    done = [
-        f"{count} {what}"
-        for count, what in (
-            (report.added, "added"),
-            (report.updated, "updated"),
-            (report.removed, "removed"),
-            (report.unchanged, "unchanged"),
-            (len(report.failed), "not readable"),
-        )
-        if count
-    ]
-    parts = [f"Documents: {', '.join(done) or 'none'}"]
+    counts = {what: getattr(report, what) for what in ("added", "updated", "removed", "unchanged")}
+    counts["not readable"] = len(report.failed)
+    done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    parts = [f"Documents: {done or 'none'}"]
     if report.chunks:
         parts.append(f"{report.chunks:,} chunks written")
     parts += [f"{report.total_chunks:,} chunks in the index", _duration(report.seconds)]
@@ -140,14 +137,7 @@ def format_report(report: IndexReport) -> str:
 def _duration(seconds: float) -> str:
     if seconds < 10:
         return f"{seconds:.1f} s"
-    minutes, seconds = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes} min"
-    return f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
+    minutes, left = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes} min {left} s" if minutes else f"{left} s"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
-import typer
+from typer import Option, echo
+
+from adaptive_rag.cli.output import print_line, print_table
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -28,27 +30,21 @@ wins, then the environment, then the file. A setting of a group is written
 
 
 def settings(
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print the reference page.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the reference page.")] = False,
 ) -> None:
     """List every setting with its default and what it does."""
-    from adaptive_rag.cli.output import stdout
-
     if markdown:
-        typer.echo(format_reference(), nl=False)
+        echo(format_reference(), nl=False)
         return
-    from rich.table import Table
-    from rich.text import Text
-
-    console = stdout()
     for heading, rows in _sections():
-        console.print(Text(f"\n{heading}", style="bold"))
-        table = Table(box=None, padding=(0, 2, 0, 0), show_header=False)
-        table.add_column(min_width=26, no_wrap=True)
-        for name, default, values, description in rows:
-            shown = f"{description} Values: {values}." if values else description
-            shown = f"{shown} Default: {default}." if default else shown
-            table.add_row(f"  {name}", Text(shown))
-        console.print(table)
+        print_line(f"\n{heading}", style="bold")
+        print_table(("", ""), [(f"{name:<24}", _describe(*facts)) for name, *facts in rows])
+
+
+def _describe(default: str, values: str, description: str) -> str:
+    """Return what a setting does, what it takes and what it is by default."""
+    shown = f"{description} Values: {values}." if values else description
+    return f"{shown} Default: {default}." if default else shown
 
 
 def format_reference() -> str:
@@ -88,20 +84,14 @@ def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
 
 def _values(field: FieldInfo) -> str:
     """Return the names that a setting takes, or its bounds."""
-    import typing
 
     def names(annotation: Any) -> list[str]:
-        if typing.get_origin(annotation) is typing.Literal:
-            return [str(value) for value in typing.get_args(annotation)]
-        return [name for part in typing.get_args(annotation) for name in names(part)]
+        if get_origin(annotation) is Literal:
+            return [str(value) for value in get_args(annotation)]
+        return [name for part in get_args(annotation) for name in names(part)]
 
     if found := names(field.annotation):
         return ", ".join(found)
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
-    bounds = [
-        f"{signs[kind]} {value:g}"
-        for constraint in field.metadata
-        for kind in signs
-        if (value := getattr(constraint, kind, None)) is not None
-    ]
-    return ", ".join(bounds)
+    bounds = [(signs[kind], getattr(bound, kind, None)) for bound in field.metadata for kind in signs]
+    return ", ".join(f"{sign} {value:g}" for sign, value in bounds if value is not None)

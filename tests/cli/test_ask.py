@@ -61,11 +61,11 @@ def test_the_answer_keeps_to_the_width_and_to_a_readable_measure(
     assert max(map(len, body)) > widest / 2
 
 
-def test_the_trace_names_every_step_and_every_stand_in(run: Run, town_index: str) -> None:
+def test_the_trace_names_every_step_and_what_was_done_locally(run: Run, town_index: str) -> None:
     shown = run("ask", LONG, "--index", town_index, "--trace").stdout
     for step in ("classify", "enhance", "retrieve", "rerank", "generate"):
         assert f"\n  {step} " in shown
-    assert "stand-in for generate: no chat model is configured" in " ".join(shown.split())
+    assert "generate done locally: no chat model is configured" in " ".join(shown.split())
 
 
 def test_an_abstention_says_so_and_exits_zero(run: Run, town_index: str) -> None:
@@ -86,7 +86,7 @@ def test_options_reach_the_run(run: Run, town_index: str) -> None:
     assert len(output["documents"]) == 2
     assert "I rent" in str(output["trace"])
     fewer = parsed(
-        run("ask", LONG, "--index", town_index, "--set", "enhance=false", "--set", "k=1", "--json")
+        run("ask", LONG, "--index", town_index, "--set", "without=enhance", "--set", "k=1", "--json")
     )
     assert len(fewer["documents"]) == 1
     assert [s["skill"] for r in fewer["trace"] for s in r.get("stand_ins", [])].count("enhance") == 0

@@ -128,9 +128,12 @@ def test_k_out_of_bounds_is_refused(run: Run, town_index: str, command: str, k: 
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        (("--route", "sideways"), "route = 'sideways' is not usable: expected 'factual', 'analytical'"),
+        (("--route", "sideways"), "route = 'sideways' is not usable: expected one of factual, analytical"),
         (("--profile", "reckless"), "profile = 'reckless' is not usable: expected 'conservative'"),
-        (("--set", "colour=red"), "'colour' is not a setting. The settings are: abstain, alpha"),
+        (
+            ("--set", "colour=red"),
+            "'colour' is not a setting. The settings are: budget.context_tokens, budget.deadline_s",
+        ),
         (("--set", "hedge"), "expected NAME=VALUE"),
         (("--set", "k=many"), "k = 'many' is not usable"),
         (("--set", "ontology=nowhere.yaml"), "nowhere.yaml"),

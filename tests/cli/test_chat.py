@@ -57,7 +57,7 @@ def test_an_answer_of_a_model_is_printed_once_as_it_comes(run: Run, town_index: 
         server.say = answer
         assert say is None
         result = run(
-            "chat", "-i", town_index, "-m", "openai:scripted", "--set", f"base_url={server.url}",
+            "chat", "-i", town_index, "-m", "openai:scripted", "--set", f"models.base_url={server.url}",
             stdin="How long is the sea wall of Saltmere?\n",
         )  # fmt: skip
     assert result.exit_code == 0, result.stderr

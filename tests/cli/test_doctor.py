@@ -16,7 +16,7 @@ def test_without_a_model_all_is_well_and_it_says_who_answers(run: Run, town_inde
     result = run("doctor", "-i", town_index)
     assert result.exit_code == 0
     assert "384 dimensions" in result.stdout
-    assert "the local stand-ins do every step" in result.stdout
+    assert "every step is done locally" in result.stdout
     assert "All is well" in result.stdout
 
 
@@ -29,7 +29,14 @@ def test_a_missing_index_is_a_fault_with_its_command(run: Run) -> None:
 def test_a_model_that_works_is_reported_with_how_it_fills_forms(run: Run, town_index: str) -> None:
     with ChatServer() as server:
         result = run(
-            "doctor", "-i", town_index, "-m", "openai:scripted", "--set", f"base_url={server.url}", "--json"
+            "doctor",
+            "-i",
+            town_index,
+            "-m",
+            "openai:scripted",
+            "--set",
+            f"models.base_url={server.url}",
+            "--json",
         )
     assert result.exit_code == 0, result.stdout
     assert findings(result)["chat model"]["state"] == "ok"
@@ -43,7 +50,14 @@ def test_a_model_that_works_is_reported_with_how_it_fills_forms(run: Run, town_i
 def test_a_model_that_fails_is_a_fault(run: Run, town_index: str, behaviour: str, mend: str) -> None:
     with ChatServer(behave=lambda number, body: behaviour) as server:
         result = run(
-            "doctor", "-i", town_index, "-m", "openai:scripted", "--set", f"base_url={server.url}", "--json"
+            "doctor",
+            "-i",
+            town_index,
+            "-m",
+            "openai:scripted",
+            "--set",
+            f"models.base_url={server.url}",
+            "--json",
         )
     assert result.exit_code == 1
     assert findings(result)["chat model"]["state"] == "fault"
@@ -69,7 +83,7 @@ def test_offline_no_model_is_called(run: Run, town_index: str) -> None:
             "-m",
             "openai:scripted",
             "--set",
-            f"base_url={server.url}",
+            f"models.base_url={server.url}",
             "--offline",
         )
         assert server.requests == []

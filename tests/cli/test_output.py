@@ -6,8 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from rich.console import Console
-from rich.text import Text
 
 from adaptive_rag.cli import answers
 from adaptive_rag.cli.output import place_of, print_block, print_json, short_source
@@ -37,11 +35,12 @@ def test_sources_below_the_working_folder_are_shown_relative(
     assert place_of("a.pdf", 3) == "a.pdf, page 3"
 
 
-def test_a_block_is_wrapped_with_a_hanging_margin() -> None:
-    console = Console(file=io.StringIO(), width=30)
-    print_block(console, Text("one two three four five six seven eight"), indent=2, hanging=3)
-    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert lines == ["  one two three four five", "     six seven eight"]
+def test_a_block_is_wrapped_with_a_hanging_margin(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    print_block("one two three four five six seven eight", indent=2, hanging=3)
+    assert capsys.readouterr().out.splitlines() == ["  one two three four five", "     six seven eight"]
 
 
 def test_headings_and_markers_of_an_answer_are_styled_and_kept_in_words() -> None:
