@@ -182,7 +182,7 @@ def test_a_surprise_of_ours_keeps_its_traceback(run: Run, monkeypatch: pytest.Mo
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a bug")
 
-    monkeypatch.setattr(Index, "open", fail)
+    monkeypatch.setitem(STORES, "", fail)
     with pytest.raises(ZeroDivisionError, match="a bug"):
         run("search", "what?")
 
