@@ -6,10 +6,10 @@ import pytest
 from adaptive_rag.rank.diversity import (
     SELECTORS,
     Diversity,
-    by_relevance,
     cover,
     facility_location,
     maximal_marginal_relevance,
+    most_relevant,
 )
 
 # Two paraphrases, a text on the same topic, a text on another.
@@ -47,7 +47,7 @@ def test_coverage_does_not_mind_the_scale_of_relevance():
 
 
 def test_marginal_relevance_with_weight_one_is_relevance():
-    assert maximal_marginal_relevance(VECTORS, RELEVANCE, 4, weight=1.0) == by_relevance(
+    assert maximal_marginal_relevance(VECTORS, RELEVANCE, 4, weight=1.0) == most_relevant(
         VECTORS, RELEVANCE, 4
     )
 
