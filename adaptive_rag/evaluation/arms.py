@@ -43,7 +43,7 @@ class Bench:
     answering: AnsweringGraph | None = None
     k: int = 10
     seed: int = 0
-    knobs: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candid
 
 
 def _settings(bench: Bench) -> dict[str, Any]:
-    return {"index": bench.source, "k": bench.k, **bench.knobs}
+    return {"index": bench.source, "k": bench.k, **bench.settings}
 
 
 def _graph(question: Question, bench: Bench, *, route: str | None = None, without: str = "") -> Result:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from adaptive_rag.errors import import_extra
 from adaptive_rag.evaluation.arms import ARMS, SUBJECT
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import ALL, Row, label_of
+from adaptive_rag.evaluation.summary import ALL, SummaryRow, label_of
 from adaptive_rag.state import QUERY_TYPES
 
 if TYPE_CHECKING:
@@ -87,13 +87,13 @@ def colour_of(arm: str) -> str:
     return COLOURS.get(arm) or HUES[(names.index(arm) if arm in names else len(arm)) % len(HUES)]
 
 
-def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
+def plot_by_type(rows: Sequence[SummaryRow], metric: str) -> Figure:
     """Draw an arm's metric for each question type as bars with 95 % intervals.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    groups: dict[str, list[Row]] = {}
+    groups: dict[str, list[SummaryRow]] = {}
     for row in rows:
         if metric in row["intervals"]:
             groups.setdefault(label_of(row["type"]), []).append(row)
@@ -101,7 +101,9 @@ def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
 
 
 @drawn_in_style
-def plot_bars(groups: Mapping[str, tuple[str, Sequence[Row]]], title: str, *, legend: bool = False) -> Figure:
+def plot_bars(
+    groups: Mapping[str, tuple[str, Sequence[SummaryRow]]], title: str, *, legend: bool = False
+) -> Figure:
     """Draw groups of bars from 0 to 1 with 95 % intervals, and the number of questions under each group.
 
     A group is a metric and the rows that have it.
@@ -167,7 +169,7 @@ def plot_lines(
 
 
 @drawn_in_style
-def plot_cost(rows: Sequence[Row], metric: str) -> Figure:
+def plot_cost(rows: Sequence[SummaryRow], metric: str) -> Figure:
     """Draw every arm between its cost and its quality, over all questions.
 
     The cost is chat calls where any were made, else milliseconds. A dashed line joins the arms that no

@@ -11,12 +11,13 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.context import make_context
+from adaptive_rag.context import make_context, setting_names
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import RUN, RUN_FILES, read_json, write_json
 
@@ -33,12 +34,13 @@ class RunSettings:
     limit: int | None = None
     # None scores answers where documents are searched and leaves them out where passages are judged
     answers: bool | None = None
-    knobs: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings as plain data; a live model is named by its class."""
-        plain = make_context(**self.knobs).model_dump(exclude={"index", "retriever", "k"})
-        return {**asdict(self), "knobs": {name: _as_plain(value) for name, value in plain.items()}}
+        """Return the settings as plain data, each under its present name; a live model is named by its class."""
+        context = make_context(self.settings)
+        names = [name for name in setting_names() if name not in ("index", "retriever", "k")]
+        return {**vars(self), "settings": {name: _as_plain(attrgetter(name)(context)) for name in names}}
 
 
 def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
@@ -131,6 +133,8 @@ def _git(*arguments: str) -> str:
 
 
 def _as_plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return f"{type(value).__module__}.{type(value).__qualname__}"

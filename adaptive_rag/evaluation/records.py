@@ -85,7 +85,7 @@ class Journal:
             seen.setdefault("texts", {}).update(record["texts"])
 
 
-def read_questions(folder: Path) -> list[QuestionRecord]:
+def read_records(folder: Path) -> list[QuestionRecord]:
     """Read the questions of a finished run.
 
     Raises:

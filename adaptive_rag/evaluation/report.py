@@ -19,7 +19,7 @@ from adaptive_rag.evaluation.judge import JudgeReport, judge_run, judgeable
 from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json, write_text
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar
-from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, Row
+from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, SummaryRow
 from adaptive_rag.evaluation.templates import render
 
 # Below this many questions a type has no bars or line of its own: its intervals say nothing.
@@ -36,8 +36,8 @@ class Report:
 
     about: Mapping[str, Any]
     k: int
-    rows: Sequence[Row]
-    pooled: Sequence[Row]
+    rows: Sequence[SummaryRow]
+    pooled: Sequence[SummaryRow]
     routing_by_dataset: Mapping[str, RoutingReport]  # and for all of them together
     alpha: Mapping[str, Mapping[str, Mapping[str, float]]]
     steps: Mapping[str, Mapping[str, float]]
@@ -45,7 +45,7 @@ class Report:
     texts: Mapping[tuple[str, str], str]  # of a passage by data set and id
     notes: Sequence[str]
     judge: JudgeReport | None
-    against: Sequence[Row]
+    against: Sequence[SummaryRow]
     against_name: str
 
     @property
@@ -181,18 +181,22 @@ def render_markdown(report: Report, command: str) -> str:
 
 
 def _render(template: str, report: Report, **values: Any) -> str:
-    model = report.about.get("settings", {}).get("knobs", {}).get("model")
+    model = report.about.get("settings", {}).get("settings", {}).get("model")
     shared = {"report": report, "model": model, "baseline": BASELINE, "subject": SUBJECT, "words": summary}
     return render(template, **shared, **values)
 
 
-def _compared(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[Row, str, DifferenceRow]]:
+def _compared(
+    rows: Iterable[SummaryRow], names: Sequence[str]
+) -> list[tuple[SummaryRow, str, DifferenceRow]]:
     """Return the subject's rows with each of these metrics that is compared with the baseline."""
     ours = [row for row in rows if row["arm"] == SUBJECT]
     return [(row, name, d) for row in ours for name in names if (d := row["against_standard"].get(name))]
 
 
-def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[list[str], list[Row]]:
+def _table(
+    rows: Sequence[SummaryRow], dataset: str, names: Sequence[str]
+) -> tuple[list[str], list[SummaryRow]]:
     """Return those of the metrics that a data set has, and its rows, type by type."""
     shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
     return [name for name in names if any(name in row["metrics"] for row in shown)], shown
@@ -201,7 +205,7 @@ def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[lis
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
     """Return what the page draws of single types, and which types have too few questions for that."""
     metric = report.metric
-    by_type: dict[tuple[str, str], list[Row]] = {}
+    by_type: dict[tuple[str, str], list[SummaryRow]] = {}
     for row in report.rows:
         if row["type"] != ALL and row["arm"] in arms:
             by_type.setdefault((row["type"], row["dataset"]), []).append(row)

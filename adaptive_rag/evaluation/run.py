@@ -79,7 +79,7 @@ def open_bench(
     Raises:
         IndexingError: no document could be read.
     """
-    embeddings = make_context(**settings.knobs).embeddings
+    embeddings = make_context(**settings.settings).embeddings
     index, notes = open_corpus(
         dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name)
     )
@@ -90,7 +90,7 @@ def open_bench(
         answering=_build_last_step() if answered else None,
         k=settings.k,
         seed=settings.seed,
-        knobs=dict(settings.knobs),
+        settings=dict(settings.settings),
     )
     if not dataset.passages:
         dataset = with_gold(dataset, index.chunks())
@@ -155,7 +155,7 @@ def run_arms(
     return FinishedRun(about, list(journal.records.values()))
 
 
-def ask(dataset: Dataset, question: Question, arms: Mapping[str, Arm], bench: Bench) -> QuestionRecord:
+def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], bench: Bench) -> QuestionRecord:
     """Return the record of a question; its rankings are scored once the whole data set is answered."""
     # The first search of a question pays for what the others find warm, so the arms take turns at it.
     names = list(arms)
@@ -241,7 +241,7 @@ def _answer(
 
     def ask_missing(question: Question) -> QuestionRecord:
         lacking = {name: arm for name, arm in arms.items() if name in missing[question.id]}
-        return ask(dataset, question, lacking, bench)
+        return ask_arms(dataset, question, lacking, bench)
 
     with open_bar(dataset.name, len(waiting)) as advance, _workers(jobs) as each:
         for record in each(ask_missing, waiting):

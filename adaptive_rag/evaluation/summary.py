@@ -31,7 +31,7 @@ SHORT_NAMES = {
 DifferenceRow = dict[str, Any]
 
 
-class Row(TypedDict):
+class SummaryRow(TypedDict):
     """One arm on the questions of one type in one data set; a metric that no question has is left out."""
 
     dataset: str
@@ -56,20 +56,20 @@ class _Sample(NamedTuple):
     abstention: Mapping[str, float] = {}
 
 
-def summarise(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[Row]:
+def summarise(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[SummaryRow]:
     """Return the rows of each data set: "all" first, then the types that occur."""
     names = dict.fromkeys(record["dataset"] for record in records)
     return _rows({name: [r for r in records if r["dataset"] == name] for name in names}, k, seed)
 
 
-def summarise_pooled(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[Row]:
+def summarise_pooled(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[SummaryRow]:
     """Return the rows of all data sets taken together, each question weighing the same."""
     return _rows({POOLED: records}, k, seed)
 
 
 def compare_runs(
     ours: Sequence[QuestionRecord], theirs: Sequence[QuestionRecord], *, k: int, seed: int = 0
-) -> list[Row]:
+) -> list[SummaryRow]:
     """Return, for arms and questions that two runs share, rows whose baseline is the earlier run.
 
     The key `against_standard` keeps its name and holds the difference "this run minus the earlier one".
@@ -126,7 +126,7 @@ def lost_questions(records: Iterable[QuestionRecord], *, k: int) -> list[tuple[f
     return sorted(lost, key=lambda pair: pair[0])
 
 
-def without_repeats(rows: Sequence[Row]) -> list[Row]:
+def without_repeats(rows: Sequence[SummaryRow]) -> list[SummaryRow]:
     """Leave out the overall rows of a data set of one type, which say what that type's rows say."""
     kinds: dict[str, set[str]] = {}
     for row in rows:
@@ -156,7 +156,7 @@ def short_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _rows(groups: Mapping[str, Sequence[QuestionRecord]], k: int, seed: int) -> list[Row]:
+def _rows(groups: Mapping[str, Sequence[QuestionRecord]], k: int, seed: int) -> list[SummaryRow]:
     samples = []
     for dataset, records in groups.items():
         for kind, group in _by_type(records):
@@ -180,7 +180,7 @@ def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
     return [arm for arm in ARMS if all(arm in record["arms"] for record in records)]
 
 
-def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[Row]:
+def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:
     """Return a row a sample; the statistics of all rows are drawn together, which shares their resamples."""
     rows = []
     values: dict[tuple[int, str], list[float]] = {}
@@ -188,7 +188,7 @@ def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[Row]:
     for number, (dataset, arm, kind, answers, baseline, _) in enumerate(samples):
         cost = {name: _mean([dict[str, Any](one)[name] for one in answers]) for name in COSTS}
         empty: dict[str, Any] = {"metrics": {}, "counts": {}, "intervals": {}, "against_standard": {}}
-        rows.append(Row(dataset=dataset, arm=arm, type=kind, n=len(answers), **empty, cost=cost))  # type: ignore[typeddict-item]
+        rows.append(SummaryRow(dataset=dataset, arm=arm, type=kind, n=len(answers), **empty, cost=cost))  # type: ignore[typeddict-item]
         for name in (*metric_names(k), *ANSWER_METRICS):
             if scored := [one["metrics"][name] for one in answers if name in one["metrics"]]:
                 values[number, name] = scored

@@ -14,7 +14,7 @@ from adaptive_rag.evaluation import summary
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import DifferenceRow, Row
+from adaptive_rag.evaluation.summary import DifferenceRow, SummaryRow
 
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
 
@@ -24,16 +24,16 @@ class _Column(NamedTuple):
 
     heading: str
     rank: int
-    cell: Callable[[Row], str]
+    cell: Callable[[SummaryRow], str]
     left: bool = False
 
-    def width(self, rows: Sequence[Row]) -> int:
+    def width(self, rows: Sequence[SummaryRow]) -> int:
         texts = [self.heading, *(Text.from_markup(self.cell(row)).plain for row in rows)]
         return max(map(len, texts)) + 2
 
 
 def print_report(
-    console: Console, rows: Sequence[Row], *, k: int, routing: RoutingReport | None = None
+    console: Console, rows: Sequence[SummaryRow], *, k: int, routing: RoutingReport | None = None
 ) -> None:
     """Print a table for each data set, and one line about the router."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
@@ -52,7 +52,7 @@ def print_report(
     )
 
 
-def print_against(console: Console, rows: Sequence[Row], *, k: int, name: str) -> None:
+def print_against(console: Console, rows: Sequence[SummaryRow], *, k: int, name: str) -> None:
     """Print what changed since an earlier run."""
     shown = [row for row in summary.without_repeats(rows) if _metric(row, k)]
     columns = [
@@ -67,7 +67,7 @@ def print_against(console: Console, rows: Sequence[Row], *, k: int, name: str) -
 
 
 def _table(
-    title: str, rows: Sequence[Row], columns: Sequence[_Column], width: int, *, bands: bool = False
+    title: str, rows: Sequence[SummaryRow], columns: Sequence[_Column], width: int, *, bands: bool = False
 ) -> Table:
     """Return the rows with the columns that fit; `bands` sets types apart and the subject in bold."""
     columns = _fitting(columns, rows, width)
@@ -82,7 +82,7 @@ def _table(
     return table
 
 
-def _fitting(columns: Sequence[_Column], rows: Sequence[Row], width: int) -> list[_Column]:
+def _fitting(columns: Sequence[_Column], rows: Sequence[SummaryRow], width: int) -> list[_Column]:
     """Leave out columns of the highest rank, the last first, until the rest fits."""
     kept = list(columns)
     while sum(column.width(rows) for column in kept) > width + 2 and any(column.rank for column in kept):
@@ -91,13 +91,13 @@ def _fitting(columns: Sequence[_Column], rows: Sequence[Row], width: int) -> lis
     return kept
 
 
-def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
+def _columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
     first = {row["type"]: row["arm"] for row in reversed(rows)}
 
-    def once(row: Row, text: str) -> str:
+    def once(row: SummaryRow, text: str) -> str:
         return text if row["arm"] == first[row["type"]] else ""
 
-    def figure(row: Row, name: str) -> str:
+    def figure(row: SummaryRow, name: str) -> str:
         value = row["metrics"].get(name)
         if value is None:
             return ""
@@ -129,7 +129,7 @@ def _rank(name: str, k: int) -> int:
 def _change_columns(k: int) -> list[_Column]:
     """Return the columns of the difference from the baseline, empty where a row has none."""
 
-    def cell(row: Row, text: Callable[[DifferenceRow], str]) -> str:
+    def cell(row: SummaryRow, text: Callable[[DifferenceRow], str]) -> str:
         metric = _metric(row, k)
         return text(row["against_standard"][metric]) if metric else ""
 
@@ -143,5 +143,5 @@ def _change_columns(k: int) -> list[_Column]:
     return [_Column(name, rank, partial(cell, text=text)) for name, (rank, text) in columns.items()]
 
 
-def _metric(row: Row, k: int) -> str | None:
+def _metric(row: SummaryRow, k: int) -> str | None:
     return next((name for name in (headline(k), "quality") if name in row["against_standard"]), None)

@@ -13,7 +13,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.provenance import RunSettings
-from adaptive_rag.evaluation.records import read_questions
+from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, run_arms
 from adaptive_rag.evaluation.summary import compare_runs, summarise, without_repeats
@@ -197,7 +197,7 @@ def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Report
 
 
 def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Report, out: Path) -> None:
-    rows = compare_runs(finished.records, read_questions(out), k=2)
+    rows = compare_runs(finished.records, read_records(out), k=2)
     assert {row["against_standard"]["ndcg@2"]["mean"] for row in rows} == {0.0}
     for width in (60, 100):
         console = Console(width=width, file=io.StringIO())
@@ -211,7 +211,7 @@ def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Re
 def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
     finished: FinishedRun, written: Report, out: Path
 ) -> None:
-    earlier = read_questions(out)[:2]
+    earlier = read_records(out)[:2]
     earlier[0]["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.25
     rows = compare_runs(finished.records, earlier, k=2)
     change = next(r for r in rows if (r["arm"], r["type"]) == ("adaptive", "all"))["against_standard"][
@@ -222,7 +222,7 @@ def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
 
 def test_a_folder_without_a_finished_run_cannot_be_compared_with(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="holds no finished run"):
-        read_questions(tmp_path)
+        read_records(tmp_path)
 
 
 def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Report, out: Path) -> None:
