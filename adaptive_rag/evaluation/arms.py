@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol
 
 from adaptive_rag.answer.passages import as_ranked
-from adaptive_rag.context import MECHANISMS, OF_ANSWERS, make_context
+from adaptive_rag.context import MECHANISMS, OF_ANSWERS, Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.graph.strategies import NAMES
@@ -44,6 +44,11 @@ class Bench:
     k: int = 10
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
+
+    def context(self, route: str | None = None) -> Context:
+        """Return the context of one question; a route given here wins over that of the settings."""
+        shared = {"index": self.source, "k": self.k, **self.settings}
+        return make_context(shared, {"route": route} if route else {})
 
 
 @dataclass(frozen=True)
@@ -105,11 +110,10 @@ def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], 
     [found] = bench.source.search([question.text], limit=max(POOL, 3 * bench.k))
     documents = order(found)[: bench.k]
     if bench.answering is None:
-        return Result(documents, ms=_since(started))
+        return _result({"trace": []}, documents, started, bench)
     # Plain retrieval knows no types; a factual answer is the plainest.
     state = {"question": question.text, "query_type": "factual", "documents": documents, "trace": []}
-    output = bench.answering.invoke(state, context=make_context(_settings(bench)))
-    return _result(output, documents, started, answered=True)
+    return _result(bench.answering.invoke(state, context=bench.context()), documents, started, bench)
 
 
 def by_vector(found: list[Candidate]) -> list[Candidate]:
@@ -129,14 +133,10 @@ def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candid
     return fuse(sorted(found, key=lambda candidate: candidate["id"]), method="weighted", alpha=alpha)
 
 
-def _settings(bench: Bench) -> dict[str, Any]:
-    return {"index": bench.source, "k": bench.k, **bench.settings}
-
-
 def _graph(question: Question, bench: Bench, *, route: str | None = None, without: str = "") -> Result:
     """Ask the graph what a person would ask it."""
     started = time.perf_counter()
-    context = make_context(_settings(bench), {"route": route} if route else {})
+    context = bench.context(route)
     if without:
         context = context.model_copy(update={"without": context.without | {without}})
     state = {
@@ -146,12 +146,7 @@ def _graph(question: Question, bench: Bench, *, route: str | None = None, withou
     }
     output = bench.graph.invoke(state, context=context)
     # A ranking is one of chunks, also where the answer was made from passages that join them.
-    documents = as_ranked(output["documents"])
-    return _result(output, documents, started, answered=bench.answering is not None)
-
-
-def _labelled(question: Question, bench: Bench) -> Result:
-    return _graph(question, bench, route=question.type)
+    return _result(output, as_ranked(output["documents"]), started, bench)
 
 
 def _random(question: Question, bench: Bench) -> Result:
@@ -166,30 +161,20 @@ def _costliest(question: Question, bench: Bench) -> Result:
     # One of the four answers has to be taken: that of the strategy the fused list agrees with most.
     ids = {document["id"] for document in fused}
     nearest = max(results, key=lambda result: sum(document["id"] in ids for document in result.documents))
-    return Result(
+    return replace(
+        nearest,
         documents=fused,
         ms=sum(result.ms for result in results),
         trace=[record for result in results for record in result.trace],
-        answer=nearest.answer,
-        citations=nearest.citations,
-        abstained=nearest.abstained,
+        analysis=None,
     )
 
 
-def _result(output: dict[str, Any], documents: list[Candidate], started: float, *, answered: bool) -> Result:
-    return Result(
-        documents=documents,
-        ms=_since(started),
-        trace=output["trace"],
-        analysis=output.get("analysis"),
-        answer=output["answer"] if answered else None,
-        citations=output["citations"] if answered else [],
-        abstained=output["abstained"] if answered else False,
-    )
-
-
-def _since(started: float) -> float:
-    return round((time.perf_counter() - started) * 1000, 3)
+def _result(output: dict[str, Any], documents: list[Candidate], started: float, bench: Bench) -> Result:
+    ms = round((time.perf_counter() - started) * 1000, 3)
+    answered = ("answer", "citations", "abstained") if bench.answering is not None else ()
+    answer = {name: output[name] for name in answered}
+    return Result(documents, ms, output["trace"], output.get("analysis"), **answer)
 
 
 ARMS: dict[str, Arm] = {
@@ -197,7 +182,9 @@ ARMS: dict[str, Arm] = {
     "bm25": Arm("BM25 top-k for the question as it stands", partial(_plain, order=by_words)),
     "fusion": Arm("dense and BM25 joined, each weighing half", partial(_plain, order=by_fusion)),
     "adaptive": Arm("the graph as it is", _graph),
-    "oracle": Arm("adaptive with the labelled route", _labelled, sees_label=True),
+    "oracle": Arm(
+        "adaptive with the labelled route", lambda q, bench: _graph(q, bench, route=q.type), sees_label=True
+    ),
     "random": Arm("adaptive with a random route", _random),
     "costliest": Arm("all strategies of the router, their rankings joined", _costliest),
     **{

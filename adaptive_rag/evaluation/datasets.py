@@ -108,28 +108,24 @@ def _load_beir(folder: Path) -> Dataset:
         if not rows:
             raise ConfigurationError(f"{folder / name} is empty; there is nothing to evaluate.")
 
-    gold: dict[str, dict[str, int]] = {}
-    for line, query, passage, grade in _judgements(qrels, QRELS_COLUMNS, queries, passages):
-        if not grade.lstrip("-").isdigit():
-            raise ConfigurationError(f"{qrels}:{line} has the score {grade!r}; expected a whole number.")
-        gold.setdefault(query, {})[passage] = int(grade)
+    grades = _judgements(qrels, QRELS_COLUMNS, queries, passages)
+    gold = {q: {p: int(said[-1]) for p, said in judged.items()} for q, judged in grades.items()}
     aspects: dict[str, dict[str, list[str]]] = {}
     if (folder / ASPECTS).is_file():
-        for _, query, passage, aspect in _judgements(folder / ASPECTS, ASPECTS_COLUMNS, queries, passages):
-            aspects.setdefault(query, {}).setdefault(passage, []).append(aspect)
-
+        aspects = _judgements(folder / ASPECTS, ASPECTS_COLUMNS, queries, passages)
     judged = {query for query, grades in gold.items() if any(grade > 0 for grade in grades.values())}
     if not judged:
         raise ConfigurationError(f"{qrels} names no relevant passage; there is nothing to score.")
     left_out = len(queries) - len(judged)
     return Dataset(
         name=folder.resolve().name,
-        # Only named fields are taken over: a rewrite or a label shipped with the data cannot reach an arm.
+        # A rewrite or a label shipped with the data cannot reach an arm: only named fields are taken over.
         questions=tuple(
-            Question(
+            _question(
+                row,
+                folder / QUERIES,
                 id=query,
                 text=row["text"],
-                **_common_fields(row, folder / QUERIES),
                 reference=row.get("reference_answer") or None,
                 gold=gold[query],
                 aspects={p: tuple(dict.fromkeys(names)) for p, names in aspects.get(query, {}).items()},
@@ -148,7 +144,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     questions: dict[str, Question] = {}
     for file in files:
         for number, row in enumerate(_records(file), 1):
-            question = _question(row, number, file)
+            question = _entry(row, number, file)
             if question.id in questions:
                 raise ConfigurationError(f"{file} repeats the id {question.id!r}; each must occur once.")
             questions[question.id] = question
@@ -169,7 +165,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     )
 
 
-def _question(row: Any, number: int, file: Path) -> Question:
+def _entry(row: Any, number: int, file: Path) -> Question:
     """Read an entry of a questions file."""
     entry = f"Entry {number} of {file}"
     if not isinstance(row, dict) or not isinstance(row.get("question"), str):
@@ -178,10 +174,11 @@ def _question(row: Any, number: int, file: Path) -> Question:
     has_answer = row.get("has_answer", True)
     if not isinstance(has_answer, bool):
         raise ConfigurationError(f"{entry} has has_answer = {has_answer!r}; expected true or false.")
-    return Question(
+    return _question(
+        row,
+        file,
         id=str(row.get("id", f"{file.stem}-{number}")),
         text=row["question"],
-        **_common_fields(row, file),
         reference=(row.get("ideal_answer") or row.get("answer")) if has_answer else None,
         has_answer=has_answer,
         quote=row.get("quote") or None,
@@ -199,25 +196,21 @@ def _passage(row: dict[str, Any]) -> Chunk:
     )
 
 
-def _common_fields(row: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Return what the questions of both layouts have."""
-    kind = row.get("type")
+def _question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
+    """Build a question with what both layouts give in the same form; nothing else of a row is taken over."""
+    kind, turns = row.get("type"), row.get("history") or []
     if kind is not None and str(kind).lower() not in QUERY_TYPES:
         raise ConfigurationError(f"{file} has the type {kind!r}; expected one of {', '.join(QUERY_TYPES)}.")
-    return {
-        "user_context": row.get("user_context") or "",
-        "history": _history(row, file),
-        "type": None if kind is None else str(kind).lower(),
-    }
-
-
-def _history(row: dict[str, Any], file: Path) -> tuple[Turn, ...]:
-    turns = row.get("history") or []
     for turn in turns if isinstance(turns, list) else [turns]:
         if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
             expected = "{'role': 'user' or 'agent', 'text': ..}"
             raise ConfigurationError(f"{file} has the history turn {turn!r}; expected {expected}.")
-    return tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns)
+    return Question(
+        user_context=row.get("user_context") or "",
+        history=tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns),
+        type=None if kind is None else str(kind).lower(),  # type: ignore[arg-type]
+        **fields,
+    )
 
 
 def _unique(file: Path) -> Iterator[dict[str, Any]]:
@@ -236,8 +229,9 @@ def _unique(file: Path) -> Iterator[dict[str, Any]]:
 
 def _judgements(
     file: Path, columns: tuple[str, ...], queries: Container[str], passages: Container[str]
-) -> Iterator[tuple[int, str, str, str]]:
-    """Yield the number of each line with its query, its passage and what is said about the two."""
+) -> dict[str, dict[str, list[str]]]:
+    """Return, for each query and passage, what the lines of a file say about the two."""
+    said: dict[str, dict[str, list[str]]] = {}
     with file.open(encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
         header = next(reader, [])
@@ -245,14 +239,18 @@ def _judgements(
             got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
             raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
         for number, row in enumerate(reader, 2):
-            if not row:
-                continue
-            if len(row) != len(columns):
+            if row and len(row) != len(columns):
                 raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
-            for name, known, where in ((row[0], queries, QUERIES), (row[1], passages, CORPUS)):
+            for name, known, where in zip(row, (queries, passages), (QUERIES, CORPUS), strict=False):
                 if name not in known:
                     raise ConfigurationError(f"{file}:{number} names {name!r}, which {where} does not hold.")
-            yield number, row[0], row[1], row[2]
+            if row and columns[2] == "score" and not row[2].lstrip("-").isdigit():
+                raise ConfigurationError(
+                    f"{file}:{number} has the score {row[2]!r}; expected a whole number."
+                )
+            if row:
+                said.setdefault(row[0], {}).setdefault(row[1], []).append(row[2])
+    return said
 
 
 def _records(file: Path) -> Iterator[Any]:

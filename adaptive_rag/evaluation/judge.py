@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Annotated, Literal, TypedDict
 
@@ -14,6 +14,8 @@ from pydantic import BaseModel, Field
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import find_arms
 from adaptive_rag.evaluation.records import QuestionRecord
+from adaptive_rag.evaluation.run import OpenBar, no_bar
+from adaptive_rag.evaluation.summary import ALL
 from adaptive_rag.evaluation.templates import render
 from adaptive_rag.state import QUERY_TYPES
 
@@ -96,20 +98,34 @@ def judge_run(
     records: Sequence[QuestionRecord],
     arms: Sequence[str],
     *,
-    advance: Callable[[], None] = lambda: None,
+    open_bar: OpenBar = no_bar,
 ) -> JudgeReport:
     """Judge every question that has a reference and an answer of each arm."""
+    waiting = [
+        record
+        for record in records
+        if record["reference"] and all(record["arms"].get(arm, {}).get("answer") for arm in arms)
+    ]
     judged: list[Judged] = []
-    waiting = judgeable(records, arms)
-    for record in waiting:
-        if (found := judge_question(model, record, arms)) is not None:
-            judged.append(found)
-        advance()
+    with open_bar("Judging", len(waiting)) as advance:
+        for record in waiting:
+            if (found := judge_question(model, record, arms)) is not None:
+                judged.append(found)
+            advance()
+    by_type = {kind: [one for one in judged if kind in (ALL, one["type"])] for kind in (ALL, *QUERY_TYPES)}
+    means = {
+        arm: {name: fmean(one["scores"][arm][name] for one in judged) for name in CRITERIA}
+        for arm in (arms if judged else ())
+    }
     report = JudgeReport(
         arms=list(arms),
         n=len(judged),
-        wins=_wins(judged, arms),
-        means=_means(judged, arms),
+        wins={
+            kind: {name: sum(one["best"] == name for one in group) for name in (*arms, TIE)}
+            for kind, group in by_type.items()
+            if group
+        },
+        means={arm: {**scores, "overall": fmean(scores.values())} for arm, scores in means.items()},
         order_changed_verdict=sum(not one["agreed"] for one in judged),
         failed=len(waiting) - len(judged),
         analysis="",
@@ -122,21 +138,15 @@ def judge_run(
     return report
 
 
-def judgeable(records: Sequence[QuestionRecord], arms: Sequence[str]) -> list[QuestionRecord]:
-    """Return the questions that can be judged."""
-
-    def answered(record: QuestionRecord) -> bool:
-        return all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
-
-    return [record for record in records if record["reference"] and answered(record)]
-
-
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
     """Ask once for each rotation, so that every arm stands in every position; None if a reply is unusable."""
     verdicts: list[tuple[dict[str, str], Verdict]] = []
     for shift in range(len(arms)):
         order = dict(zip(LETTERS, [*arms[shift:], *arms[:shift]], strict=False))
-        verdict = _ask(model, _prompt(record, order), set(order))
+        answers = {letter: _unfenced(record["arms"][arm]["answer"]) for letter, arm in order.items()}
+        scores = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
+        form = json.dumps({"scores": scores, "best": "A", "reason": ".."})
+        verdict = _ask(model, render("judge.md", record=record, answers=answers, form=form), set(order))
         if verdict is None:
             return None
         verdicts.append((order, verdict))
@@ -157,13 +167,6 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
     )
 
 
-def _prompt(record: QuestionRecord, order: Mapping[str, str]) -> str:
-    answers = {letter: _unfenced(record["arms"][arm]["answer"]) for letter, arm in order.items()}
-    scores = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
-    form = json.dumps({"scores": scores, "best": "A", "reason": ".."})
-    return render("judge.md", record=record, answers=answers, form=form)
-
-
 def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None:
     asked = prompt
     for _ in range(TRIES):
@@ -177,23 +180,6 @@ def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None
             wrong = f"Your last reply could not be used: {error}\nReply with the JSON object only."
             asked = f"{prompt}\n\n{wrong}"
     return None
-
-
-def _wins(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, int]]:
-    wins: dict[str, dict[str, int]] = {}
-    for kind in ("all", *QUERY_TYPES):
-        group = [one for one in judged if kind in ("all", one["type"])]
-        if group:
-            wins[kind] = {name: sum(one["best"] == name for one in group) for name in (*arms, TIE)}
-    return wins
-
-
-def _means(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, float]]:
-    means: dict[str, dict[str, float]] = {}
-    for arm in arms if judged else ():
-        scores = {name: fmean(one["scores"][arm][name] for one in judged) for name in CRITERIA}
-        means[arm] = {**scores, "overall": fmean(scores.values())}
-    return means
 
 
 def _unfenced(answer: str) -> str:

@@ -1,4 +1,7 @@
-"""Draws a run's figures with matplotlib, for notebooks, and as SVG for the page."""
+"""Draws a run's figures with matplotlib, for notebooks, and as SVG for the page.
+
+Every drawing raises MissingExtraError where matplotlib is not installed.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +47,7 @@ Point = tuple[float, float]
 
 
 def drawn_in_style(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
-    """Run a drawing function under our style; without matplotlib, name the extra that brings it."""
+    """Run a drawing function under our style."""
 
     @functools.wraps(draw)
     def styled(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Figure:
@@ -88,11 +91,7 @@ def colour_of(arm: str) -> str:
 
 
 def plot_by_type(rows: Sequence[SummaryRow], metric: str) -> Figure:
-    """Draw an arm's metric for each question type as bars with 95 % intervals.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """Draw an arm's metric for each question type as bars with 95 % intervals."""
     groups: dict[str, list[SummaryRow]] = {}
     for row in rows:
         if metric in row["intervals"]:
@@ -134,11 +133,7 @@ def plot_bars(
 
 
 def plot_alpha(sweep: Mapping[str, Mapping[str, float]], metric: str) -> Figure:
-    """Draw a metric of plain fusion over alpha, a line for each question type; a ring marks its best alpha.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """Draw a metric of plain fusion over alpha, a line for each type; a ring marks its best alpha."""
     lines = {label_of(kind): [(float(x), y) for x, y in values.items()] for kind, values in sweep.items()}
     title = "alpha: 0 = words only (BM25), 1 = meaning only (vectors)"
     return plot_lines(lines, title, f"{metric} of plain fusion", mark_best=True)
@@ -174,9 +169,6 @@ def plot_cost(rows: Sequence[SummaryRow], metric: str) -> Figure:
 
     The cost is chat calls where any were made, else milliseconds. A dashed line joins the arms that no
     cheaper arm beats.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
     """
     rows = [row for row in rows if row["type"] == ALL and metric in row["metrics"]]
     by_calls = any(row["cost"]["model_calls"] for row in rows)

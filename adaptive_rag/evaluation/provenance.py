@@ -37,7 +37,7 @@ class RunSettings:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings as plain data, each under its present name; a live model is named by its class."""
+        """Return plain data: settings under their present names, a live model named by its class."""
         context = make_context(self.settings)
         names = [name for name in setting_names() if name not in ("index", "retriever", "k")]
         return {**vars(self), "settings": {name: _as_plain(attrgetter(name)(context)) for name in names}}

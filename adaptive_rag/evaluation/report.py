@@ -15,7 +15,7 @@ from langchain_core.language_models import BaseChatModel
 from adaptive_rag.evaluation import metrics, plots, summary
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.judge import JudgeReport, judge_run, judgeable
+from adaptive_rag.evaluation.judge import JudgeReport, judge_run
 from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json, write_text
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar
@@ -85,16 +85,12 @@ def write_reports(
         MissingExtraError: a package that reports is not installed.
     """
     k, seed = run.about["settings"]["k"], run.about["settings"]["seed"]
-    verdicts = None
-    if judge is not None:
-        model, arms = judge
-        with open_bar("Judging", len(judgeable(run.records, arms))) as advance:
-            verdicts = judge_run(model, run.records, arms, advance=advance)
+    verdicts = judge_run(judge[0], run.records, judge[1], open_bar=open_bar) if judge else None
     report = Report(
         about=run.about,
         k=k,
-        rows=summary.summarise(run.records, k=k, seed=seed),
-        pooled=summary.summarise_pooled(run.records, k=k, seed=seed),
+        rows=summary.compare_arms(run.records, k=k, seed=seed),
+        pooled=summary.compare_arms(run.records, k=k, seed=seed, pooled=True),
         routing_by_dataset=summary.score_routes(run.records),
         alpha=run.alpha,
         steps=summary.step_times(run.records),
@@ -124,11 +120,7 @@ def write_reports(
 
 
 def render_page(report: Report) -> str:
-    """Return the HTML page. It loads nothing from elsewhere, and text from data sets stays text.
-
-    Raises:
-        MissingExtraError: jinja2 or matplotlib is not installed.
-    """
+    """Return the HTML page. It loads nothing from elsewhere, and text from data sets stays text."""
     arms = list(dict.fromkeys(row["arm"] for row in report.rows))
     theirs = {row["type"]: row for row in report.pooled if row["arm"] == BASELINE}
     coverage = _compared(report.pooled, metrics.coverage_names(report.k))
@@ -157,11 +149,7 @@ def render_page(report: Report) -> str:
 
 
 def render_markdown(report: Report, command: str) -> str:
-    """Return the Markdown page: where the figures come from, the verdict by type, the losses, every arm.
-
-    Raises:
-        MissingExtraError: jinja2 is not installed.
-    """
+    """Return the Markdown page: where the figures come from, the verdict by type, the losses, every arm."""
     rows, names = report.rows, (*metrics.metric_names(report.k), *metrics.ANSWER_METRICS)
     # A type that occurs in one data set has nothing to pool.
     kinds = [kind for _, kind in {(row["dataset"], row["type"]) for row in rows}]

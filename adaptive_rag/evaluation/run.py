@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langgraph.graph import END, START, StateGraph
+from langgraph.graph import StateGraph
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError, import_extra
@@ -39,7 +39,7 @@ BEGINNING, KEPT_CANDIDATES = 300, 10
 
 Advance = Callable[[], None]
 # Gives a bar for a description and a total, and closes it afterwards.
-OpenBar = Callable[[str, int], Any]
+OpenBar = Callable[[str, int], AbstractContextManager[Advance]]
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,9 @@ class FinishedRun:
         return [note for notes in self.about.get("notes", {}).values() for note in notes]
 
 
-@contextmanager
-def no_bar(description: str, total: int) -> Iterator[Advance]:
+def no_bar(description: str, total: int) -> AbstractContextManager[Advance]:
     """Show nothing."""
-    yield lambda: None
+    return nullcontext(lambda: None)
 
 
 def open_bench(
@@ -221,10 +220,7 @@ def _shorten(step: TraceRecord) -> TraceRecord:
 def _build_last_step() -> AnsweringGraph:
     """Build the graph that answers from documents which an arm found itself."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
-    graph.add_node("generate", generate)
-    graph.add_edge(START, "generate")
-    graph.add_edge("generate", END)
-    return graph.compile()
+    return graph.add_node("generate", generate).set_entry_point("generate").compile()
 
 
 def _answer(
@@ -243,10 +239,14 @@ def _answer(
         lacking = {name: arm for name, arm in arms.items() if name in missing[question.id]}
         return ask_arms(dataset, question, lacking, bench)
 
-    with open_bar(dataset.name, len(waiting)) as advance, _workers(jobs) as each:
-        for record in each(ask_missing, waiting):
-            journal.add(record)
-            advance()
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        with open_bar(dataset.name, len(waiting)) as advance:
+            for record in (pool.map if jobs > 1 else map)(ask_missing, waiting):
+                journal.add(record)
+                advance()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _score(dataset: Dataset, records: Sequence[QuestionRecord], k: int) -> None:
@@ -261,12 +261,3 @@ def _score(dataset: Dataset, records: Sequence[QuestionRecord], k: int) -> None:
             if name in record["arms"]:
                 metrics = record["arms"][name]["metrics"]
                 metrics.update({key: round(value, 6) for key, value in scores[record["id"]].items()})
-
-
-@contextmanager
-def _workers(jobs: int) -> Iterator[Callable[..., Iterator[QuestionRecord]]]:
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        yield pool.map if jobs > 1 else map
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

@@ -16,7 +16,7 @@ from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, run_arms
-from adaptive_rag.evaluation.summary import compare_runs, summarise, without_repeats
+from adaptive_rag.evaluation.summary import compare_arms, compare_runs, without_repeats
 from adaptive_rag.evaluation.terminal import print_against, print_report
 from tests.evaluation.conftest import QUERIES, Graph, Words
 
@@ -91,7 +91,7 @@ def test_standard_is_not_compared_with_itself(written: Report) -> None:
 
 def test_an_arm_that_did_not_answer_every_question_is_left_out(finished: FinishedRun) -> None:
     del finished.records[0]["arms"]["bm25"]
-    arms = {row["arm"] for row in summarise(finished.records, k=2) if row["type"] == "all"}
+    arms = {row["arm"] for row in compare_arms(finished.records, k=2) if row["type"] == "all"}
     assert arms == {"standard", "fusion", "adaptive"}
 
 
