@@ -13,6 +13,7 @@ from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.context import MECHANISMS, OF_ANSWERS, Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.evaluation.records import Cost
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.search.fusion import fuse, fuse_rankings
 from adaptive_rag.search.search import PLAIN_ALPHA, POOL
@@ -63,20 +64,14 @@ class Result:
     citations: list[Citation] = field(default_factory=list)
     abstained: bool = False
 
-    @property
-    def model_calls(self) -> int:
-        """Return how many chat calls the question took."""
-        return sum(record.get("calls", 0) for record in self.trace)
-
-    @property
-    def rounds(self) -> int:
-        """Return how many of them had to wait for another."""
-        return sum(record.get("rounds", 0) for record in self.trace)
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens went in and out."""
-        return sum(sum(record.get("tokens", {}).values()) for record in self.trace)
+    def cost(self) -> Cost:
+        """Return what the question took, summed over the steps of the graph."""
+        return Cost(
+            model_calls=sum(step.get("calls", 0) for step in self.trace),
+            rounds=sum(step.get("rounds", 0) for step in self.trace),
+            ms=self.ms,
+            tokens=sum(sum(step.get("tokens", {}).values()) for step in self.trace),
+        )
 
 
 @dataclass(frozen=True)

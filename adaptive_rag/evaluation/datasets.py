@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 import random
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.records import parse_json, parse_lines
 from adaptive_rag.ingest import discover
 from adaptive_rag.state import QUERY_TYPES, Chunk, QueryType, Turn
 
@@ -232,24 +231,22 @@ def _judgements(
 ) -> dict[str, dict[str, list[str]]]:
     """Return, for each query and passage, what the lines of a file say about the two."""
     said: dict[str, dict[str, list[str]]] = {}
-    with file.open(encoding="utf-8", newline="") as lines:
-        reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        header = next(reader, [])
-        if tuple(header) != columns:
-            got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
-            raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
-        for number, row in enumerate(reader, 2):
-            if row and len(row) != len(columns):
-                raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
-            for name, known, where in zip(row, (queries, passages), (QUERIES, CORPUS), strict=False):
-                if name not in known:
-                    raise ConfigurationError(f"{file}:{number} names {name!r}, which {where} does not hold.")
-            if row and columns[2] == "score" and not row[2].lstrip("-").isdigit():
-                raise ConfigurationError(
-                    f"{file}:{number} has the score {row[2]!r}; expected a whole number."
-                )
-            if row:
-                said.setdefault(row[0], {}).setdefault(row[1], []).append(row[2])
+    header, *rows = [line.split("\t") for line in file.read_text(encoding="utf-8").split("\n")]
+    if tuple(header) != columns:
+        got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
+        raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
+    for number, row in enumerate(rows, 2):
+        if row == [""]:
+            continue
+        if len(row) != len(columns):
+            raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
+        query, passage, value = row
+        for name, known, where in ((query, queries, QUERIES), (passage, passages, CORPUS)):
+            if name not in known:
+                raise ConfigurationError(f"{file}:{number} names {name!r}, which {where} does not hold.")
+        if columns == QRELS_COLUMNS and not value.lstrip("-").isdigit():
+            raise ConfigurationError(f"{file}:{number} has the score {value!r}; expected a whole number.")
+        said.setdefault(query, {}).setdefault(passage, []).append(value)
     return said
 
 
@@ -257,23 +254,14 @@ def _records(file: Path) -> Iterator[Any]:
     """Yield the records of a JSON list, of lists under headings, or of JSON lines."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".json":
-        whole = _parse(text, f"{file} is not JSON")
+        whole = parse_json(text, f"{file} is not JSON")
         if isinstance(whole, dict) and all(isinstance(group, list) for group in whole.values()):
             whole = [record for group in whole.values() for record in group]
         if not isinstance(whole, list):
             raise ConfigurationError(f"{file} is not a list of objects, nor such lists under headings.")
         yield from whole
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield _parse(line, f"{file}:{number} is not a line of JSON")
-
-
-def _parse(text: str, complaint: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ConfigurationError(f"{complaint}: {error}.") from error
+    else:
+        yield from parse_lines(text, file)
 
 
 def _holds_questions(file: Path) -> bool:

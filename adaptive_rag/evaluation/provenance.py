@@ -19,7 +19,7 @@ from typing import Any
 
 from adaptive_rag.context import make_context, setting_names
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.evaluation.records import RUN, RUN_FILES, read_json, write_json
+from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, write_json
 
 # The modules of the evaluation that decide an answer; the others only count and show.
 DECIDING = ("arms.py", "metrics.py", "run.py")
@@ -58,7 +58,8 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
         for name in RUN_FILES:
             (out / name).unlink(missing_ok=True)
     if (out / RUN).is_file():
-        earlier = read_json(out / RUN)
+        said = (out / RUN).read_text(encoding="utf-8")
+        earlier = parse_json(said, f"{out / RUN} is damaged; start the run anew with --fresh")
         known = earlier.get("data", {})
         ours = json.loads(json.dumps(made_with))  # as it comes back from a file
         differs = [name for name in ("settings", "code") if earlier.get(name) != ours[name]]

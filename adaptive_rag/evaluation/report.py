@@ -34,16 +34,14 @@ LEAST_REACH = 0.05
 class Report:
     """All that a run's files say."""
 
-    about: Mapping[str, Any]
+    run: FinishedRun
     k: int
     rows: Sequence[SummaryRow]
     pooled: Sequence[SummaryRow]
     routing_by_dataset: Mapping[str, RoutingReport]  # and for all of them together
-    alpha: Mapping[str, Mapping[str, Mapping[str, float]]]
     steps: Mapping[str, Mapping[str, float]]
     lost: Sequence[tuple[float, QuestionRecord]]
     texts: Mapping[tuple[str, str], str]  # of a passage by data set and id
-    notes: Sequence[str]
     judge: JudgeReport | None
     against: Sequence[SummaryRow]
     against_name: str
@@ -87,16 +85,14 @@ def write_reports(
     k, seed = run.about["settings"]["k"], run.about["settings"]["seed"]
     verdicts = judge_run(judge[0], run.records, judge[1], open_bar=open_bar) if judge else None
     report = Report(
-        about=run.about,
+        run=run,
         k=k,
         rows=summary.compare_arms(run.records, k=k, seed=seed),
         pooled=summary.compare_arms(run.records, k=k, seed=seed, pooled=True),
         routing_by_dataset=summary.score_routes(run.records),
-        alpha=run.alpha,
         steps=summary.step_times(run.records),
         lost=summary.lost_questions(run.records, k=k),
         texts={(dataset.name, p["id"]): p["text"] for dataset in datasets for p in dataset.passages},
-        notes=run.notes,
         judge=verdicts,
         against=summary.compare_runs(run.records, earlier[1], k=k, seed=seed) if earlier else [],
         against_name=earlier[0] if earlier else "",
@@ -104,7 +100,7 @@ def write_reports(
     details = {
         "pooled": report.pooled,
         "routing": {name: asdict(one) for name, one in report.routing_by_dataset.items()},
-        "alpha": report.alpha,
+        "alpha": report.run.alpha,
         "ms_by_step": report.steps,
         "lost": [{"dataset": r["dataset"], "id": r["id"], "by": round(loss, 6)} for loss, r in report.lost],
         "judge": verdicts,
@@ -122,7 +118,6 @@ def write_reports(
 def render_page(report: Report) -> str:
     """Return the HTML page. It loads nothing from elsewhere, and text from data sets stays text."""
     arms = list(dict.fromkeys(row["arm"] for row in report.rows))
-    theirs = {row["type"]: row for row in report.pooled if row["arm"] == BASELINE}
     coverage = _compared(report.pooled, metrics.coverage_names(report.k))
     retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
     answers = (*metrics.ANSWER_METRICS, *metrics.ABSTENTION)
@@ -133,8 +128,8 @@ def render_page(report: Report) -> str:
         arms=arms,
         arms_drawn=arms[:ARMS_DRAWN],
         arm_table=ARMS,
-        cards=[(theirs[row["type"]], row, d) for row, _, d in _compared(report.pooled, [report.metric])],
-        coverage=[(theirs["opinion"], *found) for found in coverage if found[0]["type"] == "opinion"],
+        cards=_compared(report.pooled, [report.metric]),
+        coverage=[found for found in coverage if found[1]["type"] == "opinion"],
         tables=[
             (name, _table(report.rows, name, retrieval), _table(report.rows, name, answers))
             for name in report.datasets
@@ -154,32 +149,35 @@ def render_markdown(report: Report, command: str) -> str:
     # A type that occurs in one data set has nothing to pool.
     kinds = [kind for _, kind in {(row["dataset"], row["type"]) for row in rows}]
     shown = [*summary.without_repeats(rows), *(r for r in report.pooled if kinds.count(r["type"]) > 1)]
-    both = (*rows, *report.pooled)
-    theirs = {(row["dataset"], row["type"]): row for row in both if row["arm"] == BASELINE}
     coverage = _compared(rows, metrics.coverage_names(report.k))
     return _render(
         "results.md.j2",
         report,
         command=command,
-        verdict=[(theirs[r["dataset"], r["type"]], r, d) for r, _, d in _compared(shown, [report.metric])],
-        coverage=[found for found in coverage if found[0]["type"] == "opinion"],
-        losses=[f for f in _compared(rows, names) if f[0]["type"] != ALL and f[2]["mean"] < 0],
+        verdict=_compared(shown, [report.metric]),
+        coverage=[found for found in coverage if found[1]["type"] == "opinion"],
+        losses=[f for f in _compared(rows, names) if f[1]["type"] != ALL and f[3]["mean"] < 0],
         tables=[(dataset, *_table(rows, dataset, names)) for dataset in report.datasets],
     )
 
 
 def _render(template: str, report: Report, **values: Any) -> str:
-    model = report.about.get("settings", {}).get("settings", {}).get("model")
+    model = report.run.about.get("settings", {}).get("settings", {}).get("model")
     shared = {"report": report, "model": model, "baseline": BASELINE, "subject": SUBJECT, "words": summary}
     return render(template, **shared, **values)
 
 
 def _compared(
     rows: Iterable[SummaryRow], names: Sequence[str]
-) -> list[tuple[SummaryRow, str, DifferenceRow]]:
-    """Return the subject's rows with each of these metrics that is compared with the baseline."""
-    ours = [row for row in rows if row["arm"] == SUBJECT]
-    return [(row, name, d) for row in ours for name in names if (d := row["against_standard"].get(name))]
+) -> list[tuple[SummaryRow, SummaryRow, str, DifferenceRow]]:
+    """Return the baseline's row and the subject's with each of these metrics that tells them apart."""
+    of = {(row["arm"], row["dataset"], row["type"]): row for row in rows}
+    return [
+        (of[BASELINE, dataset, kind], row, name, row["against_standard"][name])
+        for (arm, dataset, kind), row in of.items()
+        for name in names
+        if arm == SUBJECT and name in row["against_standard"]
+    ]
 
 
 def _table(
@@ -215,7 +213,7 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
         },
         "sweep": {
             f"{kind}, {dataset}": values
-            for dataset, kinds in report.alpha.items()
+            for dataset, kinds in report.run.alpha.items()
             for kind, values in kinds.items()
             if sizes.get((kind, dataset), 0) >= FEW
         },

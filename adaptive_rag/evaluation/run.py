@@ -18,7 +18,7 @@ from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.evaluation.arms import AnsweringGraph, Arm, Bench, Result
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
-from adaptive_rag.evaluation.metrics import ranked_ids, require_measures, score_answer, score_rankings
+from adaptive_rag.evaluation.metrics import load_measures, ranked_ids, score_answer, score_rankings
 from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
 from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.sweep import sweep_alpha
@@ -125,7 +125,7 @@ def run_arms(
         )
     for package, purpose in REPORTING.items():
         import_extra(package, extra="eval", purpose=purpose)
-    require_measures([question for dataset in datasets for question in dataset.questions])
+    load_measures([question for dataset in datasets for question in dataset.questions])
     made_with = {
         "settings": settings.as_json(),
         "data": {d.name: {"corpus": d.corpus_digest, "questions": d.questions_digest} for d in datasets},
@@ -186,11 +186,8 @@ def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], benc
 def _arm_record(question: Question, result: Result) -> ArmRecord:
     analysis = result.analysis
     record = ArmRecord(
+        **result.cost(),
         metrics={},
-        ms=result.ms,
-        model_calls=result.model_calls,
-        rounds=result.rounds,
-        tokens=result.tokens,
         route=analysis["type"] if analysis else None,
         probability=round(analysis["probabilities"][analysis["type"]], 6) if analysis else None,
         confidence=round(analysis["confidence"], 6) if analysis else None,

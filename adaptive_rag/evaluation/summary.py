@@ -8,14 +8,13 @@ from typing import Any, NamedTuple, TypedDict
 
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import ANSWER_METRICS, headline, metric_names, score_abstention
-from adaptive_rag.evaluation.records import ArmRecord, QuestionRecord
+from adaptive_rag.evaluation.records import ArmRecord, Cost, QuestionRecord
 from adaptive_rag.evaluation.routing import Routed, RoutingReport, score_routing
 from adaptive_rag.evaluation.statistics import TIE, Difference, compare_all, intervals
 from adaptive_rag.state import QUERY_TYPES
 
 ALL = "all"
 POOLED = "all data sets"
-COSTS = ("model_calls", "rounds", "ms", "tokens")
 SHORT_NAMES = {
     "alpha_ndcg": "α-ndcg",
     "semantic_similarity": "similarity",
@@ -191,7 +190,10 @@ def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:
             counts={name: len(column) for name, [column] in own.items()},
             intervals={name: [round(bound, 6) for bound in next(bounds)] for name in own},
             against_standard={name: _rounded(next(differences)) for name in pairs},
-            cost={name: _mean([dict[str, Any](one)[name] for one in sample.answers]) for name in COSTS},
+            cost={
+                name: _mean([dict[str, Any](one)[name] for one in sample.answers])
+                for name in Cost.__annotations__
+            },
         )
         for sample, own, pairs in zip(samples, scored, paired, strict=True)
     ]
