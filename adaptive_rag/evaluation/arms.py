@@ -144,11 +144,6 @@ def _graph(question: Question, bench: Bench, *, route: str | None = None, withou
     return _result(output, as_ranked(output["documents"]), started, bench)
 
 
-def _random(question: Question, bench: Bench) -> Result:
-    route = random.Random(f"{bench.seed} {question.id}").choice(QUERY_TYPES)
-    return _graph(question, bench, route=route)
-
-
 def _costliest(question: Question, bench: Bench) -> Result:
     """Run every strategy and join their rankings; the price of not choosing."""
     results = [_graph(question, bench, route=route) for route in QUERY_TYPES]
@@ -180,7 +175,10 @@ ARMS: dict[str, Arm] = {
     "oracle": Arm(
         "adaptive with the labelled route", lambda q, bench: _graph(q, bench, route=q.type), sees_label=True
     ),
-    "random": Arm("adaptive with a random route", _random),
+    "random": Arm(
+        "adaptive with a random route",
+        lambda q, bench: _graph(q, bench, route=random.Random(f"{bench.seed} {q.id}").choice(QUERY_TYPES)),
+    ),
     "costliest": Arm("all strategies of the router, their rankings joined", _costliest),
     **{
         f"only-{name}": Arm(f"every question by the {name} strategy", partial(_graph, route=name))

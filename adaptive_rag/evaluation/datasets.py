@@ -101,12 +101,8 @@ def _load_beir(folder: Path) -> Dataset:
         if not file.is_file():
             expected = f"{CORPUS}, {QUERIES} and {QRELS[0]}"
             raise ConfigurationError(f"The data set {folder.name!r} has no {file.name}; expected {expected}.")
-    passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS)}
-    queries = {row["_id"]: row for row in _unique(folder / QUERIES)}
-    for name, rows in ((CORPUS, passages), (QUERIES, queries)):
-        if not rows:
-            raise ConfigurationError(f"{folder / name} is empty; there is nothing to evaluate.")
-
+    passages = {name: _passage(row) for name, row in _read_unique(folder / CORPUS).items()}
+    queries = _read_unique(folder / QUERIES)
     grades = _judgements(qrels, QRELS_COLUMNS, queries, passages)
     gold = {q: {p: int(said[-1]) for p, said in judged.items()} for q, judged in grades.items()}
     aspects: dict[str, dict[str, list[str]]] = {}
@@ -212,18 +208,20 @@ def _question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
     )
 
 
-def _unique(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file, each with a text and an id of its own."""
-    seen: set[str] = set()
+def _read_unique(file: Path) -> dict[str, dict[str, Any]]:
+    """Return the rows of a file by id, each with a text; there is at least one."""
+    rows: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(_records(file), 1):
         for name in ("_id", "text"):
             if not isinstance(row, dict) or not isinstance(row.get(name), str):
                 got = ", ".join(map(repr, row)) if isinstance(row, dict) else repr(row)
                 raise ConfigurationError(f"{file}:{number} has no text field {name!r}; it has {got}.")
-        if row["_id"] in seen:
+        if row["_id"] in rows:
             raise ConfigurationError(f"{file}:{number} repeats the _id {row['_id']!r}; each must occur once.")
-        seen.add(row["_id"])
-        yield row
+        rows[row["_id"]] = row
+    if not rows:
+        raise ConfigurationError(f"{file} is empty; there is nothing to evaluate.")
+    return rows
 
 
 def _judgements(

@@ -19,7 +19,6 @@ from adaptive_rag.evaluation.summary import ALL
 from adaptive_rag.evaluation.templates import render
 from adaptive_rag.state import QUERY_TYPES
 
-CRITERIA = ("accuracy", "relevance", "comprehensiveness", "clarity")
 LETTERS = ("A", "B", "C")
 TIE = "tie"
 
@@ -36,12 +35,15 @@ Score = Annotated[float, Field(ge=0, le=10)]
 
 
 class AnswerScores(BaseModel):
-    """The scores of one answer; the fields are CRITERIA."""
+    """The scores of one answer."""
 
     accuracy: Score
     relevance: Score
     comprehensiveness: Score
     clarity: Score
+
+
+CRITERIA = tuple(AnswerScores.model_fields)
 
 
 class Verdict(BaseModel):

@@ -152,14 +152,14 @@ def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
     return scores
 
 
-def score_abstention(abstained: Sequence[bool], has_answer: Sequence[bool]) -> Scores:
-    """Return precision and recall of abstaining over questions known to have an answer or none.
+def score_abstention(known: Sequence[tuple[bool, bool]]) -> Scores:
+    """Return precision and recall of abstaining, from pairs: did it abstain, and is there an answer.
 
     A figure whose denominator is empty (nobody abstained; every question has an answer) is left out.
     """
-    right = sum(silent and not known for silent, known in zip(abstained, has_answer, strict=True))
-    bases = {"abstention_precision": sum(abstained), "abstention_recall": len(has_answer) - sum(has_answer)}
-    return {name: right / base for name, base in bases.items() if base}
+    abstained, unanswerable = sum(silent for silent, _ in known), sum(not answer for _, answer in known)
+    bases = {"abstention_precision": abstained, "abstention_recall": unanswerable}
+    return {name: known.count((True, False)) / base for name, base in bases.items() if base}
 
 
 def token_f1(answer: str, reference: str) -> float:
@@ -222,8 +222,8 @@ def _calculate(
     rankings: Mapping[str, Ranking],
     scores: dict[str, Scores],
 ) -> None:
-    """Add to the scores what the measures give for the questions that are judged; 0 where nothing was found."""
-    judged = {qrel.query_id for qrel in qrels}
+    """Add what the measures give for the questions that are judged; 0 where nothing was found."""
+    judged = dict.fromkeys(qrel.query_id for qrel in qrels)
     for question in judged:
         scores[question].update(dict.fromkeys(names.values(), 0.0))
     # trec_eval breaks ties by id; falling scores keep our order.

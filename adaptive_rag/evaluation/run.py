@@ -229,17 +229,17 @@ def _answer(
     jobs: int,
 ) -> None:
     """Ask what the journal lacks, and write each question down as it is answered."""
-    missing = {q.id: journal.missing(dataset.name, q.id, arms) for q in dataset.questions}
-    waiting = [question for question in dataset.questions if missing[question.id]]
-
-    def ask_missing(question: Question) -> QuestionRecord:
-        lacking = {name: arm for name, arm in arms.items() if name in missing[question.id]}
-        return ask_arms(dataset, question, lacking, bench)
-
+    waiting = [
+        (question, {name: arms[name] for name in missing})
+        for question in dataset.questions
+        if (missing := journal.missing(dataset.name, question.id, arms))
+    ]
     pool = ThreadPoolExecutor(jobs)
     try:
         with open_bar(dataset.name, len(waiting)) as advance:
-            for record in (pool.map if jobs > 1 else map)(ask_missing, waiting):
+            for record in (pool.map if jobs > 1 else map)(
+                lambda one: ask_arms(dataset, *one, bench), waiting
+            ):
                 journal.add(record)
                 advance()
     finally:

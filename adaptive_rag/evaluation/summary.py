@@ -10,11 +10,12 @@ from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import ANSWER_METRICS, headline, metric_names, score_abstention
 from adaptive_rag.evaluation.records import ArmRecord, Cost, QuestionRecord
 from adaptive_rag.evaluation.routing import Routed, RoutingReport, score_routing
-from adaptive_rag.evaluation.statistics import TIE, Difference, compare_all, intervals
+from adaptive_rag.evaluation.statistics import TIE, compare_all, intervals
 from adaptive_rag.state import QUERY_TYPES
 
 ALL = "all"
 POOLED = "all data sets"
+COSTS = tuple(Cost.__annotations__)
 SHORT_NAMES = {
     "alpha_ndcg": "α-ndcg",
     "semantic_similarity": "similarity",
@@ -70,7 +71,12 @@ def compare_arms(
             compared = group if BASELINE in arms and arm != BASELINE else []
             baseline = [record["arms"][BASELINE] for record in compared]
             answers = [record["arms"][arm] for record in group]
-            samples.append(_Sample(dataset, arm, kind, answers, baseline, _abstention(group, arm)))
+            known = [
+                (record["arms"][arm]["abstained"], record["has_answer"])
+                for record in group
+                if record["has_answer"] is not None and "abstained" in record["arms"][arm]
+            ]
+            samples.append(_Sample(dataset, arm, kind, answers, baseline, score_abstention(known)))
     return _measure(samples, k, seed)
 
 
@@ -189,11 +195,11 @@ def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:
             metrics={name: _mean(column) for name, [column] in own.items()} | dict(sample.abstention),
             counts={name: len(column) for name, [column] in own.items()},
             intervals={name: [round(bound, 6) for bound in next(bounds)] for name in own},
-            against_standard={name: _rounded(next(differences)) for name in pairs},
-            cost={
-                name: _mean([dict[str, Any](one)[name] for one in sample.answers])
-                for name in Cost.__annotations__
+            against_standard={
+                name: {key: round(value, 6) for key, value in vars(next(differences)).items()}
+                for name in pairs
             },
+            cost={name: _mean([dict[str, Any](one)[name] for one in sample.answers]) for name in COSTS},
         )
         for sample, own, pairs in zip(samples, scored, paired, strict=True)
     ]
@@ -206,19 +212,6 @@ def _values(names: Iterable[str], *answers: Sequence[ArmRecord]) -> dict[str, li
     return {
         name: [list(column) for column in zip(*rows, strict=True)] for name, rows in shared.items() if rows
     }
-
-
-def _rounded(difference: Difference) -> DifferenceRow:
-    return {
-        name: round(value, 6) if isinstance(value, float) else value
-        for name, value in vars(difference).items()
-    }
-
-
-def _abstention(records: Sequence[QuestionRecord], arm: str) -> dict[str, float]:
-    known = [r for r in records if r["has_answer"] is not None and "abstained" in r["arms"][arm]]
-    abstained = [record["arms"][arm]["abstained"] for record in known]
-    return score_abstention(abstained, [bool(record["has_answer"]) for record in known])
 
 
 def _mean(values: Sequence[float]) -> float:
