@@ -11,7 +11,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import MAIN_ARMS, find_arms, whole_table
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
-from adaptive_rag.evaluation.judge import comparison
+from adaptive_rag.evaluation.judge import comparison, judge_run
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
@@ -55,9 +55,8 @@ def evaluate(
     """
     settings = experiment.settings
     judged = comparison(experiment.judge) if experiment.judge else ()
-    named = list(experiment.arms)
-    if named == ["all"]:
-        named = whole_table(answers=bool(settings.answers))
+    whole = list(experiment.arms) == ["all"]
+    named = whole_table(answers=bool(settings.answers)) if whole else experiment.arms
     arms = find_arms([*named, *judged])
     datasets = [limited(load_dataset(path), settings.limit, settings.seed) for path in experiment.datasets]
     earlier = read_records(experiment.against) if experiment.against else []
@@ -80,15 +79,15 @@ def evaluate(
     )
     for note in (note for note in run.notes if note not in noted):
         say(note)
+    verdicts = judge_run(model, run.records, judged, open_bar=open_bar) if model else None
     return write_reports(
         run,
         datasets,
         experiment.out,
-        judge=(model, judged) if model is not None else None,
+        verdicts=verdicts,
         earlier=(str(experiment.against), earlier) if experiment.against else None,
         markdown=experiment.markdown,
         command=_command(datasets, list(arms), settings, experiment.markdown),
-        open_bar=open_bar,
     )
 
 

@@ -90,11 +90,7 @@ def load_measures(questions: Sequence[Question]) -> Any:
 def score_rankings(
     questions: Sequence[Question], rankings: Mapping[str, Ranking], k: int
 ) -> dict[str, Scores]:
-    """Score one ranking per question; a question without one scores 0, one without judgements nothing.
-
-    Raises:
-        MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
-    """
+    """Score one ranking per question; a question without one scores 0, one without judgements nothing."""
     ir = load_measures(questions)
     scores: dict[str, Scores] = {question.id: {} for question in questions}
     if grades := [ir.Qrel(q.id, passage, grade) for q in questions for passage, grade in q.gold.items()]:

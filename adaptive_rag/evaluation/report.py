@@ -10,15 +10,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-
 from adaptive_rag.evaluation import metrics, plots, summary
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.judge import JudgeReport, judge_run
+from adaptive_rag.evaluation.judge import JudgeReport
 from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json, write_text
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar
+from adaptive_rag.evaluation.run import FinishedRun
 from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, SummaryRow
 from adaptive_rag.evaluation.templates import render
 
@@ -68,22 +66,19 @@ def write_reports(
     datasets: Sequence[Dataset],
     out: Path,
     *,
-    judge: tuple[BaseChatModel, Sequence[str]] | None = None,
+    verdicts: JudgeReport | None = None,
     earlier: tuple[str, Sequence[QuestionRecord]] | None = None,
     markdown: Path | None = None,
     command: str = "adaptive-rag eval",
-    open_bar: OpenBar = no_bar,
 ) -> Report:
     """Write every file of a run but its questions, and return what they say.
 
-    `judge` is a chat model and the arms that it compares, `earlier` the name and the questions of a run to
-    compare with.
+    `earlier` is the name of a run to compare with, and its questions.
 
     Raises:
         MissingExtraError: a package that reports is not installed.
     """
     k, seed = run.about["settings"]["k"], run.about["settings"]["seed"]
-    verdicts = judge_run(judge[0], run.records, judge[1], open_bar=open_bar) if judge else None
     report = Report(
         run=run,
         k=k,

@@ -82,11 +82,6 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
     ]
 
 
-def compare(values: ArrayLike, baseline: ArrayLike, seed: int = 0) -> Difference:
-    """Compare two paired samples, as `compare_all` does."""
-    return compare_all([(values, baseline)], seed)[0]
-
-
 def _by_length(
     measure: Callable[[Any, Floats, int], Floats], samples: Sequence[Floats], seed: int
 ) -> list[Any]:

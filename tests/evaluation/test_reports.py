@@ -12,6 +12,7 @@ from rich.console import Console
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
+from adaptive_rag.evaluation.judge import judge_run
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
@@ -245,7 +246,8 @@ def test_a_judge_has_a_section_and_says_how_often_the_order_mattered(
     scores = dict.fromkeys(("accuracy", "relevance", "comprehensiveness", "clarity"), 5)
     always_first = json.dumps({"scores": {"A": scores, "B": scores}, "best": "A", "reason": "It is first."})
     judge = FakeListChatModel(responses=[*[always_first] * 4, "Nobody wins <b>."])
-    write_reports(finished, [tiny], out, judge=(judge, ("standard", "adaptive")))
+    verdicts = judge_run(judge, finished.records, ("standard", "adaptive"))
+    write_reports(finished, [tiny], out, verdicts=verdicts)
     text = (out / "report.html").read_text()
     assert "The order changed the verdict on 2 of them" in text
     assert "Nobody wins &lt;b&gt;." in text
