@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
+
+from langchain_core.runnables import Runnable
 
 from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.context import MECHANISMS, OF_ANSWERS, Context, make_context
@@ -25,23 +27,15 @@ BASELINE = "standard"
 SUBJECT = "adaptive"
 
 
-class AnsweringGraph(Protocol):
-    """A compiled graph, as far as an arm needs it."""
-
-    def invoke(self, input: Any, /, *, context: Any) -> Any:
-        """Run one question."""
-        ...
-
-
 @dataclass(frozen=True)
 class Bench:
     """What all arms share: the index, the graph, and the settings of the run."""
 
     source: ChunkSource
     # ends with the documents, or with an answer where `answering` is given
-    graph: AnsweringGraph
+    graph: Runnable[Any, Any]
     # answers from documents that an arm found itself; None measures rankings only
-    answering: AnsweringGraph | None = None
+    answering: Runnable[Any, Any] | None = None
     k: int = 10
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)

@@ -106,7 +106,8 @@ def judge_run(
     waiting = [
         record
         for record in records
-        if record["reference"] and all(record["arms"].get(arm, {}).get("answer") for arm in arms)
+        if record["reference"]
+        and all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
     ]
     judged: list[Judged] = []
     with open_bar("Judging", len(waiting)) as advance:
@@ -142,7 +143,8 @@ def judge_run(
 
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
     """Ask once for each rotation, so that every arm stands in every position; None if a reply is unusable."""
-    verdicts: list[tuple[dict[str, str], Verdict]] = []
+    points = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
+    named, reasons = set(), []
     for shift in range(len(arms)):
         order = dict(zip(LETTERS, [*arms[shift:], *arms[:shift]], strict=False))
         answers = {letter: _unfenced(record["arms"][arm]["answer"]) for letter, arm in order.items()}
@@ -151,13 +153,11 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
         verdict = _ask(model, render("judge.md", record=record, answers=answers, form=form), set(order))
         if verdict is None:
             return None
-        verdicts.append((order, verdict))
-    points = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
-    for order, verdict in verdicts:
+        named.add(order.get(verdict.best, TIE))
+        reasons += [_with_names(verdict.reason, order)] if verdict.reason else []
         for letter, arm in order.items():
             for criterion, score in dict(verdict.scores[letter]).items():  # type: ignore[index]
-                points[arm][criterion] += score / len(verdicts)
-    named = {TIE if verdict.best == TIE else order[verdict.best] for order, verdict in verdicts}
+                points[arm][criterion] += score / len(arms)
     return Judged(
         dataset=record["dataset"],
         id=record["id"],
@@ -165,7 +165,7 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
         scores=points,
         best=next(iter(named)) if len(named) == 1 else TIE,
         agreed=len(named) == 1,
-        reasons=[_with_names(verdict.reason, order) for order, verdict in verdicts if verdict.reason],
+        reasons=reasons,
     )
 
 

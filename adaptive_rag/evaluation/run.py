@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -11,11 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from langchain_core.runnables import Runnable
 from langgraph.graph import StateGraph
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError, import_extra
-from adaptive_rag.evaluation.arms import AnsweringGraph, Arm, Bench, Result
+from adaptive_rag.evaluation.arms import Arm, Bench, Result
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
 from adaptive_rag.evaluation.metrics import load_measures, ranked_ids, score_answer, score_rankings
@@ -136,12 +137,21 @@ def run_arms(
     alpha, notes = about.setdefault("alpha", {}), about.setdefault("notes", {})
     for dataset in datasets:
         notes.setdefault(dataset.name, list(dataset.notes))
+        missing = {q.id: journal.missing(dataset.name, q.id, arms) for q in dataset.questions}
         sweep = "fusion" in arms and dataset.name not in alpha
-        if not sweep and not any(journal.missing(dataset.name, q.id, arms) for q in dataset.questions):
+        if not sweep and not any(missing.values()):
             continue
         dataset, bench = open_bench(dataset)
         notes[dataset.name] = list(dict.fromkeys([*notes[dataset.name], *dataset.notes]))
-        _answer(dataset, arms, bench, journal, open_bar, jobs)
+        waiting = [
+            (dataset, question, {name: arms[name] for name in missing[question.id]}, bench)
+            for question in dataset.questions
+            if missing[question.id]
+        ]
+        with open_bar(dataset.name, len(waiting)) as advance:
+            for record in _ask_each(waiting, jobs):
+                journal.add(record)
+                advance()
         if sweep:
             alpha[dataset.name] = sweep_alpha(dataset, bench)
             write_json(out / RUN, about)
@@ -186,7 +196,7 @@ def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], benc
 def _arm_record(question: Question, result: Result) -> ArmRecord:
     analysis = result.analysis
     record = ArmRecord(
-        **result.cost(),
+        **result.cost(),  # type: ignore[typeddict-item]
         metrics={},
         route=analysis["type"] if analysis else None,
         probability=round(analysis["probabilities"][analysis["type"]], 6) if analysis else None,
@@ -214,34 +224,19 @@ def _shorten(step: TraceRecord) -> TraceRecord:
     return {**step, "candidates": kept}
 
 
-def _build_last_step() -> AnsweringGraph:
+def _build_last_step() -> Runnable[Any, Any]:
     """Build the graph that answers from documents which an arm found itself."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
     return graph.add_node("generate", generate).set_entry_point("generate").compile()
 
 
-def _answer(
-    dataset: Dataset,
-    arms: Mapping[str, Arm],
-    bench: Bench,
-    journal: Journal,
-    open_bar: OpenBar,
-    jobs: int,
-) -> None:
-    """Ask what the journal lacks, and write each question down as it is answered."""
-    waiting = [
-        (question, {name: arms[name] for name in missing})
-        for question in dataset.questions
-        if (missing := journal.missing(dataset.name, question.id, arms))
-    ]
+def _ask_each(
+    waiting: Sequence[tuple[Dataset, Question, Mapping[str, Arm], Bench]], jobs: int
+) -> Iterator[QuestionRecord]:
+    """Yield the record of each question in turn, asking so many at once; an interruption drops the rest."""
     pool = ThreadPoolExecutor(jobs)
     try:
-        with open_bar(dataset.name, len(waiting)) as advance:
-            for record in (pool.map if jobs > 1 else map)(
-                lambda one: ask_arms(dataset, *one, bench), waiting
-            ):
-                journal.add(record)
-                advance()
+        yield from (pool.map if jobs > 1 else map)(lambda one: ask_arms(*one), waiting)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
