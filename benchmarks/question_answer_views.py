@@ -36,7 +36,7 @@ import numpy as np
 
 from adaptive_rag.analysis import analyse
 from adaptive_rag.context import make_context
-from adaptive_rag.evaluation.statistics import compare
+from adaptive_rag.evaluation.statistics import compare_all
 from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.index import Index
 from adaptive_rag.rank.relevance import score_candidates
@@ -159,7 +159,7 @@ def measure(set_: Set, folder: Path, *, graph: bool) -> None:
         baseline = scores[stage, "pair"]
         cells = [f"pair {_mean(baseline):.3f}"]
         for view in list(VIEWS)[1:]:
-            difference = compare(scores[stage, view], baseline)
+            difference = compare_all([(scores[stage, view], baseline)])[0]
             cells.append(f"{view} {_mean(scores[stage, view]):.3f} (p {difference.p:.3f})")
         _say(f"{set_.name:15} n {len(set_.asked):3} {stage:7} " + "  ".join(cells))
     if graph:
@@ -173,7 +173,7 @@ def _measure_graph(set_: Set, index: Index) -> None:
         context = make_context(index=index, retrieval={"qa_views": views}, k=K)
         outputs: list[Any] = [compiled.invoke({"question": a.text}, context=context) for a in set_.asked]
         found[views] = [_ndcg(a, out["documents"]) for a, out in zip(set_.asked, outputs, strict=True)]
-    difference = compare(found[True], found[False])
+    difference = compare_all([(found[True], found[False])])[0]
     off, on = _mean(found[False]), _mean(found[True])
     cells = f"pair {off:.3f}  by intent {on:.3f} (p {difference.p:.3f})"
     _say(f"{set_.name:15} n {len(set_.asked):3} graph   {cells}")

@@ -33,7 +33,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.index import Index
 from adaptive_rag.index.location import Manifest, Settings, open_location
-from adaptive_rag.index.table import Row, TableWriter
+from adaptive_rag.index.table import TableRow, TableWriter
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.search.search import POOL, search
 from adaptive_rag.state import Chunk, Query, QueryAnalysis
@@ -87,7 +87,7 @@ def make_index(folder: Path, corpus: Corpus) -> float:
     writer = TableWriter(location.uri, "chunks-1", None, DIMENSION)
     number = 0
     for texts, vectors in corpus.slices():
-        writer.add([Row(_chunk(number + i, text), "doc", vectors[i]) for i, text in enumerate(texts)])
+        writer.add([TableRow(_chunk(number + i, text), "doc", vectors[i]) for i, text in enumerate(texts)])
         number += len(texts)
     writer.index_words()
     writer.optimize(keep_since=time.time())

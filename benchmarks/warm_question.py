@@ -26,7 +26,7 @@ import numpy as np
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.location import Manifest, Settings, open_location
-from adaptive_rag.index.table import Row, TableWriter, pack_sentences
+from adaptive_rag.index.table import TableRow, TableWriter, pack_sentences
 from adaptive_rag.ingest import discover, extract_text
 from adaptive_rag.models.onnx import MINILM, load_minilm
 from adaptive_rag.samples import questions_path, samples_path
@@ -65,7 +65,7 @@ def make_index(folder: Path, size: int) -> None:
     ).publish(location)
 
 
-def _row(number: int, sentences: Sequence[str], vectors: Any) -> Row:
+def _row(number: int, sentences: Sequence[str], vectors: Any) -> TableRow:
     ends = np.cumsum([len(sentence) + 1 for sentence in sentences])
     spans = [
         (int(end) - 1 - len(sentence), int(end) - 1) for end, sentence in zip(ends, sentences, strict=True)
@@ -83,7 +83,7 @@ def _row(number: int, sentences: Sequence[str], vectors: Any) -> Row:
     )
     mean = vectors.mean(axis=0)
     packed = pack_sentences(Sentences(np.array(spans), vectors))
-    return Row(chunk, "doc", mean / np.linalg.norm(mean), None, *packed)
+    return TableRow(chunk, "doc", mean / np.linalg.norm(mean), None, *packed)
 
 
 def critical_path(trace: Sequence[TraceRecord]) -> float:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
+
+from langchain_core.runnables import Runnable
 
 from adaptive_rag.answer.passages import as_ranked
-from adaptive_rag.context import MECHANISMS, OF_ANSWERS, make_context
+from adaptive_rag.context import MECHANISMS, OF_ANSWERS, Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.evaluation.records import Cost
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.search.fusion import fuse, fuse_rankings
 from adaptive_rag.search.search import PLAIN_ALPHA, POOL
@@ -24,26 +27,23 @@ BASELINE = "standard"
 SUBJECT = "adaptive"
 
 
-class AnsweringGraph(Protocol):
-    """A compiled graph, as far as an arm needs it."""
-
-    def invoke(self, input: Any, /, *, context: Any) -> Any:
-        """Run one question."""
-        ...
-
-
 @dataclass(frozen=True)
 class Bench:
     """What all arms share: the index, the graph, and the settings of the run."""
 
     source: ChunkSource
     # ends with the documents, or with an answer where `answering` is given
-    graph: AnsweringGraph
+    graph: Runnable[Any, Any]
     # answers from documents that an arm found itself; None measures rankings only
-    answering: AnsweringGraph | None = None
+    answering: Runnable[Any, Any] | None = None
     k: int = 10
     seed: int = 0
-    knobs: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def context(self, route: str | None = None) -> Context:
+        """Return the context of one question; a route given here wins over that of the settings."""
+        shared = {"index": self.source, "k": self.k, **self.settings}
+        return make_context(shared, {"route": route} if route else {})
 
 
 @dataclass(frozen=True)
@@ -58,20 +58,14 @@ class Result:
     citations: list[Citation] = field(default_factory=list)
     abstained: bool = False
 
-    @property
-    def model_calls(self) -> int:
-        """Return how many chat calls the question took."""
-        return sum(record.get("calls", 0) for record in self.trace)
-
-    @property
-    def rounds(self) -> int:
-        """Return how many of them had to wait for another."""
-        return sum(record.get("rounds", 0) for record in self.trace)
-
-    @property
-    def tokens(self) -> int:
-        """Return how many tokens went in and out."""
-        return sum(sum(record.get("tokens", {}).values()) for record in self.trace)
+    def cost(self) -> Cost:
+        """Return what the question took, summed over the steps of the graph."""
+        return Cost(
+            model_calls=sum(step.get("calls", 0) for step in self.trace),
+            rounds=sum(step.get("rounds", 0) for step in self.trace),
+            ms=self.ms,
+            tokens=sum(sum(step.get("tokens", {}).values()) for step in self.trace),
+        )
 
 
 @dataclass(frozen=True)
@@ -105,11 +99,10 @@ def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], 
     [found] = bench.source.search([question.text], limit=max(POOL, 3 * bench.k))
     documents = order(found)[: bench.k]
     if bench.answering is None:
-        return Result(documents, ms=_since(started))
+        return _result({"trace": []}, documents, started, bench)
     # Plain retrieval knows no types; a factual answer is the plainest.
     state = {"question": question.text, "query_type": "factual", "documents": documents, "trace": []}
-    output = bench.answering.invoke(state, context=make_context(_settings(bench)))
-    return _result(output, documents, started, answered=True)
+    return _result(bench.answering.invoke(state, context=bench.context()), documents, started, bench)
 
 
 def by_vector(found: list[Candidate]) -> list[Candidate]:
@@ -129,14 +122,10 @@ def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candid
     return fuse(sorted(found, key=lambda candidate: candidate["id"]), method="weighted", alpha=alpha)
 
 
-def _settings(bench: Bench) -> dict[str, Any]:
-    return {"index": bench.source, "k": bench.k, **bench.knobs}
-
-
 def _graph(question: Question, bench: Bench, *, route: str | None = None, without: str = "") -> Result:
     """Ask the graph what a person would ask it."""
     started = time.perf_counter()
-    context = make_context(_settings(bench), {"route": route} if route else {})
+    context = bench.context(route)
     if without:
         context = context.model_copy(update={"without": context.without | {without}})
     state = {
@@ -146,17 +135,7 @@ def _graph(question: Question, bench: Bench, *, route: str | None = None, withou
     }
     output = bench.graph.invoke(state, context=context)
     # A ranking is one of chunks, also where the answer was made from passages that join them.
-    documents = as_ranked(output["documents"])
-    return _result(output, documents, started, answered=bench.answering is not None)
-
-
-def _labelled(question: Question, bench: Bench) -> Result:
-    return _graph(question, bench, route=question.type)
-
-
-def _random(question: Question, bench: Bench) -> Result:
-    route = random.Random(f"{bench.seed} {question.id}").choice(QUERY_TYPES)
-    return _graph(question, bench, route=route)
+    return _result(output, as_ranked(output["documents"]), started, bench)
 
 
 def _costliest(question: Question, bench: Bench) -> Result:
@@ -166,30 +145,20 @@ def _costliest(question: Question, bench: Bench) -> Result:
     # One of the four answers has to be taken: that of the strategy the fused list agrees with most.
     ids = {document["id"] for document in fused}
     nearest = max(results, key=lambda result: sum(document["id"] in ids for document in result.documents))
-    return Result(
+    return replace(
+        nearest,
         documents=fused,
         ms=sum(result.ms for result in results),
         trace=[record for result in results for record in result.trace],
-        answer=nearest.answer,
-        citations=nearest.citations,
-        abstained=nearest.abstained,
+        analysis=None,
     )
 
 
-def _result(output: dict[str, Any], documents: list[Candidate], started: float, *, answered: bool) -> Result:
-    return Result(
-        documents=documents,
-        ms=_since(started),
-        trace=output["trace"],
-        analysis=output.get("analysis"),
-        answer=output["answer"] if answered else None,
-        citations=output["citations"] if answered else [],
-        abstained=output["abstained"] if answered else False,
-    )
-
-
-def _since(started: float) -> float:
-    return round((time.perf_counter() - started) * 1000, 3)
+def _result(output: dict[str, Any], documents: list[Candidate], started: float, bench: Bench) -> Result:
+    ms = round((time.perf_counter() - started) * 1000, 3)
+    answered = ("answer", "citations", "abstained") if bench.answering is not None else ()
+    answer = {name: output[name] for name in answered}
+    return Result(documents, ms, output["trace"], output.get("analysis"), **answer)
 
 
 ARMS: dict[str, Arm] = {
@@ -197,8 +166,13 @@ ARMS: dict[str, Arm] = {
     "bm25": Arm("BM25 top-k for the question as it stands", partial(_plain, order=by_words)),
     "fusion": Arm("dense and BM25 joined, each weighing half", partial(_plain, order=by_fusion)),
     "adaptive": Arm("the graph as it is", _graph),
-    "oracle": Arm("adaptive with the labelled route", _labelled, sees_label=True),
-    "random": Arm("adaptive with a random route", _random),
+    "oracle": Arm(
+        "adaptive with the labelled route", lambda q, bench: _graph(q, bench, route=q.type), sees_label=True
+    ),
+    "random": Arm(
+        "adaptive with a random route",
+        lambda q, bench: _graph(q, bench, route=random.Random(f"{bench.seed} {q.id}").choice(QUERY_TYPES)),
+    ),
     "costliest": Arm("all strategies of the router, their rankings joined", _costliest),
     **{
         f"only-{name}": Arm(f"every question by the {name} strategy", partial(_graph, route=name))

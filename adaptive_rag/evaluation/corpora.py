@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from langchain_core.embeddings import Embeddings
+from platformdirs import user_cache_path
 
-from adaptive_rag.errors import ConfigurationError, import_extra
+from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.index import Index, IndexReport, Progress
+from adaptive_rag.index import Index, Progress
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.models.onnx import MINILM
@@ -21,13 +22,8 @@ WHOLE_PASSAGE = 1_000_000
 
 
 def default_cache() -> Path:
-    """Return the folder for indexes of data sets, where the user's caches lie.
-
-    Raises:
-        MissingExtraError: platformdirs is not installed.
-    """
-    platformdirs = import_extra("platformdirs", extra="eval", purpose="Finding the user's cache folder")
-    return Path(platformdirs.user_cache_dir("adaptive-rag", appauthor=False)) / "evaluation"
+    """Return the folder for indexes of data sets, where the user's caches lie."""
+    return user_cache_path("adaptive-rag", appauthor=False) / "evaluation"
 
 
 def open_corpus(
@@ -37,7 +33,9 @@ def open_corpus(
     embeddings: str | Embeddings | None = None,
     progress: Callable[[Progress], None] | None = None,
 ) -> tuple[Index, tuple[str, ...]]:
-    """Open the index of a data set, building it where it is missing or was broken off; note what is unread.
+    """Open the index of a data set, building it where it is missing or was broken off.
+
+    Beside it stand sentences about documents that were not read, or not in full.
 
     Passages become one chunk each; documents are cut as `adaptive-rag index` does it.
 
@@ -50,23 +48,19 @@ def open_corpus(
     folder = cache / f"{dataset.name}-{_sha256(f'{dataset.corpus_digest} {name}')[:16]}"
     if folder.is_file() or cache.is_file():
         raise ConfigurationError(f"--cache {str(cache)!r} cannot hold indexes: a file stands in the way.")
+    documents: list[Any] = list(dataset.documents)
+    sizes: dict[str, Any] = {}
     if dataset.passages:
-        sources = [
+        documents = [
             SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"])
             for p in dataset.passages
         ]
-        sizes: Any = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
-        report = Index.build(sources, folder, embeddings=model, progress=progress, **sizes)
-    else:
-        report = Index.build(list(dataset.documents), folder, embeddings=model, progress=progress)
-    return Index.open(folder, embeddings=embeddings), reading_notes(dataset, report)
-
-
-def reading_notes(dataset: Dataset, report: IndexReport) -> tuple[str, ...]:
-    """Return what an index report says of documents that were not read, or not in full, as sentences."""
+        sizes = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
+    report = Index.build(documents, folder, embeddings=model, progress=progress, **sizes)
     unread = [str(failure) for failure in report.failed]
     partly = [f"{note.source}: {note.text}" for note in report.notes]
-    return tuple(f"{dataset.name}: {said}" for said in (*unread, *partly))
+    notes = tuple(f"{dataset.name}: {said}" for said in (*unread, *partly))
+    return Index.open(folder, embeddings=embeddings), notes
 
 
 def _sha256(text: str) -> str:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import json
 import random
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -12,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.records import parse_json, parse_lines
 from adaptive_rag.ingest import discover
 from adaptive_rag.state import QUERY_TYPES, Chunk, QueryType, Turn
 
@@ -102,34 +101,26 @@ def _load_beir(folder: Path) -> Dataset:
         if not file.is_file():
             expected = f"{CORPUS}, {QUERIES} and {QRELS[0]}"
             raise ConfigurationError(f"The data set {folder.name!r} has no {file.name}; expected {expected}.")
-    passages = {row["_id"]: _passage(row) for row in _unique(folder / CORPUS)}
-    queries = {row["_id"]: row for row in _unique(folder / QUERIES)}
-    for name, rows in ((CORPUS, passages), (QUERIES, queries)):
-        if not rows:
-            raise ConfigurationError(f"{folder / name} is empty; there is nothing to evaluate.")
-
-    gold: dict[str, dict[str, int]] = {}
-    for line, query, passage, grade in _judgements(qrels, QRELS_COLUMNS, queries, passages):
-        if not grade.lstrip("-").isdigit():
-            raise ConfigurationError(f"{qrels}:{line} has the score {grade!r}; expected a whole number.")
-        gold.setdefault(query, {})[passage] = int(grade)
+    passages = {name: _passage(row) for name, row in _read_unique(folder / CORPUS).items()}
+    queries = _read_unique(folder / QUERIES)
+    grades = _judgements(qrels, QRELS_COLUMNS, queries, passages)
+    gold = {q: {p: int(said[-1]) for p, said in judged.items()} for q, judged in grades.items()}
     aspects: dict[str, dict[str, list[str]]] = {}
     if (folder / ASPECTS).is_file():
-        for _, query, passage, aspect in _judgements(folder / ASPECTS, ASPECTS_COLUMNS, queries, passages):
-            aspects.setdefault(query, {}).setdefault(passage, []).append(aspect)
-
+        aspects = _judgements(folder / ASPECTS, ASPECTS_COLUMNS, queries, passages)
     judged = {query for query, grades in gold.items() if any(grade > 0 for grade in grades.values())}
     if not judged:
         raise ConfigurationError(f"{qrels} names no relevant passage; there is nothing to score.")
     left_out = len(queries) - len(judged)
     return Dataset(
         name=folder.resolve().name,
-        # Only named fields are taken over: a rewrite or a label shipped with the data cannot reach an arm.
+        # A rewrite or a label shipped with the data cannot reach an arm: only named fields are taken over.
         questions=tuple(
-            Question(
+            _question(
+                row,
+                folder / QUERIES,
                 id=query,
                 text=row["text"],
-                **_common_fields(row, folder / QUERIES),
                 reference=row.get("reference_answer") or None,
                 gold=gold[query],
                 aspects={p: tuple(dict.fromkeys(names)) for p, names in aspects.get(query, {}).items()},
@@ -148,7 +139,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     questions: dict[str, Question] = {}
     for file in files:
         for number, row in enumerate(_records(file), 1):
-            question = _question(row, number, file)
+            question = _entry(row, number, file)
             if question.id in questions:
                 raise ConfigurationError(f"{file} repeats the id {question.id!r}; each must occur once.")
             questions[question.id] = question
@@ -169,7 +160,7 @@ def _load_documents(name: str, files: list[Path], folder: Path) -> Dataset:
     )
 
 
-def _question(row: Any, number: int, file: Path) -> Question:
+def _entry(row: Any, number: int, file: Path) -> Question:
     """Read an entry of a questions file."""
     entry = f"Entry {number} of {file}"
     if not isinstance(row, dict) or not isinstance(row.get("question"), str):
@@ -178,10 +169,11 @@ def _question(row: Any, number: int, file: Path) -> Question:
     has_answer = row.get("has_answer", True)
     if not isinstance(has_answer, bool):
         raise ConfigurationError(f"{entry} has has_answer = {has_answer!r}; expected true or false.")
-    return Question(
+    return _question(
+        row,
+        file,
         id=str(row.get("id", f"{file.stem}-{number}")),
         text=row["question"],
-        **_common_fields(row, file),
         reference=(row.get("ideal_answer") or row.get("answer")) if has_answer else None,
         has_answer=has_answer,
         quote=row.get("quote") or None,
@@ -199,83 +191,75 @@ def _passage(row: dict[str, Any]) -> Chunk:
     )
 
 
-def _common_fields(row: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Return what the questions of both layouts have."""
-    kind = row.get("type")
+def _question(row: dict[str, Any], file: Path, **fields: Any) -> Question:
+    """Build a question with what both layouts give in the same form; nothing else of a row is taken over."""
+    kind, turns = row.get("type"), row.get("history") or []
     if kind is not None and str(kind).lower() not in QUERY_TYPES:
         raise ConfigurationError(f"{file} has the type {kind!r}; expected one of {', '.join(QUERY_TYPES)}.")
-    return {
-        "user_context": row.get("user_context") or "",
-        "history": _history(row, file),
-        "type": None if kind is None else str(kind).lower(),
-    }
-
-
-def _history(row: dict[str, Any], file: Path) -> tuple[Turn, ...]:
-    turns = row.get("history") or []
     for turn in turns if isinstance(turns, list) else [turns]:
         if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
             expected = "{'role': 'user' or 'agent', 'text': ..}"
             raise ConfigurationError(f"{file} has the history turn {turn!r}; expected {expected}.")
-    return tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns)
+    return Question(
+        user_context=row.get("user_context") or "",
+        history=tuple(Turn(role=turn["role"], text=turn["text"]) for turn in turns),
+        type=None if kind is None else str(kind).lower(),  # type: ignore[arg-type]
+        **fields,
+    )
 
 
-def _unique(file: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file, each with a text and an id of its own."""
-    seen: set[str] = set()
+def _read_unique(file: Path) -> dict[str, dict[str, Any]]:
+    """Return the rows of a file by id, each with a text; there is at least one."""
+    rows: dict[str, dict[str, Any]] = {}
     for number, row in enumerate(_records(file), 1):
         for name in ("_id", "text"):
             if not isinstance(row, dict) or not isinstance(row.get(name), str):
                 got = ", ".join(map(repr, row)) if isinstance(row, dict) else repr(row)
                 raise ConfigurationError(f"{file}:{number} has no text field {name!r}; it has {got}.")
-        if row["_id"] in seen:
+        if row["_id"] in rows:
             raise ConfigurationError(f"{file}:{number} repeats the _id {row['_id']!r}; each must occur once.")
-        seen.add(row["_id"])
-        yield row
+        rows[row["_id"]] = row
+    if not rows:
+        raise ConfigurationError(f"{file} is empty; there is nothing to evaluate.")
+    return rows
 
 
 def _judgements(
     file: Path, columns: tuple[str, ...], queries: Container[str], passages: Container[str]
-) -> Iterator[tuple[int, str, str, str]]:
-    """Yield the number of each line with its query, its passage and what is said about the two."""
-    with file.open(encoding="utf-8", newline="") as lines:
-        reader = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-        header = next(reader, [])
-        if tuple(header) != columns:
-            got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
-            raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
-        for number, row in enumerate(reader, 2):
-            if not row:
-                continue
-            if len(row) != len(columns):
-                raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
-            for name, known, where in ((row[0], queries, QUERIES), (row[1], passages, CORPUS)):
-                if name not in known:
-                    raise ConfigurationError(f"{file}:{number} names {name!r}, which {where} does not hold.")
-            yield number, row[0], row[1], row[2]
+) -> dict[str, dict[str, list[str]]]:
+    """Return, for each query and passage, what the lines of a file say about the two."""
+    said: dict[str, dict[str, list[str]]] = {}
+    header, *rows = [line.split("\t") for line in file.read_text(encoding="utf-8").split("\n")]
+    if tuple(header) != columns:
+        got, expected = ", ".join(header) or "of an empty file", ", ".join(columns)
+        raise ConfigurationError(f"{file} has the columns {got}; expected {expected}, separated by tabs.")
+    for number, row in enumerate(rows, 2):
+        if row == [""]:
+            continue
+        if len(row) != len(columns):
+            raise ConfigurationError(f"{file}:{number} has {len(row)} columns; expected {len(columns)}.")
+        query, passage, value = row
+        for name, known, where in ((query, queries, QUERIES), (passage, passages, CORPUS)):
+            if name not in known:
+                raise ConfigurationError(f"{file}:{number} names {name!r}, which {where} does not hold.")
+        if columns == QRELS_COLUMNS and not value.lstrip("-").isdigit():
+            raise ConfigurationError(f"{file}:{number} has the score {value!r}; expected a whole number.")
+        said.setdefault(query, {}).setdefault(passage, []).append(value)
+    return said
 
 
 def _records(file: Path) -> Iterator[Any]:
     """Yield the records of a JSON list, of lists under headings, or of JSON lines."""
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".json":
-        whole = _parse(text, f"{file} is not JSON")
+        whole = parse_json(text, f"{file} is not JSON")
         if isinstance(whole, dict) and all(isinstance(group, list) for group in whole.values()):
             whole = [record for group in whole.values() for record in group]
         if not isinstance(whole, list):
             raise ConfigurationError(f"{file} is not a list of objects, nor such lists under headings.")
         yield from whole
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield _parse(line, f"{file}:{number} is not a line of JSON")
-
-
-def _parse(text: str, complaint: str) -> Any:
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ConfigurationError(f"{complaint}: {error}.") from error
+    else:
+        yield from parse_lines(text, file)
 
 
 def _holds_questions(file: Path) -> bool:

@@ -11,9 +11,9 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import MAIN_ARMS, find_arms, whole_table
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
-from adaptive_rag.evaluation.judge import comparison
+from adaptive_rag.evaluation.judge import comparison, judge_run
 from adaptive_rag.evaluation.provenance import RunSettings
-from adaptive_rag.evaluation.records import read_questions
+from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import OpenBar, no_bar, open_bench, run_arms
 from adaptive_rag.index import Progress
@@ -55,13 +55,12 @@ def evaluate(
     """
     settings = experiment.settings
     judged = comparison(experiment.judge) if experiment.judge else ()
-    named = list(experiment.arms)
-    if named == ["all"]:
-        named = whole_table(answers=bool(settings.answers))
+    whole = list(experiment.arms) == ["all"]
+    named = whole_table(answers=bool(settings.answers)) if whole else experiment.arms
     arms = find_arms([*named, *judged])
     datasets = [limited(load_dataset(path), settings.limit, settings.seed) for path in experiment.datasets]
-    earlier = read_questions(experiment.against) if experiment.against else []
-    model = chat_model_of(make_context(**settings.knobs), "answer") if judged else None
+    earlier = read_records(experiment.against) if experiment.against else []
+    model = chat_model_of(make_context(**settings.settings), "answer") if judged else None
     if judged and model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
     settings = replace(settings, answers=bool(judged) or settings.answers)
@@ -80,15 +79,15 @@ def evaluate(
     )
     for note in (note for note in run.notes if note not in noted):
         say(note)
+    verdicts = judge_run(model, run.records, judged, open_bar=open_bar) if model else None
     return write_reports(
         run,
         datasets,
         experiment.out,
-        judge=(model, judged) if model is not None else None,
+        verdicts=verdicts,
         earlier=(str(experiment.against), earlier) if experiment.against else None,
         markdown=experiment.markdown,
         command=_command(datasets, list(arms), settings, experiment.markdown),
-        open_bar=open_bar,
     )
 
 
@@ -100,7 +99,7 @@ def _command(
     parts += ["--arms", ",".join(arms), "--k", str(settings.k)]
     parts += ["--limit", str(settings.limit)] if settings.limit else []
     parts += ["--seed", str(settings.seed)] if settings.seed else []
-    for name, value in settings.knobs.items():
+    for name, value in settings.settings.items():
         parts += ["--model", str(value)] if name == "model" else ["--set", f"{name}={value}"]
     parts += ["--markdown", markdown.as_posix()] if markdown and not markdown.is_absolute() else []
     return " ".join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Annotated, Literal, TypedDict
 
@@ -14,10 +14,11 @@ from pydantic import BaseModel, Field
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import find_arms
 from adaptive_rag.evaluation.records import QuestionRecord
+from adaptive_rag.evaluation.run import OpenBar, no_bar
+from adaptive_rag.evaluation.summary import ALL
 from adaptive_rag.evaluation.templates import render
 from adaptive_rag.state import QUERY_TYPES
 
-CRITERIA = ("accuracy", "relevance", "comprehensiveness", "clarity")
 LETTERS = ("A", "B", "C")
 TIE = "tie"
 
@@ -34,12 +35,15 @@ Score = Annotated[float, Field(ge=0, le=10)]
 
 
 class AnswerScores(BaseModel):
-    """The scores of one answer; the fields are CRITERIA."""
+    """The scores of one answer."""
 
     accuracy: Score
     relevance: Score
     comprehensiveness: Score
     clarity: Score
+
+
+CRITERIA = tuple(AnswerScores.model_fields)
 
 
 class Verdict(BaseModel):
@@ -96,20 +100,35 @@ def judge_run(
     records: Sequence[QuestionRecord],
     arms: Sequence[str],
     *,
-    advance: Callable[[], None] = lambda: None,
+    open_bar: OpenBar = no_bar,
 ) -> JudgeReport:
     """Judge every question that has a reference and an answer of each arm."""
+    waiting = [
+        record
+        for record in records
+        if record["reference"]
+        and all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
+    ]
     judged: list[Judged] = []
-    waiting = judgeable(records, arms)
-    for record in waiting:
-        if (found := judge_question(model, record, arms)) is not None:
-            judged.append(found)
-        advance()
+    with open_bar("Judging", len(waiting)) as advance:
+        for record in waiting:
+            if (found := judge_question(model, record, arms)) is not None:
+                judged.append(found)
+            advance()
+    by_type = {kind: [one for one in judged if kind in (ALL, one["type"])] for kind in (ALL, *QUERY_TYPES)}
+    means = {
+        arm: {name: fmean(one["scores"][arm][name] for one in judged) for name in CRITERIA}
+        for arm in (arms if judged else ())
+    }
     report = JudgeReport(
         arms=list(arms),
         n=len(judged),
-        wins=_wins(judged, arms),
-        means=_means(judged, arms),
+        wins={
+            kind: {name: sum(one["best"] == name for one in group) for name in (*arms, TIE)}
+            for kind, group in by_type.items()
+            if group
+        },
+        means={arm: {**scores, "overall": fmean(scores.values())} for arm, scores in means.items()},
         order_changed_verdict=sum(not one["agreed"] for one in judged),
         failed=len(waiting) - len(judged),
         analysis="",
@@ -122,30 +141,23 @@ def judge_run(
     return report
 
 
-def judgeable(records: Sequence[QuestionRecord], arms: Sequence[str]) -> list[QuestionRecord]:
-    """Return the questions that can be judged."""
-
-    def answered(record: QuestionRecord) -> bool:
-        return all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
-
-    return [record for record in records if record["reference"] and answered(record)]
-
-
 def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[str]) -> Judged | None:
     """Ask once for each rotation, so that every arm stands in every position; None if a reply is unusable."""
-    verdicts: list[tuple[dict[str, str], Verdict]] = []
+    points = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
+    named, reasons = set(), []
     for shift in range(len(arms)):
         order = dict(zip(LETTERS, [*arms[shift:], *arms[:shift]], strict=False))
-        verdict = _ask(model, _prompt(record, order), set(order))
+        answers = {letter: _unfenced(record["arms"][arm]["answer"]) for letter, arm in order.items()}
+        scores = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
+        form = json.dumps({"scores": scores, "best": "A", "reason": ".."})
+        verdict = _ask(model, render("judge.md", record=record, answers=answers, form=form), set(order))
         if verdict is None:
             return None
-        verdicts.append((order, verdict))
-    points = {arm: dict.fromkeys(CRITERIA, 0.0) for arm in arms}
-    for order, verdict in verdicts:
+        named.add(order.get(verdict.best, TIE))
+        reasons += [_with_names(verdict.reason, order)] if verdict.reason else []
         for letter, arm in order.items():
             for criterion, score in dict(verdict.scores[letter]).items():  # type: ignore[index]
-                points[arm][criterion] += score / len(verdicts)
-    named = {TIE if verdict.best == TIE else order[verdict.best] for order, verdict in verdicts}
+                points[arm][criterion] += score / len(arms)
     return Judged(
         dataset=record["dataset"],
         id=record["id"],
@@ -153,15 +165,8 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
         scores=points,
         best=next(iter(named)) if len(named) == 1 else TIE,
         agreed=len(named) == 1,
-        reasons=[_with_names(verdict.reason, order) for order, verdict in verdicts if verdict.reason],
+        reasons=reasons,
     )
-
-
-def _prompt(record: QuestionRecord, order: Mapping[str, str]) -> str:
-    answers = {letter: _unfenced(record["arms"][arm]["answer"]) for letter, arm in order.items()}
-    scores = {letter: dict.fromkeys(CRITERIA, 0) for letter in order}
-    form = json.dumps({"scores": scores, "best": "A", "reason": ".."})
-    return render("judge.md", record=record, answers=answers, form=form)
 
 
 def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None:
@@ -177,23 +182,6 @@ def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None
             wrong = f"Your last reply could not be used: {error}\nReply with the JSON object only."
             asked = f"{prompt}\n\n{wrong}"
     return None
-
-
-def _wins(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, int]]:
-    wins: dict[str, dict[str, int]] = {}
-    for kind in ("all", *QUERY_TYPES):
-        group = [one for one in judged if kind in ("all", one["type"])]
-        if group:
-            wins[kind] = {name: sum(one["best"] == name for one in group) for name in (*arms, TIE)}
-    return wins
-
-
-def _means(judged: Sequence[Judged], arms: Sequence[str]) -> dict[str, dict[str, float]]:
-    means: dict[str, dict[str, float]] = {}
-    for arm in arms if judged else ():
-        scores = {name: fmean(one["scores"][arm][name] for one in judged) for name in CRITERIA}
-        means[arm] = {**scores, "overall": fmean(scores.values())}
-    return means
 
 
 def _unfenced(answer: str) -> str:

@@ -82,44 +82,32 @@ def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
     return list(dict.fromkeys(str(d["metadata"].get("_id", d["id"])) for d in documents))
 
 
-def require_measures(questions: Sequence[Question]) -> None:
-    """Import the packages that score these questions: fail now rather than after an hour.
+def load_measures(questions: Sequence[Question]) -> Any:
+    """Import what scores these questions, before the first is asked; return `ir_measures` where it is needed.
 
     Raises:
         MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
     """
-    if any(question.gold or question.quote for question in questions):
-        _ir_measures()
     if any(question.aspects for question in questions):
         import_extra("pyndeval", extra="eval", purpose="Measuring the coverage of aspects")
+    judged = any(question.gold or question.quote or question.aspects for question in questions)
+    return import_extra("ir_measures", extra="eval", purpose="Scoring rankings") if judged else None
 
 
 def score_rankings(
     questions: Sequence[Question], rankings: Mapping[str, Ranking], k: int
 ) -> dict[str, Scores]:
-    """Score one ranking per question; a question without one scores 0, one without judgements nothing.
-
-    Raises:
-        MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
-    """
-    require_measures(questions)
+    """Score one ranking per question; a question without one scores 0, one without judgements nothing."""
+    ir = load_measures(questions)
     scores: dict[str, Scores] = {question.id: {} for question in questions}
-    judged = [question for question in questions if question.gold]
-    with_aspects = [question for question in questions if question.aspects]
-    ir: Any = _ir_measures() if judged or with_aspects else None
-    if judged:
+    if grades := [ir.Qrel(q.id, passage, grade) for q in questions for passage, grade in q.gold.items()]:
         names = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
-        grades = [ir.Qrel(q.id, passage, grade) for q in judged for passage, grade in q.gold.items()]
-        _calculate(names, grades, judged, rankings, scores)
-    if with_aspects:
-        subtopics = [
-            ir.Qrel(q.id, passage, 1, aspect)
-            for q in with_aspects
-            for passage, aspects in q.aspects.items()
-            for aspect in aspects
-        ]
-        _calculate({ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}, subtopics, with_aspects, rankings, scores)
-    for question in with_aspects:
+        _calculate(ir, names, grades, rankings, scores)
+    met = [(q.id, passage, name) for q in questions for passage, names in q.aspects.items() for name in names]
+    if met:
+        subtopics = [ir.Qrel(question, passage, 1, name) for question, passage, name in met]
+        _calculate(ir, {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}, subtopics, rankings, scores)
+    for question in (question for question in questions if question.aspects):
         ranking, found = rankings.get(question.id, ()), scores[question.id]
         found[f"aspects@{k}"] = aspects_at(question.aspects, ranking, k)
         if len(stances(question.aspects, question.aspects)) > 1:
@@ -167,14 +155,14 @@ def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
     return scores
 
 
-def score_abstention(abstained: Sequence[bool], has_answer: Sequence[bool]) -> Scores:
-    """Return precision and recall of abstaining over questions known to have an answer or none.
+def score_abstention(known: Sequence[tuple[bool, bool]]) -> Scores:
+    """Return precision and recall of abstaining, from pairs: did it abstain, and is there an answer.
 
     A figure whose denominator is empty (nobody abstained; every question has an answer) is left out.
     """
-    right = sum(silent and not known for silent, known in zip(abstained, has_answer, strict=True))
-    bases = {"abstention_precision": sum(abstained), "abstention_recall": len(has_answer) - sum(has_answer)}
-    return {name: right / base for name, base in bases.items() if base}
+    abstained, unanswerable = sum(silent for silent, _ in known), sum(not answer for _, answer in known)
+    bases = {"abstention_precision": abstained, "abstention_recall": unanswerable}
+    return {name: known.count((True, False)) / base for name, base in bases.items() if base}
 
 
 def token_f1(answer: str, reference: str) -> float:
@@ -231,25 +219,22 @@ def _f1(shared: int, first: int, second: int) -> float:
 
 
 def _calculate(
+    ir: Any,
     names: Mapping[Any, str],
     qrels: list[Any],
-    questions: Sequence[Question],
     rankings: Mapping[str, Ranking],
     scores: dict[str, Scores],
 ) -> None:
-    ir = _ir_measures()
-    for question in questions:
-        scores[question.id].update(dict.fromkeys(names.values(), 0.0))
+    """Add what the measures give for the questions that are judged; 0 where nothing was found."""
+    judged = dict.fromkeys(qrel.query_id for qrel in qrels)
+    for question in judged:
+        scores[question].update(dict.fromkeys(names.values(), 0.0))
     # trec_eval breaks ties by id; falling scores keep our order.
     run = [
-        ir.ScoredDoc(question.id, passage, -float(rank))
-        for question in questions
-        for rank, passage in enumerate(rankings.get(question.id, ()))
+        ir.ScoredDoc(question, passage, -float(rank))
+        for question in judged
+        for rank, passage in enumerate(rankings.get(question, ()))
     ]
     for found in ir.iter_calc(list(names), qrels, run) if run else ():
         if not math.isnan(found.value):
             scores[found.query_id][names[found.measure]] = float(found.value)
-
-
-def _ir_measures() -> Any:
-    return import_extra("ir_measures", extra="eval", purpose="Scoring rankings")

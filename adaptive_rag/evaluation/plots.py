@@ -1,4 +1,7 @@
-"""Draws a run's figures with matplotlib, for notebooks, and as SVG for the page."""
+"""Draws a run's figures with matplotlib, for notebooks, and as SVG for the page.
+
+Every drawing raises MissingExtraError where matplotlib is not installed.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 from adaptive_rag.errors import import_extra
 from adaptive_rag.evaluation.arms import ARMS, SUBJECT
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import ALL, Row, label_of
+from adaptive_rag.evaluation.summary import ALL, SummaryRow, label_of
 from adaptive_rag.state import QUERY_TYPES
 
 if TYPE_CHECKING:
@@ -44,7 +47,7 @@ Point = tuple[float, float]
 
 
 def drawn_in_style(draw: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
-    """Run a drawing function under our style; without matplotlib, name the extra that brings it."""
+    """Run a drawing function under our style."""
 
     @functools.wraps(draw)
     def styled(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Figure:
@@ -87,13 +90,9 @@ def colour_of(arm: str) -> str:
     return COLOURS.get(arm) or HUES[(names.index(arm) if arm in names else len(arm)) % len(HUES)]
 
 
-def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
-    """Draw an arm's metric for each question type as bars with 95 % intervals.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
-    groups: dict[str, list[Row]] = {}
+def plot_by_type(rows: Sequence[SummaryRow], metric: str) -> Figure:
+    """Draw an arm's metric for each question type as bars with 95 % intervals."""
+    groups: dict[str, list[SummaryRow]] = {}
     for row in rows:
         if metric in row["intervals"]:
             groups.setdefault(label_of(row["type"]), []).append(row)
@@ -101,7 +100,9 @@ def plot_by_type(rows: Sequence[Row], metric: str) -> Figure:
 
 
 @drawn_in_style
-def plot_bars(groups: Mapping[str, tuple[str, Sequence[Row]]], title: str, *, legend: bool = False) -> Figure:
+def plot_bars(
+    groups: Mapping[str, tuple[str, Sequence[SummaryRow]]], title: str, *, legend: bool = False
+) -> Figure:
     """Draw groups of bars from 0 to 1 with 95 % intervals, and the number of questions under each group.
 
     A group is a metric and the rows that have it.
@@ -132,11 +133,7 @@ def plot_bars(groups: Mapping[str, tuple[str, Sequence[Row]]], title: str, *, le
 
 
 def plot_alpha(sweep: Mapping[str, Mapping[str, float]], metric: str) -> Figure:
-    """Draw a metric of plain fusion over alpha, a line for each question type; a ring marks its best alpha.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
+    """Draw a metric of plain fusion over alpha, a line for each type; a ring marks its best alpha."""
     lines = {label_of(kind): [(float(x), y) for x, y in values.items()] for kind, values in sweep.items()}
     title = "alpha: 0 = words only (BM25), 1 = meaning only (vectors)"
     return plot_lines(lines, title, f"{metric} of plain fusion", mark_best=True)
@@ -167,14 +164,11 @@ def plot_lines(
 
 
 @drawn_in_style
-def plot_cost(rows: Sequence[Row], metric: str) -> Figure:
+def plot_cost(rows: Sequence[SummaryRow], metric: str) -> Figure:
     """Draw every arm between its cost and its quality, over all questions.
 
     The cost is chat calls where any were made, else milliseconds. A dashed line joins the arms that no
     cheaper arm beats.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
     """
     rows = [row for row in rows if row["type"] == ALL and metric in row["metrics"]]
     by_calls = any(row["cost"]["model_calls"] for row in rows)

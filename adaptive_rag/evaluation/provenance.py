@@ -11,14 +11,15 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.context import make_context
+from adaptive_rag.context import make_context, setting_names
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.evaluation.records import RUN, RUN_FILES, read_json, write_json
+from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, write_json
 
 # The modules of the evaluation that decide an answer; the others only count and show.
 DECIDING = ("arms.py", "metrics.py", "run.py")
@@ -33,12 +34,13 @@ class RunSettings:
     limit: int | None = None
     # None scores answers where documents are searched and leaves them out where passages are judged
     answers: bool | None = None
-    knobs: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings as plain data; a live model is named by its class."""
-        plain = make_context(**self.knobs).model_dump(exclude={"index", "retriever", "k"})
-        return {**asdict(self), "knobs": {name: _as_plain(value) for name, value in plain.items()}}
+        """Return plain data: settings under their present names, a live model named by its class."""
+        context = make_context(self.settings)
+        names = [name for name in setting_names() if name not in ("index", "retriever", "k")]
+        return {**vars(self), "settings": {name: _as_plain(attrgetter(name)(context)) for name in names}}
 
 
 def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:
@@ -56,7 +58,8 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
         for name in RUN_FILES:
             (out / name).unlink(missing_ok=True)
     if (out / RUN).is_file():
-        earlier = read_json(out / RUN)
+        said = (out / RUN).read_text(encoding="utf-8")
+        earlier = parse_json(said, f"{out / RUN} is damaged; start the run anew with --fresh")
         known = earlier.get("data", {})
         ours = json.loads(json.dumps(made_with))  # as it comes back from a file
         differs = [name for name in ("settings", "code") if earlier.get(name) != ours[name]]
@@ -131,6 +134,8 @@ def _git(*arguments: str) -> str:
 
 
 def _as_plain(value: Any) -> Any:
+    if isinstance(value, frozenset):
+        return sorted(value)
     if value is None or isinstance(value, str | int | float | bool):
         return value
     return f"{type(value).__module__}.{type(value).__qualname__}"

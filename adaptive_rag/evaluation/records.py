@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
@@ -16,14 +16,19 @@ DETAILS, REPORT = "details.json", "report.html"
 RUN_FILES = (QUESTIONS, RUN, SUMMARY, DETAILS, REPORT)
 
 
-class ArmRecord(TypedDict):
+class Cost(TypedDict):
+    """What one question took."""
+
+    model_calls: int
+    rounds: int  # chat calls that waited for another
+    ms: float
+    tokens: int  # in and out
+
+
+class ArmRecord(Cost):
     """What one arm made of one question."""
 
     metrics: dict[str, float]
-    ms: float
-    model_calls: int
-    rounds: int
-    tokens: int
     route: str | None
     probability: float | None
     confidence: float | None
@@ -85,7 +90,7 @@ class Journal:
             seen.setdefault("texts", {}).update(record["texts"])
 
 
-def read_questions(folder: Path) -> list[QuestionRecord]:
+def read_records(folder: Path) -> list[QuestionRecord]:
     """Read the questions of a finished run.
 
     Raises:
@@ -111,28 +116,28 @@ def write_json(file: Path, value: Any) -> None:
     write_text(file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
 
 
-def read_json(file: Path) -> Any:
-    """Read a JSON file of a run.
+def parse_json(text: str, complaint: str) -> Any:
+    """Read JSON.
 
     Raises:
-        ConfigurationError: the file is damaged.
+        ConfigurationError: the text is something else; the message begins with the complaint.
     """
     try:
-        return json.loads(file.read_text(encoding="utf-8"))
+        return json.loads(text)
     except json.JSONDecodeError as error:
-        raise ConfigurationError(f"{file} is damaged ({error}); start the run anew with --fresh.") from error
+        raise ConfigurationError(f"{complaint}: {error}.") from error
 
 
-def _whole_lines(file: Path) -> Iterable[QuestionRecord]:
-    text = file.read_text(encoding="utf-8")
-    whole, _, torn = text.rpartition("\n")
+def parse_lines(text: str, file: Path, complaint: str = "is not a line of JSON") -> Iterator[Any]:
+    """Read the lines of a file, each of them JSON; an error names the line."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield parse_json(line, f"{file}:{number} {complaint}")
+
+
+def _whole_lines(file: Path) -> Iterator[QuestionRecord]:
+    whole, end, torn = file.read_text(encoding="utf-8").rpartition("\n")
     if torn:
         # The run stopped while it wrote; the question is simply asked again.
-        write_text(file, whole + "\n" if whole else "")
-    for number, line in enumerate(whole.split("\n") if whole else [], 1):
-        try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ConfigurationError(
-                f"{file}:{number} is not a line of a run ({error.msg}); start anew with --fresh."
-            ) from error
+        write_text(file, whole + end)
+    return parse_lines(whole, file, "is not a line of a run; start anew with --fresh")

@@ -10,16 +10,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-
 from adaptive_rag.evaluation import metrics, plots, summary
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.judge import JudgeReport, judge_run, judgeable
+from adaptive_rag.evaluation.judge import JudgeReport
 from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json, write_text
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.run import FinishedRun, OpenBar, no_bar
-from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, Row
+from adaptive_rag.evaluation.run import FinishedRun
+from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, SummaryRow
 from adaptive_rag.evaluation.templates import render
 
 # Below this many questions a type has no bars or line of its own: its intervals say nothing.
@@ -34,18 +32,16 @@ LEAST_REACH = 0.05
 class Report:
     """All that a run's files say."""
 
-    about: Mapping[str, Any]
+    run: FinishedRun
     k: int
-    rows: Sequence[Row]
-    pooled: Sequence[Row]
+    rows: Sequence[SummaryRow]
+    pooled: Sequence[SummaryRow]
     routing_by_dataset: Mapping[str, RoutingReport]  # and for all of them together
-    alpha: Mapping[str, Mapping[str, Mapping[str, float]]]
     steps: Mapping[str, Mapping[str, float]]
     lost: Sequence[tuple[float, QuestionRecord]]
     texts: Mapping[tuple[str, str], str]  # of a passage by data set and id
-    notes: Sequence[str]
     judge: JudgeReport | None
-    against: Sequence[Row]
+    against: Sequence[SummaryRow]
     against_name: str
 
     @property
@@ -70,37 +66,28 @@ def write_reports(
     datasets: Sequence[Dataset],
     out: Path,
     *,
-    judge: tuple[BaseChatModel, Sequence[str]] | None = None,
+    verdicts: JudgeReport | None = None,
     earlier: tuple[str, Sequence[QuestionRecord]] | None = None,
     markdown: Path | None = None,
     command: str = "adaptive-rag eval",
-    open_bar: OpenBar = no_bar,
 ) -> Report:
     """Write every file of a run but its questions, and return what they say.
 
-    `judge` is a chat model and the arms that it compares, `earlier` the name and the questions of a run to
-    compare with.
+    `earlier` is the name of a run to compare with, and its questions.
 
     Raises:
         MissingExtraError: a package that reports is not installed.
     """
     k, seed = run.about["settings"]["k"], run.about["settings"]["seed"]
-    verdicts = None
-    if judge is not None:
-        model, arms = judge
-        with open_bar("Judging", len(judgeable(run.records, arms))) as advance:
-            verdicts = judge_run(model, run.records, arms, advance=advance)
     report = Report(
-        about=run.about,
+        run=run,
         k=k,
-        rows=summary.summarise(run.records, k=k, seed=seed),
-        pooled=summary.summarise_pooled(run.records, k=k, seed=seed),
+        rows=summary.compare_arms(run.records, k=k, seed=seed),
+        pooled=summary.compare_arms(run.records, k=k, seed=seed, pooled=True),
         routing_by_dataset=summary.score_routes(run.records),
-        alpha=run.alpha,
         steps=summary.step_times(run.records),
         lost=summary.lost_questions(run.records, k=k),
         texts={(dataset.name, p["id"]): p["text"] for dataset in datasets for p in dataset.passages},
-        notes=run.notes,
         judge=verdicts,
         against=summary.compare_runs(run.records, earlier[1], k=k, seed=seed) if earlier else [],
         against_name=earlier[0] if earlier else "",
@@ -108,7 +95,7 @@ def write_reports(
     details = {
         "pooled": report.pooled,
         "routing": {name: asdict(one) for name, one in report.routing_by_dataset.items()},
-        "alpha": report.alpha,
+        "alpha": report.run.alpha,
         "ms_by_step": report.steps,
         "lost": [{"dataset": r["dataset"], "id": r["id"], "by": round(loss, 6)} for loss, r in report.lost],
         "judge": verdicts,
@@ -124,13 +111,8 @@ def write_reports(
 
 
 def render_page(report: Report) -> str:
-    """Return the HTML page. It loads nothing from elsewhere, and text from data sets stays text.
-
-    Raises:
-        MissingExtraError: jinja2 or matplotlib is not installed.
-    """
+    """Return the HTML page. It loads nothing from elsewhere, and text from data sets stays text."""
     arms = list(dict.fromkeys(row["arm"] for row in report.rows))
-    theirs = {row["type"]: row for row in report.pooled if row["arm"] == BASELINE}
     coverage = _compared(report.pooled, metrics.coverage_names(report.k))
     retrieval = [name for name in metrics.metric_names(report.k) if not name.startswith("precision")]
     answers = (*metrics.ANSWER_METRICS, *metrics.ABSTENTION)
@@ -141,8 +123,8 @@ def render_page(report: Report) -> str:
         arms=arms,
         arms_drawn=arms[:ARMS_DRAWN],
         arm_table=ARMS,
-        cards=[(theirs[row["type"]], row, d) for row, _, d in _compared(report.pooled, [report.metric])],
-        coverage=[(theirs["opinion"], *found) for found in coverage if found[0]["type"] == "opinion"],
+        cards=_compared(report.pooled, [report.metric]),
+        coverage=[found for found in coverage if found[1]["type"] == "opinion"],
         tables=[
             (name, _table(report.rows, name, retrieval), _table(report.rows, name, answers))
             for name in report.datasets
@@ -157,42 +139,45 @@ def render_page(report: Report) -> str:
 
 
 def render_markdown(report: Report, command: str) -> str:
-    """Return the Markdown page: where the figures come from, the verdict by type, the losses, every arm.
-
-    Raises:
-        MissingExtraError: jinja2 is not installed.
-    """
+    """Return the Markdown page: where the figures come from, the verdict by type, the losses, every arm."""
     rows, names = report.rows, (*metrics.metric_names(report.k), *metrics.ANSWER_METRICS)
     # A type that occurs in one data set has nothing to pool.
     kinds = [kind for _, kind in {(row["dataset"], row["type"]) for row in rows}]
     shown = [*summary.without_repeats(rows), *(r for r in report.pooled if kinds.count(r["type"]) > 1)]
-    both = (*rows, *report.pooled)
-    theirs = {(row["dataset"], row["type"]): row for row in both if row["arm"] == BASELINE}
     coverage = _compared(rows, metrics.coverage_names(report.k))
     return _render(
         "results.md.j2",
         report,
         command=command,
-        verdict=[(theirs[r["dataset"], r["type"]], r, d) for r, _, d in _compared(shown, [report.metric])],
-        coverage=[found for found in coverage if found[0]["type"] == "opinion"],
-        losses=[f for f in _compared(rows, names) if f[0]["type"] != ALL and f[2]["mean"] < 0],
+        verdict=_compared(shown, [report.metric]),
+        coverage=[found for found in coverage if found[1]["type"] == "opinion"],
+        losses=[f for f in _compared(rows, names) if f[1]["type"] != ALL and f[3]["mean"] < 0],
         tables=[(dataset, *_table(rows, dataset, names)) for dataset in report.datasets],
     )
 
 
 def _render(template: str, report: Report, **values: Any) -> str:
-    model = report.about.get("settings", {}).get("knobs", {}).get("model")
+    model = report.run.about.get("settings", {}).get("settings", {}).get("model")
     shared = {"report": report, "model": model, "baseline": BASELINE, "subject": SUBJECT, "words": summary}
     return render(template, **shared, **values)
 
 
-def _compared(rows: Iterable[Row], names: Sequence[str]) -> list[tuple[Row, str, DifferenceRow]]:
-    """Return the subject's rows with each of these metrics that is compared with the baseline."""
-    ours = [row for row in rows if row["arm"] == SUBJECT]
-    return [(row, name, d) for row in ours for name in names if (d := row["against_standard"].get(name))]
+def _compared(
+    rows: Iterable[SummaryRow], names: Sequence[str]
+) -> list[tuple[SummaryRow, SummaryRow, str, DifferenceRow]]:
+    """Return the baseline's row and the subject's with each of these metrics that tells them apart."""
+    of = {(row["arm"], row["dataset"], row["type"]): row for row in rows}
+    return [
+        (of[BASELINE, dataset, kind], row, name, row["against_standard"][name])
+        for (arm, dataset, kind), row in of.items()
+        for name in names
+        if arm == SUBJECT and name in row["against_standard"]
+    ]
 
 
-def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[list[str], list[Row]]:
+def _table(
+    rows: Sequence[SummaryRow], dataset: str, names: Sequence[str]
+) -> tuple[list[str], list[SummaryRow]]:
     """Return those of the metrics that a data set has, and its rows, type by type."""
     shown = [row for row in summary.without_repeats(rows) if row["dataset"] == dataset]
     return [name for name in names if any(name in row["metrics"] for row in shown)], shown
@@ -201,7 +186,7 @@ def _table(rows: Sequence[Row], dataset: str, names: Sequence[str]) -> tuple[lis
 def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
     """Return what the page draws of single types, and which types have too few questions for that."""
     metric = report.metric
-    by_type: dict[tuple[str, str], list[Row]] = {}
+    by_type: dict[tuple[str, str], list[SummaryRow]] = {}
     for row in report.rows:
         if row["type"] != ALL and row["arm"] in arms:
             by_type.setdefault((row["type"], row["dataset"]), []).append(row)
@@ -223,7 +208,7 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
         },
         "sweep": {
             f"{kind}, {dataset}": values
-            for dataset, kinds in report.alpha.items()
+            for dataset, kinds in report.run.alpha.items()
             for kind, values in kinds.items()
             if sizes.get((kind, dataset), 0) >= FEW
         },

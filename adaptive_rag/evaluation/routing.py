@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import numpy as np
 
@@ -57,11 +59,8 @@ def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
     """
     if not routed:
         return None
-    confusion: dict[QueryType, dict[str, int]] = {
-        label: dict.fromkeys((str(name) for name in QUERY_TYPES), 0) for label in QUERY_TYPES
-    }
-    for one in routed:
-        confusion[one.label][one.predicted] += 1
+    counts = Counter((one.label, one.predicted) for one in routed)
+    confusion = {label: {str(name): counts[label, name] for name in QUERY_TYPES} for label in QUERY_TYPES}
     f1: dict[QueryType, float] = {}
     for label, row in confusion.items():
         if labelled := sum(row.values()):
@@ -84,15 +83,14 @@ def score_routing(routed: Sequence[Routed]) -> RoutingReport | None:
 def reliability(routed: Sequence[Routed]) -> list[Bin]:
     """Group questions by the probability of their type; empty bins are left out."""
     edges = np.linspace(0, 1, BINS + 1)
-    probability = np.array([one.probability for one in routed])
-    right = np.array([one.label == one.predicted for one in routed])
-    bin_of = np.digitize(probability, edges[1:-1], right=True)
+    bin_of = np.digitize([one.probability for one in routed], edges[1:-1], right=True)
     found = []
     for number in np.unique(bin_of):
-        inside = bin_of == number
-        low, high = edges[number].item(), edges[number + 1].item()
-        mean, accuracy = probability[inside].mean().item(), right[inside].mean().item()
-        found.append(Bin(low, high, int(inside.sum()), mean, accuracy))
+        inside = [one for one, its_bin in zip(routed, bin_of, strict=True) if its_bin == number]
+        probability = fmean(one.probability for one in inside)
+        accuracy = fmean(one.label == one.predicted for one in inside)
+        low, high = edges[number : number + 2].tolist()
+        found.append(Bin(low, high, len(inside), probability, accuracy))
     return found
 
 

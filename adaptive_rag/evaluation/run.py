@@ -5,20 +5,21 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from langgraph.graph import END, START, StateGraph
+from langchain_core.runnables import Runnable
+from langgraph.graph import StateGraph
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError, import_extra
-from adaptive_rag.evaluation.arms import AnsweringGraph, Arm, Bench, Result
+from adaptive_rag.evaluation.arms import Arm, Bench, Result
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
-from adaptive_rag.evaluation.metrics import ranked_ids, require_measures, score_answer, score_rankings
+from adaptive_rag.evaluation.metrics import load_measures, ranked_ids, score_answer, score_rankings
 from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
 from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.sweep import sweep_alpha
@@ -39,7 +40,7 @@ BEGINNING, KEPT_CANDIDATES = 300, 10
 
 Advance = Callable[[], None]
 # Gives a bar for a description and a total, and closes it afterwards.
-OpenBar = Callable[[str, int], Any]
+OpenBar = Callable[[str, int], AbstractContextManager[Advance]]
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,9 @@ class FinishedRun:
         return [note for notes in self.about.get("notes", {}).values() for note in notes]
 
 
-@contextmanager
-def no_bar(description: str, total: int) -> Iterator[Advance]:
+def no_bar(description: str, total: int) -> AbstractContextManager[Advance]:
     """Show nothing."""
-    yield lambda: None
+    return nullcontext(lambda: None)
 
 
 def open_bench(
@@ -79,7 +79,7 @@ def open_bench(
     Raises:
         IndexingError: no document could be read.
     """
-    embeddings = make_context(**settings.knobs).embeddings
+    embeddings = make_context(**settings.settings).embeddings
     index, notes = open_corpus(
         dataset, cache, embeddings=embeddings, progress=partial(show_index, dataset.name)
     )
@@ -90,7 +90,7 @@ def open_bench(
         answering=_build_last_step() if answered else None,
         k=settings.k,
         seed=settings.seed,
-        knobs=dict(settings.knobs),
+        settings=dict(settings.settings),
     )
     if not dataset.passages:
         dataset = with_gold(dataset, index.chunks())
@@ -126,7 +126,7 @@ def run_arms(
         )
     for package, purpose in REPORTING.items():
         import_extra(package, extra="eval", purpose=purpose)
-    require_measures([question for dataset in datasets for question in dataset.questions])
+    load_measures([question for dataset in datasets for question in dataset.questions])
     made_with = {
         "settings": settings.as_json(),
         "data": {d.name: {"corpus": d.corpus_digest, "questions": d.questions_digest} for d in datasets},
@@ -137,12 +137,21 @@ def run_arms(
     alpha, notes = about.setdefault("alpha", {}), about.setdefault("notes", {})
     for dataset in datasets:
         notes.setdefault(dataset.name, list(dataset.notes))
+        missing = {q.id: journal.missing(dataset.name, q.id, arms) for q in dataset.questions}
         sweep = "fusion" in arms and dataset.name not in alpha
-        if not sweep and not any(journal.missing(dataset.name, q.id, arms) for q in dataset.questions):
+        if not sweep and not any(missing.values()):
             continue
         dataset, bench = open_bench(dataset)
         notes[dataset.name] = list(dict.fromkeys([*notes[dataset.name], *dataset.notes]))
-        _answer(dataset, arms, bench, journal, open_bar, jobs)
+        waiting = [
+            (dataset, question, {name: arms[name] for name in missing[question.id]}, bench)
+            for question in dataset.questions
+            if missing[question.id]
+        ]
+        with open_bar(dataset.name, len(waiting)) as advance:
+            for record in _ask_each(waiting, jobs):
+                journal.add(record)
+                advance()
         if sweep:
             alpha[dataset.name] = sweep_alpha(dataset, bench)
             write_json(out / RUN, about)
@@ -155,7 +164,7 @@ def run_arms(
     return FinishedRun(about, list(journal.records.values()))
 
 
-def ask(dataset: Dataset, question: Question, arms: Mapping[str, Arm], bench: Bench) -> QuestionRecord:
+def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], bench: Bench) -> QuestionRecord:
     """Return the record of a question; its rankings are scored once the whole data set is answered."""
     # The first search of a question pays for what the others find warm, so the arms take turns at it.
     names = list(arms)
@@ -187,11 +196,8 @@ def ask(dataset: Dataset, question: Question, arms: Mapping[str, Arm], bench: Be
 def _arm_record(question: Question, result: Result) -> ArmRecord:
     analysis = result.analysis
     record = ArmRecord(
+        **result.cost(),  # type: ignore[typeddict-item]
         metrics={},
-        ms=result.ms,
-        model_calls=result.model_calls,
-        rounds=result.rounds,
-        tokens=result.tokens,
         route=analysis["type"] if analysis else None,
         probability=round(analysis["probabilities"][analysis["type"]], 6) if analysis else None,
         confidence=round(analysis["confidence"], 6) if analysis else None,
@@ -218,35 +224,21 @@ def _shorten(step: TraceRecord) -> TraceRecord:
     return {**step, "candidates": kept}
 
 
-def _build_last_step() -> AnsweringGraph:
+def _build_last_step() -> Runnable[Any, Any]:
     """Build the graph that answers from documents which an arm found itself."""
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(State, context_schema=Context)
-    graph.add_node("generate", generate)
-    graph.add_edge(START, "generate")
-    graph.add_edge("generate", END)
-    return graph.compile()
+    return graph.add_node("generate", generate).set_entry_point("generate").compile()
 
 
-def _answer(
-    dataset: Dataset,
-    arms: Mapping[str, Arm],
-    bench: Bench,
-    journal: Journal,
-    open_bar: OpenBar,
-    jobs: int,
-) -> None:
-    """Ask what the journal lacks, and write each question down as it is answered."""
-    missing = {q.id: journal.missing(dataset.name, q.id, arms) for q in dataset.questions}
-    waiting = [question for question in dataset.questions if missing[question.id]]
-
-    def ask_missing(question: Question) -> QuestionRecord:
-        lacking = {name: arm for name, arm in arms.items() if name in missing[question.id]}
-        return ask(dataset, question, lacking, bench)
-
-    with open_bar(dataset.name, len(waiting)) as advance, _workers(jobs) as each:
-        for record in each(ask_missing, waiting):
-            journal.add(record)
-            advance()
+def _ask_each(
+    waiting: Sequence[tuple[Dataset, Question, Mapping[str, Arm], Bench]], jobs: int
+) -> Iterator[QuestionRecord]:
+    """Yield the record of each question in turn, asking so many at once; an interruption drops the rest."""
+    pool = ThreadPoolExecutor(jobs)
+    try:
+        yield from (pool.map if jobs > 1 else map)(lambda one: ask_arms(*one), waiting)
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _score(dataset: Dataset, records: Sequence[QuestionRecord], k: int) -> None:
@@ -261,12 +253,3 @@ def _score(dataset: Dataset, records: Sequence[QuestionRecord], k: int) -> None:
             if name in record["arms"]:
                 metrics = record["arms"][name]["metrics"]
                 metrics.update({key: round(value, 6) for key, value in scores[record["id"]].items()})
-
-
-@contextmanager
-def _workers(jobs: int) -> Iterator[Callable[..., Iterator[QuestionRecord]]]:
-    pool = ThreadPoolExecutor(jobs)
-    try:
-        yield pool.map if jobs > 1 else map
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,7 @@
-"""Says how sure a figure is: bootstrap intervals, and paired permutation tests against a baseline."""
+"""Says how sure a figure is: bootstrap intervals, and paired permutation tests against a baseline.
+
+Both raise MissingExtraError where SciPy is not installed.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,6 @@ def intervals(samples: Sequence[ArrayLike], seed: int = 0) -> list[tuple[float, 
 
     Raises:
         ValueError: a sample is empty.
-        MissingExtraError: SciPy is not installed.
     """
     arrays = [np.asarray(sample, float) for sample in samples]
     return [(low, high) for low, high in _by_length(_bootstrap, arrays, seed)]
@@ -56,7 +58,6 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
 
     Raises:
         ValueError: the samples of a pair differ in length, or are empty.
-        MissingExtraError: SciPy is not installed.
     """
     differences = []
     for values, baseline in pairs:
@@ -79,11 +80,6 @@ def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> 
         )
         for d, (low, high), p in zip(differences, bounds, p_values, strict=True)
     ]
-
-
-def compare(values: ArrayLike, baseline: ArrayLike, seed: int = 0) -> Difference:
-    """Compare two paired samples, as `compare_all` does."""
-    return compare_all([(values, baseline)], seed)[0]
 
 
 def _by_length(

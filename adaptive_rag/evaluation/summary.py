@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import ANSWER_METRICS, headline, metric_names, score_abstention
-from adaptive_rag.evaluation.records import ArmRecord, QuestionRecord
+from adaptive_rag.evaluation.records import ArmRecord, Cost, QuestionRecord
 from adaptive_rag.evaluation.routing import Routed, RoutingReport, score_routing
 from adaptive_rag.evaluation.statistics import TIE, compare_all, intervals
 from adaptive_rag.state import QUERY_TYPES
 
 ALL = "all"
 POOLED = "all data sets"
-COSTS = ("model_calls", "rounds", "ms", "tokens")
+COSTS = tuple(Cost.__annotations__)
 SHORT_NAMES = {
     "alpha_ndcg": "α-ndcg",
     "semantic_similarity": "similarity",
@@ -31,7 +30,7 @@ SHORT_NAMES = {
 DifferenceRow = dict[str, Any]
 
 
-class Row(TypedDict):
+class SummaryRow(TypedDict):
     """One arm on the questions of one type in one data set; a metric that no question has is left out."""
 
     dataset: str
@@ -56,20 +55,34 @@ class _Sample(NamedTuple):
     abstention: Mapping[str, float] = {}
 
 
-def summarise(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[Row]:
-    """Return the rows of each data set: "all" first, then the types that occur."""
-    names = dict.fromkeys(record["dataset"] for record in records)
-    return _rows({name: [r for r in records if r["dataset"] == name] for name in names}, k, seed)
+def compare_arms(
+    records: Iterable[QuestionRecord], *, k: int, seed: int = 0, pooled: bool = False
+) -> list[SummaryRow]:
+    """Return the rows of each data set: "all" first, then the types that occur.
 
-
-def summarise_pooled(records: Sequence[QuestionRecord], *, k: int, seed: int = 0) -> list[Row]:
-    """Return the rows of all data sets taken together, each question weighing the same."""
-    return _rows({POOLED: records}, k, seed)
+    `pooled` takes all data sets together, each question weighing the same.
+    """
+    if pooled:
+        records = [{**record, "dataset": POOLED} for record in records]
+    samples = []
+    for dataset, kind, group in _groups(records):
+        arms = _complete_arms(group)
+        for arm in arms:
+            compared = group if BASELINE in arms and arm != BASELINE else []
+            baseline = [record["arms"][BASELINE] for record in compared]
+            answers = [record["arms"][arm] for record in group]
+            known = [
+                (record["arms"][arm]["abstained"], record["has_answer"])
+                for record in group
+                if record["has_answer"] is not None and "abstained" in record["arms"][arm]
+            ]
+            samples.append(_Sample(dataset, arm, kind, answers, baseline, score_abstention(known)))
+    return _measure(samples, k, seed)
 
 
 def compare_runs(
     ours: Sequence[QuestionRecord], theirs: Sequence[QuestionRecord], *, k: int, seed: int = 0
-) -> list[Row]:
+) -> list[SummaryRow]:
     """Return, for arms and questions that two runs share, rows whose baseline is the earlier run.
 
     The key `against_standard` keeps its name and holds the difference "this run minus the earlier one".
@@ -77,17 +90,11 @@ def compare_runs(
     earlier = {(record["dataset"], record["id"]): record["arms"] for record in theirs}
     shared = [record for record in ours if (record["dataset"], record["id"]) in earlier]
     samples = []
-    for dataset in dict.fromkeys(record["dataset"] for record in shared):
-        for kind, group in _by_type([record for record in shared if record["dataset"] == dataset]):
-            for arm in _complete_arms(group):
-                pairs = [
-                    (record["arms"][arm], earlier[dataset, record["id"]][arm])
-                    for record in group
-                    if arm in earlier[dataset, record["id"]]
-                ]
-                if pairs:
-                    new, old = zip(*pairs, strict=True)
-                    samples.append(_Sample(dataset, arm, kind, new, old))
+    for dataset, kind, group in _groups(shared):
+        for arm in _complete_arms(group):
+            both = [(record["arms"], earlier[dataset, record["id"]]) for record in group]
+            if pairs := [(new[arm], old[arm]) for new, old in both if arm in old]:
+                samples.append(_Sample(dataset, arm, kind, *zip(*pairs, strict=True)))
     return _measure(samples, k, seed)
 
 
@@ -126,7 +133,7 @@ def lost_questions(records: Iterable[QuestionRecord], *, k: int) -> list[tuple[f
     return sorted(lost, key=lambda pair: pair[0])
 
 
-def without_repeats(rows: Sequence[Row]) -> list[Row]:
+def without_repeats(rows: Sequence[SummaryRow]) -> list[SummaryRow]:
     """Leave out the overall rows of a data set of one type, which say what that type's rows say."""
     kinds: dict[str, set[str]] = {}
     for row in rows:
@@ -156,23 +163,15 @@ def short_name(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _rows(groups: Mapping[str, Sequence[QuestionRecord]], k: int, seed: int) -> list[Row]:
-    samples = []
-    for dataset, records in groups.items():
-        for kind, group in _by_type(records):
-            arms = _complete_arms(group)
-            for arm in arms:
-                compared = group if BASELINE in arms and arm != BASELINE else []
-                baseline = [record["arms"][BASELINE] for record in compared]
-                answers = [record["arms"][arm] for record in group]
-                samples.append(_Sample(dataset, arm, kind, answers, baseline, _abstention(group, arm)))
-    return _measure(samples, k, seed)
-
-
-def _by_type(records: Sequence[QuestionRecord]) -> list[tuple[str, list[QuestionRecord]]]:
-    groups: list[tuple[str, list[QuestionRecord]]] = [(ALL, list(records))]
-    groups += [(kind, [record for record in records if record["type"] == kind]) for kind in QUERY_TYPES]
-    return [(kind, group) for kind, group in groups if group]
+def _groups(records: Iterable[QuestionRecord]) -> Iterator[tuple[str, str, list[QuestionRecord]]]:
+    """Yield the questions of each data set: all of them, then those of each type that occurs."""
+    by_dataset: dict[str, list[QuestionRecord]] = {}
+    for record in records:
+        by_dataset.setdefault(record["dataset"], []).append(record)
+    for dataset, questions in by_dataset.items():
+        for kind in (ALL, *QUERY_TYPES):
+            if group := [record for record in questions if kind in (ALL, record["type"])]:
+                yield dataset, kind, group
 
 
 def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
@@ -180,44 +179,39 @@ def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
     return [arm for arm in ARMS if all(arm in record["arms"] for record in records)]
 
 
-def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[Row]:
+def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:
     """Return a row a sample; the statistics of all rows are drawn together, which shares their resamples."""
-    rows = []
-    values: dict[tuple[int, str], list[float]] = {}
-    pairs: dict[tuple[int, str], tuple[list[float], list[float]]] = {}
-    for number, (dataset, arm, kind, answers, baseline, _) in enumerate(samples):
-        cost = {name: _mean([dict[str, Any](one)[name] for one in answers]) for name in COSTS}
-        empty: dict[str, Any] = {"metrics": {}, "counts": {}, "intervals": {}, "against_standard": {}}
-        rows.append(Row(dataset=dataset, arm=arm, type=kind, n=len(answers), **empty, cost=cost))  # type: ignore[typeddict-item]
-        for name in (*metric_names(k), *ANSWER_METRICS):
-            if scored := [one["metrics"][name] for one in answers if name in one["metrics"]]:
-                values[number, name] = scored
-            both = [
-                (one["metrics"][name], other["metrics"][name])
-                for one, other in zip(answers, baseline, strict=False)
-                if name in one["metrics"] and name in other["metrics"]
-            ]
-            if both:
-                pairs[number, name] = [a for a, _ in both], [b for _, b in both]
-    bounds = intervals(list(values.values()), seed)
-    for ((number, name), scored), interval in zip(values.items(), bounds, strict=True):
-        rows[number]["metrics"][name] = _mean(scored)
-        rows[number]["counts"][name] = len(scored)
-        rows[number]["intervals"][name] = [round(bound, 6) for bound in interval]
-    for (number, name), difference in zip(pairs, compare_all(list(pairs.values()), seed), strict=True):
-        rows[number]["against_standard"][name] = {
-            key: round(value, 6) if isinstance(value, float) else value
-            for key, value in asdict(difference).items()
-        }
-    for row, sample in zip(rows, samples, strict=True):
-        row["metrics"] |= sample.abstention
-    return rows
+    names = (*metric_names(k), *ANSWER_METRICS)
+    scored = [_values(names, sample.answers) for sample in samples]
+    paired = [_values(names, sample.answers, sample.baseline) for sample in samples]
+    bounds = iter(intervals([column for one in scored for [column] in one.values()], seed))
+    differences = iter(compare_all([(new, old) for one in paired for new, old in one.values()], seed))
+    return [
+        SummaryRow(
+            dataset=sample.dataset,
+            arm=sample.arm,
+            type=sample.type,
+            n=len(sample.answers),
+            metrics={name: _mean(column) for name, [column] in own.items()} | dict(sample.abstention),
+            counts={name: len(column) for name, [column] in own.items()},
+            intervals={name: [round(bound, 6) for bound in next(bounds)] for name in own},
+            against_standard={
+                name: {key: round(value, 6) for key, value in vars(next(differences)).items()}
+                for name in pairs
+            },
+            cost={name: _mean([dict[str, Any](one)[name] for one in sample.answers]) for name in COSTS},
+        )
+        for sample, own, pairs in zip(samples, scored, paired, strict=True)
+    ]
 
 
-def _abstention(records: Sequence[QuestionRecord], arm: str) -> dict[str, float]:
-    known = [r for r in records if r["has_answer"] is not None and "abstained" in r["arms"][arm]]
-    abstained = [record["arms"][arm]["abstained"] for record in known]
-    return score_abstention(abstained, [bool(record["has_answer"]) for record in known])
+def _values(names: Iterable[str], *answers: Sequence[ArmRecord]) -> dict[str, list[list[float]]]:
+    """Return, for each metric, the values of those questions for which all of these answers have one."""
+    questions = [[one["metrics"] for one in together] for together in zip(*answers, strict=False)]
+    shared = {name: [[s[name] for s in q] for q in questions if all(name in s for s in q)] for name in names}
+    return {
+        name: [list(column) for column in zip(*rows, strict=True)] for name, rows in shared.items() if rows
+    }
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import NamedTuple
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
@@ -14,9 +13,17 @@ from adaptive_rag.evaluation import summary
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
 from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
-from adaptive_rag.evaluation.summary import DifferenceRow, Row
+from adaptive_rag.evaluation.summary import DifferenceRow, SummaryRow
 
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
+# The columns that show a difference from the baseline: heading, rank and cell.
+CHANGES: tuple[tuple[str, int, Callable[[DifferenceRow], str]], ...] = (
+    ("change", 1, lambda d: f"[{STYLES[summary.tone(d)]}]{d['mean']:+.3f}[/]"),
+    ("95 %", 3, lambda d: f"{d['low']:+.3f} {d['high']:+.3f}"),
+    ("p", 1, lambda d: summary.format_p(d["p"])),
+    ("won", 2, lambda d: str(d["wins"])),
+    ("lost", 2, lambda d: str(d["losses"])),
+)
 
 
 class _Column(NamedTuple):
@@ -24,16 +31,15 @@ class _Column(NamedTuple):
 
     heading: str
     rank: int
-    cell: Callable[[Row], str]
-    left: bool = False
+    cells: Sequence[str]
+    justify: JustifyMethod = "right"
 
-    def width(self, rows: Sequence[Row]) -> int:
-        texts = [self.heading, *(Text.from_markup(self.cell(row)).plain for row in rows)]
-        return max(map(len, texts)) + 2
+    def width(self) -> int:
+        return max(len(Text.from_markup(text).plain) for text in (self.heading, *self.cells)) + 2
 
 
 def print_report(
-    console: Console, rows: Sequence[Row], *, k: int, routing: RoutingReport | None = None
+    console: Console, rows: Sequence[SummaryRow], *, k: int, routing: RoutingReport | None = None
 ) -> None:
     """Print a table for each data set, and one line about the router."""
     for dataset in dict.fromkeys(row["dataset"] for row in rows):
@@ -52,55 +58,46 @@ def print_report(
     )
 
 
-def print_against(console: Console, rows: Sequence[Row], *, k: int, name: str) -> None:
+def print_against(console: Console, rows: Sequence[SummaryRow], *, k: int, name: str) -> None:
     """Print what changed since an earlier run."""
     shown = [row for row in summary.without_repeats(rows) if _metric(row, k)]
     columns = [
-        _Column("data", 3, lambda row: row["dataset"], left=True),
-        _Column("type", 0, lambda row: summary.label_of(row["type"]), left=True),
-        _Column("arm", 0, lambda row: row["arm"], left=True),
-        _Column("n", 1, lambda row: str(row["n"])),
-        _Column("now", 0, lambda row: f"{row['metrics'][_metric(row, k) or '']:.3f}"),
-        *_change_columns(k),
+        _Column("data", 3, [row["dataset"] for row in shown], "left"),
+        _Column("type", 0, [summary.label_of(row["type"]) for row in shown], "left"),
+        _Column("arm", 0, [row["arm"] for row in shown], "left"),
+        _Column("n", 1, [str(row["n"]) for row in shown]),
+        _Column("now", 0, [f"{row['metrics'][_metric(row, k) or '']:.3f}" for row in shown]),
+        *_change_columns(shown, k),
     ]
     console.print(_table(f"Since {name}", shown, columns, console.width))
 
 
 def _table(
-    title: str, rows: Sequence[Row], columns: Sequence[_Column], width: int, *, bands: bool = False
+    title: str, rows: Sequence[SummaryRow], columns: list[_Column], width: int, *, bands: bool = False
 ) -> Table:
     """Return the rows with the columns that fit; `bands` sets types apart and the subject in bold."""
-    columns = _fitting(columns, rows, width)
+    while sum(column.width() for column in columns) > width + 2 and any(column.rank for column in columns):
+        highest = max(column.rank for column in columns)
+        columns.remove([column for column in columns if column.rank == highest][-1])
     table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in columns:
-        table.add_column(column.heading, justify="left" if column.left else "right", no_wrap=True)
+        table.add_column(column.heading, justify=column.justify, no_wrap=True)
     for number, row in enumerate(rows):
         if bands and number and row["type"] != rows[number - 1]["type"]:
             table.add_row()
         style = "bold" if bands and row["arm"] == SUBJECT else None
-        table.add_row(*(column.cell(row) for column in columns), style=style)
+        table.add_row(*(column.cells[number] for column in columns), style=style)
     return table
 
 
-def _fitting(columns: Sequence[_Column], rows: Sequence[Row], width: int) -> list[_Column]:
-    """Leave out columns of the highest rank, the last first, until the rest fits."""
-    kept = list(columns)
-    while sum(column.width(rows) for column in kept) > width + 2 and any(column.rank for column in kept):
-        highest = max(column.rank for column in kept)
-        kept.remove([column for column in kept if column.rank == highest][-1])
-    return kept
-
-
-def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
+def _columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
     first = {row["type"]: row["arm"] for row in reversed(rows)}
+    heads = [row if row["arm"] == first[row["type"]] else None for row in rows]
 
-    def once(row: Row, text: str) -> str:
-        return text if row["arm"] == first[row["type"]] else ""
-
-    def figure(row: Row, name: str) -> str:
-        value = row["metrics"].get(name)
-        if value is None:
+    def figure(row: SummaryRow, name: str) -> str:
+        if name not in row["metrics"]:
             return ""
+        value = row["metrics"][name]
         best = max(other["metrics"].get(name, 0.0) for other in rows if other["type"] == row["type"])
         return f"[cyan]{value:.3f}[/]" if value == best else f"{value:.3f}"
 
@@ -108,13 +105,13 @@ def _columns(rows: Sequence[Row], k: int) -> list[_Column]:
     names = [name for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION) if name in shown]
     called = any(row["cost"]["model_calls"] for row in rows)
     return [
-        _Column("type", 0, lambda row: once(row, summary.label_of(row["type"])), left=True),
-        _Column("arm", 0, lambda row: row["arm"], left=True),
-        _Column("n", 0, lambda row: once(row, str(row["n"]))),
-        *(_Column(summary.short_name(name), _rank(name, k), partial(figure, name=name)) for name in names),
-        *_change_columns(k),
-        _Column("calls", 1 if called else 4, lambda row: f"{row['cost']['model_calls']:.1f}"),
-        _Column("ms", 2, lambda row: f"{row['cost']['ms']:.0f}"),
+        _Column("type", 0, [summary.label_of(row["type"]) if row else "" for row in heads], "left"),
+        _Column("arm", 0, [row["arm"] for row in rows], "left"),
+        _Column("n", 0, [str(row["n"]) if row else "" for row in heads]),
+        *(_Column(summary.short_name(n), _rank(n, k), [figure(row, n) for row in rows]) for n in names),
+        *_change_columns(rows, k),
+        _Column("calls", 1 if called else 4, [f"{row['cost']['model_calls']:.1f}" for row in rows]),
+        _Column("ms", 2, [f"{row['cost']['ms']:.0f}" for row in rows]),
     ]
 
 
@@ -126,22 +123,10 @@ def _rank(name: str, k: int) -> int:
     return 3 if name.startswith(("recall", "mrr")) or name in ABSTENTION else 5
 
 
-def _change_columns(k: int) -> list[_Column]:
-    """Return the columns of the difference from the baseline, empty where a row has none."""
-
-    def cell(row: Row, text: Callable[[DifferenceRow], str]) -> str:
-        metric = _metric(row, k)
-        return text(row["against_standard"][metric]) if metric else ""
-
-    columns: dict[str, tuple[int, Callable[[DifferenceRow], str]]] = {
-        "change": (1, lambda d: f"[{STYLES[summary.tone(d)]}]{d['mean']:+.3f}[/]"),
-        "95 %": (3, lambda d: f"{d['low']:+.3f} {d['high']:+.3f}"),
-        "p": (1, lambda d: summary.format_p(d["p"])),
-        "won": (2, lambda d: str(d["wins"])),
-        "lost": (2, lambda d: str(d["losses"])),
-    }
-    return [_Column(name, rank, partial(cell, text=text)) for name, (rank, text) in columns.items()]
+def _change_columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
+    changes = [row["against_standard"].get(_metric(row, k) or "") for row in rows]
+    return [_Column(name, rank, [cell(d) if d else "" for d in changes]) for name, rank, cell in CHANGES]
 
 
-def _metric(row: Row, k: int) -> str | None:
+def _metric(row: SummaryRow, k: int) -> str | None:
     return next((name for name in (headline(k), "quality") if name in row["against_standard"]), None)

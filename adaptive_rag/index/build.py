@@ -26,7 +26,7 @@ from adaptive_rag.index.location import (
 )
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
 from adaptive_rag.index.plan import Meter, Plan, Progress, Work, plan_run
-from adaptive_rag.index.table import Row, TableWriter, storing
+from adaptive_rag.index.table import TableRow, TableWriter, storing
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
@@ -195,7 +195,7 @@ class _Run:
         self._publish_at_end = publish_at_end
         self._sources = dict(manifest.sources)
         self._stale: list[str] = []
-        self._rows: list[Row] = []
+        self._rows: list[TableRow] = []
         self._made: Counter[str] = Counter()  # rows made so far, by key of their source
         self._ended: list[tuple[Work, SourceRecord]] = []
         self._partly_written: set[str] = set()

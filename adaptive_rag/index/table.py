@@ -42,7 +42,7 @@ METADATA_CACHE_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One chunk on its way into the table."""
 
     chunk: Chunk
@@ -89,7 +89,7 @@ def schema(dimension: int) -> pa.Schema:
     return pa.schema([pa.field(name, kind, nullable=name not in required) for name, kind in kinds.items()])
 
 
-def to_arrow(rows: Sequence[Row], dimension: int) -> pa.Table:
+def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
     """Lay rows out in columns."""
     import pyarrow as pa
 
@@ -190,7 +190,7 @@ class TableWriter:
         """Return the version of the table after the last write."""
         return int(self._table.version)
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, rows: Sequence[TableRow]) -> None:
         """Append rows."""
         self._table.add(to_arrow(rows, self._dimension))
 

@@ -9,7 +9,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.index.cache import EmbeddingCache
-from adaptive_rag.index.table import Row, pack_sentences
+from adaptive_rag.index.table import TableRow, pack_sentences
 from adaptive_rag.models.embeddings import embedding_name, encode
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences
@@ -33,7 +33,7 @@ class Vectorizer:
         self._cache = cache
         self._sentence_model = load_minilm() if sentences else None
 
-    def rows(self, chunks: Sequence[Chunk], docs: Sequence[str]) -> list[Row]:
+    def rows(self, chunks: Sequence[Chunk], docs: Sequence[str]) -> list[TableRow]:
         """Return the rows of chunks, given the key of each one's source."""
         vectors = self._encode(self._embeddings, self._dimension, [chunk["text"] for chunk in chunks])
         views = self._views(chunks)
@@ -42,7 +42,7 @@ class Vectorizer:
             found = embed_sentences(chunks, lambda texts: self._encode(model, model.dimension, texts))
             packed = [pack_sentences(sentences) for sentences in found]
         return [
-            Row(chunk, doc, vector, view, *stored)
+            TableRow(chunk, doc, vector, view, *stored)
             for chunk, doc, vector, view, stored in zip(chunks, docs, vectors, views, packed, strict=True)
         ]
 

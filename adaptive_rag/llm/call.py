@@ -16,7 +16,7 @@ from langgraph.constants import TAG_NOSTREAM
 
 from adaptive_rag.context import Context
 from adaptive_rag.llm.budget import Budget, Ledger
-from adaptive_rag.llm.exchange import Call, Exchange, GivenUp, Pause, Progress, converse
+from adaptive_rag.llm.exchange import Call, Exchange, GivenUp, Pause, Spending, converse
 from adaptive_rag.llm.request import Reply, Request, asking_step
 from adaptive_rag.llm.structured import bind_schema
 from adaptive_rag.models.chat import chat_model_of
@@ -81,16 +81,16 @@ class _Conversation:
         self._max_tokens = context.budget.max_tokens
         self._seconds = budget.seconds_for(request.role)
         self._ends = time.monotonic() + self._seconds
-        self._progress = Progress()
+        self._spending = Spending()
         self._exchange: Exchange = converse(
-            request, model, context, ledger, self._progress, self.seconds_left
+            request, model, context, ledger, self._spending, self.seconds_left
         )
 
     def seconds_left(self) -> float:
         return max(0.0, self._ends - time.monotonic())
 
     def timed_out(self) -> Reply[Any]:
-        self._progress.unreachable = True
+        self._spending.unreachable = True
         return self._failed(f"the chat model did not finish within {self._seconds:.3g} s")
 
     def run(self) -> Reply[Any]:
@@ -139,7 +139,7 @@ class _Conversation:
             return self._failed(str(given_up))
 
     def _failed(self, reason: str) -> Reply[Any]:
-        return Reply(reason=reason, **self._progress.spent())
+        return Reply(reason=reason, **self._spending.spent())
 
     def _call(self, call: Call) -> AIMessage:
         asking_step.set(self._request.step)

@@ -59,7 +59,7 @@ class GivenUp(Exception):
 
 
 @dataclass
-class Progress:
+class Spending:
     """What an exchange has spent so far; readable from outside when it has to be abandoned."""
 
     calls: int = 0
@@ -86,7 +86,7 @@ def converse(
     model: BaseChatModel,
     context: Context,
     ledger: Ledger,
-    progress: Progress,
+    spending: Spending,
     seconds_left: Callable[[], float],
 ) -> Exchange:
     """Ask the model until its reply is usable, at most as often as the ledger allows.
@@ -102,9 +102,9 @@ def converse(
     server_failures = reply_failures = 0
     while True:
         if not ledger.take(request.role):
-            raise GivenUp(_because(f"the budget of {context.budget.max_llm_calls} calls is spent", progress))
-        progress.calls += 1
-        progress.rounds += 1
+            raise GivenUp(_because(f"the budget of {context.budget.max_llm_calls} calls is spent", spending))
+        spending.calls += 1
+        spending.rounds += 1
         try:
             reply: AIMessage = yield Call(messages, method, schema)
         except AdaptiveRAGError:
@@ -119,41 +119,41 @@ def converse(
                 and (method != METHODS[-1] and (fault.kind == "unsupported" or fault.names_feature))
             ):
                 forget_method(model, method)
-                progress.notes.append(f"{method} is not supported: {fault.text}")
+                spending.notes.append(f"{method} is not supported: {fault.text}")
                 method = known_method(model)
                 continue
             fault.raise_if_misconfigured()
-            progress.notes.append(fault.text)
+            spending.notes.append(fault.text)
             if shorter is not None and reply_failures < REPLY_RETRIES:
                 reply_failures += 1
                 request = shorter
                 messages = format_messages(request, prompts)
                 continue
             if not fault.passing or server_failures == SERVER_RETRIES:
-                progress.unreachable = fault.passing
+                spending.unreachable = fault.passing
                 raise GivenUp(fault.text) from error
             pause = _pause(fault, server_failures)
             server_failures += 1
             if pause >= seconds_left():
-                progress.unreachable = True
+                spending.unreachable = True
                 raise GivenUp(
                     f"{fault.text}; it asks to wait for {pause:.0f} s, longer than is left"
                 ) from error
             yield Pause(pause)
             continue
-        _count(reply, model, context, progress)
+        _count(reply, model, context, spending)
         try:
             result = read_reply(request, reply)
             _refuse_echo(request.step, result, prompts)
         except ValueError as error:
             reason = _short(error)
-            progress.notes.append(f"the reply was not usable: {reason}")
+            spending.notes.append(f"the reply was not usable: {reason}")
             if reply_failures == REPLY_RETRIES:
                 raise GivenUp(f"the model's reply was not usable: {reason}") from error
             reply_failures += 1
             messages = [*messages, *_correction(reply, reason, free_text=request.free_text)]
             continue
-        return Reply(result=result, **progress.spent())
+        return Reply(result=result, **spending.spent())
 
 
 def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
@@ -254,16 +254,16 @@ def _correction(reply: AIMessage, reason: str, *, free_text: bool) -> list[BaseM
     return [AIMessage(said[:2000]), HumanMessage(f"This could not be used: {reason[:500]}\n{form}")]
 
 
-def _count(reply: AIMessage, model: BaseChatModel, context: Context, progress: Progress) -> None:
+def _count(reply: AIMessage, model: BaseChatModel, context: Context, spending: Spending) -> None:
     usage = reply.usage_metadata
     if usage is None:
         return
     spent = {"input": usage["input_tokens"], "output": usage["output_tokens"]}
     for kind, tokens in spent.items():
-        progress.tokens[kind] = progress.tokens.get(kind, 0) + tokens
+        spending.tokens[kind] = spending.tokens.get(kind, 0) + tokens
     price = price_of(model, spent, context.models.prices)
     if price is not None:
-        progress.cost = (progress.cost or 0.0) + price
+        spending.cost = (spending.cost or 0.0) + price
 
 
 def _pause(fault: Fault, failures: int) -> float:
@@ -273,8 +273,8 @@ def _pause(fault: Fault, failures: int) -> float:
     return float(BACKOFF * 2**failures * random.uniform(0.75, 1.25))
 
 
-def _because(reason: str, progress: Progress) -> str:
-    return f"{reason}; before that: {progress.notes[-1]}" if progress.notes else reason
+def _because(reason: str, spending: Spending) -> str:
+    return f"{reason}; before that: {spending.notes[-1]}" if spending.notes else reason
 
 
 def _empty(reply: AIMessage) -> str:

@@ -98,7 +98,7 @@ def facility_location(
     return chosen
 
 
-def by_relevance(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
+def most_relevant(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
     """Return the indices of the k most relevant items."""
     order: NDArray[np.int64] = np.argsort(-np.array(relevance, dtype=np.float64), kind="stable")
     return [int(i) for i in order[:k]]
@@ -108,7 +108,7 @@ SELECTORS: dict[Diversity, Selector] = {
     "coverage": cover,
     "mmr": maximal_marginal_relevance,
     "facility-location": facility_location,
-    "none": by_relevance,
+    "none": most_relevant,
 }
 
 

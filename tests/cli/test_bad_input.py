@@ -12,6 +12,7 @@ import pytest
 
 from adaptive_rag import Index
 from adaptive_rag.errors import IndexMismatchError
+from adaptive_rag.index.index import STORES
 from tests.cli.conftest import Run
 
 LONG = "How long is the sea wall of Saltmere?"

@@ -101,10 +101,10 @@ def test_to_abstain_is_everything_where_there_is_none(abstained: bool, quality: 
 
 
 def test_abstention_has_precision_and_recall() -> None:
-    found = score_abstention([True, True, False, False], [False, True, False, True])
+    found = score_abstention([(True, False), (True, True), (False, False), (False, True)])
     assert found == {"abstention_precision": 0.5, "abstention_recall": 0.5}
 
 
 def test_an_abstention_figure_without_a_base_is_left_out() -> None:
-    assert score_abstention([False, False], [True, True]) == {}
-    assert score_abstention([True], [True]) == {"abstention_precision": 0.0}
+    assert score_abstention([(False, True), (False, True)]) == {}
+    assert score_abstention([(True, True)]) == {"abstention_precision": 0.0}

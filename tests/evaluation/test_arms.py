@@ -48,7 +48,7 @@ def test_plain_arms_search_for_the_question_as_it_stands(name: str, tiny: Datase
     result = ARMS[name].run(tiny.questions[2], bench)
     source: Any = bench.source
     assert source.searches == [["When can I go?"]]
-    assert (result.model_calls, result.rounds, result.analysis) == (0, 0, None)
+    assert (result.cost()["model_calls"], result.cost()["rounds"], result.analysis) == (0, 0, None)
 
 
 @pytest.mark.parametrize("name", [name for name in ARMS if name not in PLAIN])
@@ -95,7 +95,7 @@ def test_the_costliest_arm_pays_for_all_strategies(tiny: Dataset, bench: Bench) 
     result = ARMS["costliest"].run(tiny.questions[0], bench)
     graph: Any = bench.graph
     assert [context.route for _, context in graph.asked] == list(QUERY_TYPES)
-    assert (result.model_calls, result.tokens) == (4, 48)
+    assert (result.cost()["model_calls"], result.cost()["tokens"]) == (4, 48)
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,12 @@ from rich.console import Console
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import Bench, find_arms
 from adaptive_rag.evaluation.datasets import Dataset
+from adaptive_rag.evaluation.judge import judge_run
 from adaptive_rag.evaluation.provenance import RunSettings
-from adaptive_rag.evaluation.records import read_questions
+from adaptive_rag.evaluation.records import read_records
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, run_arms
-from adaptive_rag.evaluation.summary import compare_runs, summarise, without_repeats
+from adaptive_rag.evaluation.summary import compare_arms, compare_runs, without_repeats
 from adaptive_rag.evaluation.terminal import print_against, print_report
 from tests.evaluation.conftest import QUERIES, Graph, Words
 
@@ -91,7 +92,7 @@ def test_standard_is_not_compared_with_itself(written: Report) -> None:
 
 def test_an_arm_that_did_not_answer_every_question_is_left_out(finished: FinishedRun) -> None:
     del finished.records[0]["arms"]["bm25"]
-    arms = {row["arm"] for row in summarise(finished.records, k=2) if row["type"] == "all"}
+    arms = {row["arm"] for row in compare_arms(finished.records, k=2) if row["type"] == "all"}
     assert arms == {"standard", "fusion", "adaptive"}
 
 
@@ -197,7 +198,7 @@ def test_the_table_fits_the_terminal_and_keeps_the_figures_whole(written: Report
 
 
 def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Report, out: Path) -> None:
-    rows = compare_runs(finished.records, read_questions(out), k=2)
+    rows = compare_runs(finished.records, read_records(out), k=2)
     assert {row["against_standard"]["ndcg@2"]["mean"] for row in rows} == {0.0}
     for width in (60, 100):
         console = Console(width=width, file=io.StringIO())
@@ -211,7 +212,7 @@ def test_a_run_against_itself_shows_no_change(finished: FinishedRun, written: Re
 def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
     finished: FinishedRun, written: Report, out: Path
 ) -> None:
-    earlier = read_questions(out)[:2]
+    earlier = read_records(out)[:2]
     earlier[0]["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.25
     rows = compare_runs(finished.records, earlier, k=2)
     change = next(r for r in rows if (r["arm"], r["type"]) == ("adaptive", "all"))["against_standard"][
@@ -222,7 +223,7 @@ def test_a_run_against_an_earlier_one_uses_the_questions_both_hold(
 
 def test_a_folder_without_a_finished_run_cannot_be_compared_with(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="holds no finished run"):
-        read_questions(tmp_path)
+        read_records(tmp_path)
 
 
 def test_no_label_of_the_data_reaches_a_report_as_an_input(written: Report, out: Path) -> None:
@@ -245,7 +246,8 @@ def test_a_judge_has_a_section_and_says_how_often_the_order_mattered(
     scores = dict.fromkeys(("accuracy", "relevance", "comprehensiveness", "clarity"), 5)
     always_first = json.dumps({"scores": {"A": scores, "B": scores}, "best": "A", "reason": "It is first."})
     judge = FakeListChatModel(responses=[*[always_first] * 4, "Nobody wins <b>."])
-    write_reports(finished, [tiny], out, judge=(judge, ("standard", "adaptive")))
+    verdicts = judge_run(judge, finished.records, ("standard", "adaptive"))
+    write_reports(finished, [tiny], out, verdicts=verdicts)
     text = (out / "report.html").read_text()
     assert "The order changed the verdict on 2 of them" in text
     assert "Nobody wins &lt;b&gt;." in text

@@ -95,13 +95,34 @@ def test_a_further_arm_is_added_to_the_lines_that_are_there(
     )
 
 
-@pytest.mark.parametrize("change", [{"k": 3}, {"seed": 1}, {"limit": 2}, {"knobs": {"hedge": False}}])
+@pytest.mark.filterwarnings("ignore:The setting 'hedge'")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"k": 3},
+        {"seed": 1},
+        {"limit": 2},
+        {"settings": {"hedge": False}},
+        {"settings": {"without": {"hedge"}}},
+        {"settings": {"retrieval": {"alpha": 0.5}}},
+    ],
+)
 def test_a_folder_with_a_run_under_other_settings_is_refused(
     tiny: Dataset, graph: Graph, tmp_path: Path, change: dict[str, Any]
 ) -> None:
     run(tiny, tmp_path / "out", graph)
     with pytest.raises(ConfigurationError, match=r"made with other settings.*--fresh"):
         run(tiny, tmp_path / "out", graph, **change)
+
+
+@pytest.mark.filterwarnings("ignore:The setting ")
+def test_a_run_goes_on_whichever_way_its_settings_are_written(
+    tiny: Dataset, graph: Graph, tmp_path: Path
+) -> None:
+    run(tiny, tmp_path / "out", graph, settings={"hedge": False, "alpha": 0.5})
+    again = Graph(tiny)
+    run(tiny, tmp_path / "out", again, settings={"without": ["hedge"], "retrieval.alpha": 0.5})
+    assert again.asked == []
 
 
 def test_a_folder_with_a_run_over_other_data_is_refused(write_set: Any, graph: Graph, tmp_path: Path) -> None:

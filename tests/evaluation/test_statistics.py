@@ -1,9 +1,15 @@
 from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 import pytest
 
-from adaptive_rag.evaluation.statistics import compare, compare_all, intervals
+from adaptive_rag.evaluation.statistics import Difference, compare_all, intervals
+
+
+def compare(values: Any, baseline: Any, seed: int = 0) -> Difference:
+    """Compare one pair of samples."""
+    return compare_all([(values, baseline)], seed)[0]
 
 
 def test_an_exact_p_counts_all_sign_patterns() -> None:

@@ -10,10 +10,10 @@ from adaptive_rag.rank.diversify import (
     SELECTORS,
     PassageChoice,
     ask_to_select,
-    by_relevance,
     cover,
     facility_location,
     maximal_marginal_relevance,
+    most_relevant,
     select,
 )
 from tests.llm.made import QUESTION, candidate, finish
@@ -53,7 +53,7 @@ def test_coverage_does_not_mind_the_scale_of_relevance():
 
 
 def test_marginal_relevance_with_weight_one_is_relevance():
-    assert maximal_marginal_relevance(VECTORS, RELEVANCE, 4, weight=1.0) == by_relevance(
+    assert maximal_marginal_relevance(VECTORS, RELEVANCE, 4, weight=1.0) == most_relevant(
         VECTORS, RELEVANCE, 4
     )
 
