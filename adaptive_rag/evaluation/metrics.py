@@ -78,23 +78,15 @@ def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
     return list(dict.fromkeys(str(d["metadata"].get("_id", d["id"])) for d in documents))
 
 
-def load_measures(questions: Sequence[Question]) -> Any:
-    """Import what scores these questions, before the first is asked; return `ir_measures` where it is needed.
+def score_rankings(
+    questions: Sequence[Question], rankings: Mapping[str, Ranking], k: int
+) -> dict[str, Scores]:
+    """Score one ranking per question; a question without one scores 0, one without judgements nothing.
 
     Raises:
         MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
     """
-    if any(question.aspects for question in questions):
-        import_extra("pyndeval", extra="eval", purpose="Measuring the coverage of aspects")
-    judged = any(question.gold or question.quote or question.aspects for question in questions)
-    return import_extra("ir_measures", extra="eval", purpose="Scoring rankings") if judged else None
-
-
-def score_rankings(
-    questions: Sequence[Question], rankings: Mapping[str, Ranking], k: int
-) -> dict[str, Scores]:
-    """Score one ranking per question; a question without one scores 0, one without judgements nothing."""
-    ir = load_measures(questions)
+    ir = import_extra("ir_measures", extra="eval", purpose="Scoring rankings")
     scores: dict[str, Scores] = {question.id: {} for question in questions}
     if grades := [ir.Qrel(q.id, passage, grade) for q in questions for passage, grade in q.gold.items()]:
         names = zip((ir.nDCG @ k, ir.R @ k, ir.RR @ k, ir.P @ k), metric_names(k), strict=False)
