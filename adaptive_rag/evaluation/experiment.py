@@ -82,7 +82,6 @@ def evaluate(
     verdicts = judge_run(model, run.records, judged, open_bar=open_bar) if model else None
     return write_reports(
         run,
-        datasets,
         experiment.out,
         verdicts=verdicts,
         earlier=(str(experiment.against), earlier) if experiment.against else None,

@@ -103,12 +103,8 @@ def judge_run(
     open_bar: OpenBar = no_bar,
 ) -> JudgeReport:
     """Judge every question that has a reference and an answer of each arm."""
-    waiting = [
-        record
-        for record in records
-        if record["reference"]
-        and all(arm in record["arms"] and record["arms"][arm].get("answer") for arm in arms)
-    ]
+    answered = [r for r in records if all(arm in r["arms"] and r["arms"][arm].get("answer") for arm in arms)]
+    waiting = [record for record in answered if record["reference"]]
     judged: list[Judged] = []
     with open_bar("Judging", len(waiting)) as advance:
         for record in waiting:

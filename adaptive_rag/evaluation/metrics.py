@@ -19,6 +19,9 @@ Answers, each part between 0 and 1:
 
 quality is their sum weighted by WEIGHTS, an answer without citations counting 0 for the last. To abstain
 scores 0 where there is an answer, and 1 where there is none; to answer where there is none scores 0.
+
+abstention_precision and abstention_recall are means over the questions on which an arm abstained, and over
+those known to have no answer; questions of which neither is true have no value.
 """
 
 from __future__ import annotations
@@ -82,23 +85,15 @@ def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
     return list(dict.fromkeys(str(d["metadata"].get("_id", d["id"])) for d in documents))
 
 
-def load_measures(questions: Sequence[Question]) -> Any:
-    """Import what scores these questions, before the first is asked; return `ir_measures` where it is needed.
+def score_rankings(
+    questions: Sequence[Question], rankings: Mapping[str, Ranking], k: int
+) -> dict[str, Scores]:
+    """Score one ranking per question; a question without one scores 0, one without judgements nothing.
 
     Raises:
         MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
     """
-    if any(question.aspects for question in questions):
-        import_extra("pyndeval", extra="eval", purpose="Measuring the coverage of aspects")
-    judged = any(question.gold or question.quote or question.aspects for question in questions)
-    return import_extra("ir_measures", extra="eval", purpose="Scoring rankings") if judged else None
-
-
-def score_rankings(
-    questions: Sequence[Question], rankings: Mapping[str, Ranking], k: int
-) -> dict[str, Scores]:
-    """Score one ranking per question; a question without one scores 0, one without judgements nothing."""
-    ir = load_measures(questions)
+    ir = import_extra("ir_measures", extra="eval", purpose="Scoring rankings")
     scores: dict[str, Scores] = {question.id: {} for question in questions}
     if grades := [ir.Qrel(q.id, passage, grade) for q in questions for passage, grade in q.gold.items()]:
         names = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
@@ -135,9 +130,12 @@ def stances(aspects: Mapping[str, Sequence[str]], passages: Iterable[str]) -> se
 
 def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
     """Score one answer; without a reference only what needs none is scored."""
-    if question.has_answer is False:
-        return {"quality": float(result.abstained)}
     scores: Scores = {}
+    if result.abstained and question.has_answer is not None:
+        scores["abstention_precision"] = float(not question.has_answer)
+    if question.has_answer is False:
+        right = float(result.abstained)
+        return scores | {"abstention_recall": right, "quality": right}
     if result.documents:
         vectors = embed([question.text, *(document["text"] for document in result.documents)])
         scores["context_relevance"] = float(np.clip(vectors[1:] @ vectors[0], 0, 1).mean())
@@ -153,16 +151,6 @@ def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
     quality = sum(weight * scores.get(name, 0.0) for name, weight in WEIGHTS.items())
     scores["quality"] = 0.0 if result.abstained else quality
     return scores
-
-
-def score_abstention(known: Sequence[tuple[bool, bool]]) -> Scores:
-    """Return precision and recall of abstaining, from pairs: did it abstain, and is there an answer.
-
-    A figure whose denominator is empty (nobody abstained; every question has an answer) is left out.
-    """
-    abstained, unanswerable = sum(silent for silent, _ in known), sum(not answer for _, answer in known)
-    bases = {"abstention_precision": abstained, "abstention_recall": unanswerable}
-    return {name: known.count((True, False)) / base for name, base in bases.items() if base}
 
 
 def token_f1(answer: str, reference: str) -> float:

@@ -53,7 +53,7 @@ class QuestionRecord(TypedDict):
     gold: dict[str, int]
     ranked: dict[str, list[str]]  # arm -> ids, best first
     arms: dict[str, ArmRecord]
-    texts: NotRequired[dict[str, str]]  # how ranked chunks begin, where documents were cut by us
+    texts: dict[str, str]  # how the ranked chunks begin
 
 
 class Journal:
@@ -86,8 +86,7 @@ class Journal:
         seen = self.records.setdefault((record["dataset"], record["id"]), record)
         seen["ranked"].update(record["ranked"])
         seen["arms"].update(record["arms"])
-        if "texts" in record:
-            seen.setdefault("texts", {}).update(record["texts"])
+        seen["texts"].update(record["texts"])
 
 
 def read_records(folder: Path) -> list[QuestionRecord]:

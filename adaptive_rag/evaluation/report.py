@@ -12,7 +12,6 @@ from typing import Any
 
 from adaptive_rag.evaluation import metrics, plots, summary
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
-from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.judge import JudgeReport
 from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json, write_text
 from adaptive_rag.evaluation.routing import RoutingReport
@@ -39,7 +38,6 @@ class Report:
     routing_by_dataset: Mapping[str, RoutingReport]  # and for all of them together
     steps: Mapping[str, Mapping[str, float]]
     lost: Sequence[tuple[float, QuestionRecord]]
-    texts: Mapping[tuple[str, str], str]  # of a passage by data set and id
     judge: JudgeReport | None
     against: Sequence[SummaryRow]
     against_name: str
@@ -63,7 +61,6 @@ class Report:
 
 def write_reports(
     run: FinishedRun,
-    datasets: Sequence[Dataset],
     out: Path,
     *,
     verdicts: JudgeReport | None = None,
@@ -87,7 +84,6 @@ def write_reports(
         routing_by_dataset=summary.score_routes(run.records),
         steps=summary.step_times(run.records),
         lost=summary.lost_questions(run.records, k=k),
-        texts={(dataset.name, p["id"]): p["text"] for dataset in datasets for p in dataset.passages},
         judge=verdicts,
         against=summary.compare_runs(run.records, earlier[1], k=k, seed=seed) if earlier else [],
         against_name=earlier[0] if earlier else "",

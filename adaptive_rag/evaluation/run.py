@@ -19,7 +19,7 @@ from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.evaluation.arms import Arm, Bench, Result
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
-from adaptive_rag.evaluation.metrics import load_measures, ranked_ids, score_answer, score_rankings
+from adaptive_rag.evaluation.metrics import ranked_ids, score_answer, score_rankings
 from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
 from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.sweep import sweep_alpha
@@ -29,12 +29,8 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes import generate
 from adaptive_rag.state import State, TraceRecord
 
-# What a finished run is reported with; whoever lacks it learns so before the first question.
-REPORTING = {
-    "scipy.stats": "Measuring how sure a figure is",
-    "matplotlib": "Drawing plots",
-    "jinja2": "Writing the report",
-}
+# What scores and reports a run; whoever lacks one of them learns so before the first question.
+NEEDED = ("ir_measures", "pyndeval", "scipy.stats", "matplotlib", "jinja2")
 # Characters of a chunk, and candidates of a step, that are kept for a reader of the report.
 BEGINNING, KEPT_CANDIDATES = 300, 10
 
@@ -124,9 +120,8 @@ def run_arms(
         raise ConfigurationError(
             f"Two data sets are called {twice[0]!r}; results are filed by name, so rename one folder."
         )
-    for package, purpose in REPORTING.items():
-        import_extra(package, extra="eval", purpose=purpose)
-    load_measures([question for dataset in datasets for question in dataset.questions])
+    for package in NEEDED:
+        import_extra(package, extra="eval", purpose="Scoring and reporting a run")
     made_with = {
         "settings": settings.as_json(),
         "data": {d.name: {"corpus": d.corpus_digest, "questions": d.questions_digest} for d in datasets},
@@ -174,7 +169,8 @@ def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], benc
         # An arm must not profit from what the arm before it has embedded.
         load_minilm().forget()
         results[name] = arms[name].run(question, bench)
-    record = QuestionRecord(
+    found = [document for result in results.values() for document in result.documents]
+    return QuestionRecord(
         dataset=dataset.name,
         id=question.id,
         type=question.type,
@@ -186,11 +182,8 @@ def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], benc
         gold=question.gold,
         ranked={name: ranked_ids(results[name].documents) for name in arms},
         arms={name: _arm_record(question, results[name]) for name in arms},
+        texts={ranked_ids([document])[0]: document["text"][:BEGINNING] for document in found},
     )
-    if not dataset.passages:
-        found = [document for result in results.values() for document in result.documents]
-        record["texts"] = {document["id"]: document["text"][:BEGINNING] for document in found}
-    return record
 
 
 def _arm_record(question: Question, result: Result) -> ArmRecord:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypedDict
 
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
-from adaptive_rag.evaluation.metrics import ANSWER_METRICS, headline, metric_names, score_abstention
+from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
 from adaptive_rag.evaluation.records import ArmRecord, Cost, QuestionRecord
 from adaptive_rag.evaluation.routing import Routed, RoutingReport, score_routing
 from adaptive_rag.evaluation.statistics import TIE, compare_all, intervals
@@ -52,7 +52,6 @@ class _Sample(NamedTuple):
     type: str
     answers: Sequence[ArmRecord]
     baseline: Sequence[ArmRecord]
-    abstention: Mapping[str, float] = {}
 
 
 def compare_arms(
@@ -71,12 +70,7 @@ def compare_arms(
             compared = group if BASELINE in arms and arm != BASELINE else []
             baseline = [record["arms"][BASELINE] for record in compared]
             answers = [record["arms"][arm] for record in group]
-            known = [
-                (record["arms"][arm]["abstained"], record["has_answer"])
-                for record in group
-                if record["has_answer"] is not None and "abstained" in record["arms"][arm]
-            ]
-            samples.append(_Sample(dataset, arm, kind, answers, baseline, score_abstention(known)))
+            samples.append(_Sample(dataset, arm, kind, answers, baseline))
     return _measure(samples, k, seed)
 
 
@@ -181,7 +175,7 @@ def _complete_arms(records: Sequence[QuestionRecord]) -> list[str]:
 
 def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:
     """Return a row a sample; the statistics of all rows are drawn together, which shares their resamples."""
-    names = (*metric_names(k), *ANSWER_METRICS)
+    names = (*metric_names(k), *ANSWER_METRICS, *ABSTENTION)
     scored = [_values(names, sample.answers) for sample in samples]
     paired = [_values(names, sample.answers, sample.baseline) for sample in samples]
     bounds = iter(intervals([column for one in scored for [column] in one.values()], seed))
@@ -192,7 +186,7 @@ def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:
             arm=sample.arm,
             type=sample.type,
             n=len(sample.answers),
-            metrics={name: _mean(column) for name, [column] in own.items()} | dict(sample.abstention),
+            metrics={name: _mean(column) for name, [column] in own.items()},
             counts={name: len(column) for name, [column] in own.items()},
             intervals={name: [round(bound, 6) for bound in next(bounds)] for name in own},
             against_standard={

@@ -6,9 +6,9 @@ import pytest
 from adaptive_rag.evaluation.arms import Result
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.metrics import (
+    ABSTENTION,
     citation_correctness,
     rouge_l,
-    score_abstention,
     score_answer,
     token_f1,
 )
@@ -94,17 +94,26 @@ def test_to_abstain_is_worth_nothing_where_there_is_an_answer() -> None:
     assert score_answer(asked, answer("The documents do not say.", abstained=True), embed)["quality"] == 0.0
 
 
-@pytest.mark.parametrize(("abstained", "quality"), [(True, 1.0), (False, 0.0)])
-def test_to_abstain_is_everything_where_there_is_none(abstained: bool, quality: float) -> None:
+@pytest.mark.parametrize("abstained", [True, False])
+def test_to_abstain_is_everything_where_there_is_none(abstained: bool) -> None:
     asked = Question(id="q", text="harbour?", has_answer=False)
-    assert score_answer(asked, answer("Something.", abstained=abstained), embed) == {"quality": quality}
+    scores = score_answer(asked, answer("Something.", abstained=abstained), embed)
+    assert scores["quality"] == scores["abstention_recall"] == float(abstained)
 
 
-def test_abstention_has_precision_and_recall() -> None:
-    found = score_abstention([(True, False), (True, True), (False, False), (False, True)])
-    assert found == {"abstention_precision": 0.5, "abstention_recall": 0.5}
-
-
-def test_an_abstention_figure_without_a_base_is_left_out() -> None:
-    assert score_abstention([(False, True), (False, True)]) == {}
-    assert score_abstention([(True, True)]) == {"abstention_precision": 0.0}
+@pytest.mark.parametrize(
+    ("abstained", "has_answer", "expected"),
+    [
+        (True, False, {"abstention_precision": 1.0, "abstention_recall": 1.0}),
+        (True, True, {"abstention_precision": 0.0}),
+        (False, False, {"abstention_recall": 0.0}),
+        (False, True, {}),
+        (True, None, {}),
+    ],
+)
+def test_precision_asks_who_abstained_and_recall_what_has_no_answer(
+    abstained: bool, has_answer: bool | None, expected: dict[str, float]
+) -> None:
+    asked = Question(id="q", text="harbour?", reference="dredged", has_answer=has_answer)
+    scores = score_answer(asked, answer("Dredged.", abstained=abstained), embed)
+    assert {name: scores[name] for name in ABSTENTION if name in scores} == expected

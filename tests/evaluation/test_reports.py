@@ -37,7 +37,7 @@ def finished(tiny: Dataset, out: Path) -> FinishedRun:
 
 @pytest.fixture
 def written(finished: FinishedRun, tiny: Dataset, out: Path) -> Report:
-    return write_reports(finished, [tiny], out, markdown=out / "results.md", command="adaptive-rag eval tiny")
+    return write_reports(finished, out, markdown=out / "results.md", command="adaptive-rag eval tiny")
 
 
 class Page(HTMLParser):
@@ -121,7 +121,7 @@ def test_questions_that_were_lost_are_shown_with_both_rankings(
     lost["ranked"]["adaptive"] = ["p4", "p2"]
     lost["question"] = "<script>alert(1)</script>?"
     lost["arms"]["standard"]["metrics"]["ndcg@2"] = 0.9
-    write_reports(finished, [tiny], out)
+    write_reports(finished, out)
     text = (out / "report.html").read_text()
     assert "-0.800" in text
     assert "&lt;script&gt;alert(1)" in text
@@ -144,17 +144,17 @@ def test_text_from_the_data_stays_text_wherever_the_page_shows_it(
         record["arms"]["adaptive"]["trace"] = [{"step": hostile, "ms": 1.0, "queries": [hostile]}]  # type: ignore[list-item]
     finished.about["notes"] = {hostile: [f"{hostile}: no text"]}
     finished.about["machine"] = hostile
-    write_reports(finished, [tiny], out, earlier=(hostile, finished.records))
+    write_reports(finished, out, earlier=(hostile, finished.records))
     text = (out / "report.html").read_text()
     assert "<img" not in text
     assert text.count("&lt;img src=x") > 10
 
 
 def test_the_page_says_what_could_not_be_read(finished: FinishedRun, tiny: Dataset, out: Path) -> None:
-    write_reports(finished, [tiny], out)
+    write_reports(finished, out)
     assert "What could not be read" not in (out / "report.html").read_text()
     finished.about["notes"] = {"tiny": ["tiny: scan.pdf: 3 of 12 pages hold no text"]}
-    write_reports(finished, [tiny], out)
+    write_reports(finished, out)
     text = (out / "report.html").read_text()
     assert '<h2 id="unread">What could not be read' in text
     assert "<li>tiny: scan.pdf: 3 of 12 pages hold no text</li>" in text
@@ -166,7 +166,7 @@ def test_the_page_of_documents_without_judgements_speaks_of_quality(
     for record in finished.records:
         for answered in record["arms"].values():
             answered["metrics"] = {"quality": 0.5}
-    written = write_reports(finished, [tiny], out)
+    written = write_reports(finished, out)
     assert all(set(row["metrics"]) == {"quality"} for row in written.rows)
     assert "quality of standard" in (out / "report.html").read_text()
 
@@ -176,7 +176,7 @@ def test_the_markdown_says_where_it_comes_from_and_what_was_lost(
 ) -> None:
     opinion = finished.records[1]["arms"]
     opinion["adaptive"]["metrics"]["ndcg@2"], opinion["standard"]["metrics"]["ndcg@2"] = 0.2, 0.7
-    write_reports(finished, [tiny], out, markdown=out / "results.md", command="adaptive-rag eval tiny")
+    write_reports(finished, out, markdown=out / "results.md", command="adaptive-rag eval tiny")
     text = (out / "results.md").read_text()
     for part in ("`adaptive-rag eval tiny` wrote this page", "- Machine: ", "- Code: adaptive-rag", "tiny"):
         assert part in text
@@ -247,7 +247,7 @@ def test_a_judge_has_a_section_and_says_how_often_the_order_mattered(
     always_first = json.dumps({"scores": {"A": scores, "B": scores}, "best": "A", "reason": "It is first."})
     judge = FakeListChatModel(responses=[*[always_first] * 4, "Nobody wins <b>."])
     verdicts = judge_run(judge, finished.records, ("standard", "adaptive"))
-    write_reports(finished, [tiny], out, verdicts=verdicts)
+    write_reports(finished, out, verdicts=verdicts)
     text = (out / "report.html").read_text()
     assert "The order changed the verdict on 2 of them" in text
     assert "Nobody wins &lt;b&gt;." in text
