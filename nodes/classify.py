@@ -98,7 +98,6 @@ _FRESH: dict[str, Any] = {
     "citations": [],
     "grounding": 0.0,
     "abstained": False,
-    "trace": [],
 }
 
 

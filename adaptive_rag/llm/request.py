@@ -59,7 +59,6 @@ class Reply(Generic[ResultT]):
     # why there is no result
     reason: str = ""
     calls: int = 0
-    rounds: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
     # US dollars; None where a call's price is not known
     cost: float | None = None
