@@ -8,9 +8,8 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -83,40 +82,27 @@ class ScriptedChatModel(BaseChatModel):
         return AIMessage(text, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
 
     def _scripted(self, skill: str, before: int) -> Reply:
-        replies = self.script.get(skill)
-        if isinstance(replies, list) and replies and not all(isinstance(r, int | float) for r in replies):
-            reply: Reply = replies[min(before, len(replies) - 1)]
-            return reply
-        return replies  # type: ignore[no-any-return]
+        reply: Any = self.script.get(skill)
+        if isinstance(reply, list) and reply and not all(isinstance(item, int | float) for item in reply):
+            reply = reply[min(before, len(reply) - 1)]
+        return cast(Reply, reply)
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        reply = self._reply(messages)
+        result = ChatResult(generations=[ChatGeneration(message=self._reply(messages))])
         time.sleep(self.seconds)
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+        return result
 
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        reply = self._reply(messages)
+        result = ChatResult(generations=[ChatGeneration(message=self._reply(messages))])
         await asyncio.sleep(self.seconds)
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+        return result
 
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         chunks = _chunks(self._reply(messages))
         for chunk in chunks:
@@ -126,11 +112,7 @@ class ScriptedChatModel(BaseChatModel):
             yield chunk
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         chunks = _chunks(self._reply(messages))
         for chunk in chunks:
@@ -201,10 +183,6 @@ def _sensible(skill: str, messages: list[BaseMessage]) -> Reply:
 def _chunks(message: AIMessage) -> list[ChatGenerationChunk]:
     words = re.findall(r"\s*\S+\s*$|\s*\S+", message.text) or [""]
     chunks = [ChatGenerationChunk(message=AIMessageChunk(content=word)) for word in words]
-    last = AIMessageChunk(
-        content="",
-        usage_metadata=message.usage_metadata,
-        response_metadata=message.response_metadata,
-        chunk_position="last",
-    )
+    known = {"usage_metadata": message.usage_metadata, "response_metadata": message.response_metadata}
+    last = AIMessageChunk(content="", chunk_position="last", **known)
     return [*chunks, ChatGenerationChunk(message=last)]
