@@ -64,8 +64,8 @@ class Step(Runnable[Any, Update]):
 def step(function: NodeFunction) -> Step:
     """Make a node of a function that returns its update, or of a generator that also yields requests.
 
-    The update's key `record` (part of a TraceRecord) is completed with what was measured and appended to
-    `trace`. Who streams `custom` sees each step begin and end.
+    The update's key `record` (part of a TraceRecord) is completed with the queries that the update holds and
+    with what was measured, and appended to `trace`. Who streams `custom` sees each step begin and end.
     """
     return Step(function)
 
@@ -145,6 +145,8 @@ class _Run:
         """Complete the update's record and append it to the trace."""
         record = self._measured()
         given = self._update.pop("record", {})
+        if queries := self._update.get("queries"):
+            given = {"queries": [query["text"] for query in queries], **given}
         notes = [
             Decision(what="repeated", chosen=request.step, why=note)
             for request, reply in self._asked

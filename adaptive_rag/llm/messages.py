@@ -15,7 +15,7 @@ from adaptive_rag.llm.request import Request
 from adaptive_rag.state import Turn
 
 PROMPTS = Path(__file__).parent / "prompts"
-# What of a conversation a prompt shows.
+# What is read of a conversation, in prompts and in queries: its last turns, and characters of each.
 LAST_TURNS, TURN_CHARACTERS = 6, 500
 
 # A line of dashes parts what the model is told it is (above) from what it is asked (below).

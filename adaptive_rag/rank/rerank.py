@@ -245,10 +245,8 @@ def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     if not both:
         return 1.0, 0.0, 10.0
     x, y = np.array(both).T
-    if len(both) < COMMON or np.ptp(x) < 1e-6:
-        return 0.0, float(y.mean()), float(y.max())
-    slope, start = np.polyfit(x, y, 1)
+    slope, start = np.polyfit(x, y, 1) if len(both) >= COMMON and np.ptp(x) >= 1e-6 else (0.0, 0.0)
     # Where the model disagrees with the local order, the local score says nothing about its own.
     if slope <= 0:
-        return 0.0, float(y.mean()), float(y.max())
+        slope, start = 0.0, y.mean()
     return float(slope), float(start), float(y.max())

@@ -18,7 +18,6 @@ BASE: dict[Profile, int] = {"conservative": 3, "balanced": 5, "aggressive": 8}
 BY_COMPLEXITY: dict[Complexity, float] = {"basic": 0.8, "intermediate": 1.0, "advanced": 1.3}
 # One place in so many is reserved for the user's situation.
 PASSAGES_PER_PLACE = 4
-RANKED_BY = ("relevance", "hedged", "fused")
 
 
 def window_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str]:
@@ -55,8 +54,9 @@ def keep_window(
     kept = list(candidates[:size])
     decisions = [Decision(what="window", chosen=size, why=why)]
     if context.uses("window") and kept:
-        limit = threshold([_score(candidate) for candidate in candidates]) if cut_at is None else cut_at
-        strong = [candidate for candidate in kept if _score(candidate) >= limit] or kept[:1]
+        limit = threshold(ranked_by(candidates)) if cut_at is None else cut_at
+        scores = zip(kept, ranked_by(kept), strict=True)
+        strong = [candidate for candidate, score in scores if score >= limit] or kept[:1]
         if len(strong) < len(kept):
             decisions.append(
                 Decision(what="window", chosen=len(strong), why=f"the others score under {limit:.3f}")
@@ -88,13 +88,14 @@ def reserve_for_context(
     near = best_sentence(load_minilm().encode([situation])[0], [found.vectors for found in sentences])
     relevance = min_max(np.array([candidate["scores"]["relevance"] for candidate in candidates]))
     ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, near, strict=True)]
-    kept, rest = ranked[: k - places], list(range(k - places, len(ranked)))
     worth = relevance + min_max(near)
-    rest.sort(key=lambda i: -worth[i])
-    reserved = sorted(rest[:places])
-    return [*kept, *(ranked[i] for i in reserved), *(ranked[i] for i in sorted(rest[places:]))]
+    last = range(k - places, len(ranked))
+    reserved = sorted(sorted(last, key=lambda i: -worth[i])[:places])
+    others = [i for i in last if i not in reserved]
+    return [*ranked[: k - places], *(ranked[i] for i in [*reserved, *others])]
 
 
-def _score(candidate: Candidate) -> float:
-    scores = candidate["scores"]
-    return next((scores[name] for name in RANKED_BY if name in scores), 0.0)
+def ranked_by(candidates: Sequence[Candidate]) -> list[float]:
+    """Return the scores that order the candidates: their relevance, else what the search fused."""
+    found = [candidate["scores"] for candidate in candidates]
+    return [scores["relevance"] if "relevance" in scores else scores["fused"] for scores in found]
