@@ -216,8 +216,6 @@ class _AnswerStream:
 def _as_state(question: Question) -> InputState:
     if isinstance(question, str):
         return {"question": question}
-    if isinstance(question, PromptValue):
-        return {"messages": question.to_messages()}  # type: ignore[typeddict-item]
     if isinstance(question, dict):
         unknown = question.keys() - InputState.__annotations__.keys()
         if unknown:
@@ -226,8 +224,10 @@ def _as_state(question: Question) -> InputState:
                 f"{sorted(InputState.__annotations__)}. Settings are passed as context={{...}}."
             )
         return cast(InputState, question)
+    if isinstance(question, PromptValue):
+        question = question.to_messages()
     if isinstance(question, BaseMessage):
-        return {"messages": [question]}  # type: ignore[list-item]
+        question = [question]
     if isinstance(question, list | tuple):
         try:
             return {"messages": convert_to_messages(question)}  # type: ignore[typeddict-item]

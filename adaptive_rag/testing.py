@@ -20,7 +20,7 @@ from pydantic import Field, PrivateAttr
 
 from adaptive_rag.context import Context
 from adaptive_rag.llm.request import asking_step
-from adaptive_rag.state import Candidate, Hit, State
+from adaptive_rag.state import State, StrategyState
 
 # What a scripted model says: a text, an object that is written as JSON, or an error that it raises.
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
@@ -122,11 +122,8 @@ class ScriptedChatModel(BaseChatModel):
             yield chunk
 
 
-class _NodeState(State, total=False):
+class _NodeState(State, StrategyState):
     """What any node may find: the state of the whole graph, and what only a strategy holds."""
-
-    early_scored: list[Candidate]
-    hits: list[Hit]
 
 
 def run_node(
@@ -134,11 +131,7 @@ def run_node(
 ) -> dict[str, Any]:
     """Run one node as the graph would and return the keys that it changed.
 
-    Args:
-        node: one of `adaptive_rag.nodes`.
-        state: what the nodes before it left.
-        context: the settings; the defaults where None.
-        options: for the compiled graph, such as `store=`.
+    `state` is what the nodes before it left; `options` are those of the compiled graph, such as `store=`.
     """
     return _update(_one_node(node, options).stream(state, context=context, stream_mode="updates"))
 

@@ -16,7 +16,7 @@ from langgraph.constants import TAG_NOSTREAM
 
 from adaptive_rag.context import Context
 from adaptive_rag.llm.budget import Budget, Ledger, open_ledger
-from adaptive_rag.llm.exchange import GivenUp, Pause, Progress, Wish, converse
+from adaptive_rag.llm.exchange import Action, GivenUp, Pause, Progress, converse
 from adaptive_rag.llm.request import Reply, Request, asking_step
 from adaptive_rag.llm.structured import bind_schema
 from adaptive_rag.models.chat import chat_model_of
@@ -85,12 +85,12 @@ class _Conversation:
     def run(self) -> Reply[Any]:
         """Hold the conversation, waiting in this thread."""
         asking_step.set(self._request.step)
-        said: AIMessage | Exception | None = None
+        outcome: AIMessage | Exception | None = None
         while not self.abandoned.is_set():
-            wish = self._next(said)
-            if isinstance(wish, Reply):
-                return wish
-            said = self._do(wish)
+            action = self._next(outcome)
+            if isinstance(action, Reply):
+                return action
+            outcome = self._do(action)
         return self._failed("the chat model was no longer waited for")
 
     def reply(self, run: Future[Reply[Any]]) -> Reply[Any]:
@@ -103,24 +103,24 @@ class _Conversation:
     async def areply(self) -> Reply[Any]:
         """Hold the conversation on the event loop; a cancellation closes the connection."""
         asking_step.set(self._request.step)
-        said: AIMessage | Exception | None = None
+        outcome: AIMessage | Exception | None = None
         try:
             async with asyncio.timeout(self._seconds_left()):
-                while not isinstance(wish := self._next(said), Reply):
-                    said = await self._ado(wish)
-                return wish
+                while not isinstance(action := self._next(outcome), Reply):
+                    outcome = await self._ado(action)
+                return action
         except TimeoutError:
             return self._timed_out()
 
     def _seconds_left(self) -> float:
         return max(0.0, self._ends - time.monotonic())
 
-    def _next(self, said: AIMessage | Exception | None) -> Wish | Reply[Any]:
+    def _next(self, outcome: AIMessage | Exception | None) -> Action | Reply[Any]:
         """Tell the exchange what came, and return what it wants done next or the reply it ended with."""
         try:
-            if isinstance(said, Exception):
-                return self._exchange.throw(said)
-            return self._exchange.send(said)
+            if isinstance(outcome, Exception):
+                return self._exchange.throw(outcome)
+            return self._exchange.send(outcome)
         except StopIteration as stop:
             reply: Reply[Any] = stop.value
             return reply
@@ -134,32 +134,32 @@ class _Conversation:
     def _failed(self, reason: str) -> Reply[Any]:
         return Reply(reason=reason, **self._progress.spent())
 
-    def _do(self, wish: Wish) -> AIMessage | Exception | None:
+    def _do(self, action: Action) -> AIMessage | Exception | None:
         try:
-            if isinstance(wish, Pause):
-                self.abandoned.wait(wish.seconds)
+            if isinstance(action, Pause):
+                self.abandoned.wait(action.seconds)
                 return None
-            if wish.method is not None:
-                form = bind_schema(self._model, wish.schema, wish.method)
-                return _raw(form.invoke(wish.messages, self._config()))
+            if action.method is not None:
+                form = bind_schema(self._model, action.schema, action.method)
+                return _raw(form.invoke(action.messages, self._config()))
             draft = _Draft(self._max_tokens)
-            for chunk in self._model.stream(wish.messages, self._config()):
+            for chunk in self._model.stream(action.messages, self._config()):
                 if draft.add(chunk) or self.abandoned.is_set():
                     break
             return draft.message()
         except Exception as raised:  # every provider raises its own; the exchange classifies them
             return raised
 
-    async def _ado(self, wish: Wish) -> AIMessage | Exception | None:
+    async def _ado(self, action: Action) -> AIMessage | Exception | None:
         try:
-            if isinstance(wish, Pause):
-                await asyncio.sleep(wish.seconds)
+            if isinstance(action, Pause):
+                await asyncio.sleep(action.seconds)
                 return None
-            if wish.method is not None:
-                form = bind_schema(self._model, wish.schema, wish.method)
-                return _raw(await form.ainvoke(wish.messages, self._config()))
+            if action.method is not None:
+                form = bind_schema(self._model, action.schema, action.method)
+                return _raw(await form.ainvoke(action.messages, self._config()))
             draft = _Draft(self._max_tokens)
-            async for chunk in self._model.astream(wish.messages, self._config()):
+            async for chunk in self._model.astream(action.messages, self._config()):
                 if draft.add(chunk):
                     break
             return draft.message()

@@ -51,7 +51,7 @@ class Pause:
     seconds: float
 
 
-Wish: TypeAlias = Call | Pause
+Action: TypeAlias = Call | Pause
 
 
 class GivenUp(Exception):
@@ -80,7 +80,7 @@ def converse(
     ledger: Ledger,
     progress: Progress,
     seconds_left: Callable[[], float],
-) -> Generator[Wish, Any, Reply[Any]]:
+) -> Generator[Action, Any, Reply[Any]]:
     """Ask the model until its reply is usable, at most as often as the ledger allows.
 
     Raises:
@@ -94,7 +94,8 @@ def converse(
     server_failures = reply_failures = 0
     while True:
         if not ledger.take(request.role):
-            raise GivenUp(_because(f"the budget of {context.budget.max_llm_calls} calls is spent", progress))
+            before = f"; before that: {progress.notes[-1]}" if progress.notes else ""
+            raise GivenUp(f"the budget of {context.budget.max_llm_calls} calls is spent{before}")
         progress.calls += 1
         try:
             reply: AIMessage = yield Call(messages, method, schema)
@@ -249,10 +250,6 @@ def _pause(fault: Fault, failures: int) -> float:
         return fault.retry_after
     # The jitter keeps questions that failed together from coming back together.
     return float(BACKOFF * 2**failures * random.uniform(0.75, 1.25))
-
-
-def _because(reason: str, progress: Progress) -> str:
-    return f"{reason}; before that: {progress.notes[-1]}" if progress.notes else reason
 
 
 def _empty(reply: AIMessage) -> str:

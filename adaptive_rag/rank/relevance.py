@@ -97,11 +97,7 @@ def without_heading(candidate: Candidate, sentences: Sentences) -> Vectors:
 
 
 def score_candidates(
-    source: ChunkSource,
-    question: str,
-    candidates: Sequence[Candidate],
-    *,
-    queries: Sequence[Query] = (),
+    source: ChunkSource, question: str, candidates: Sequence[Candidate], *, queries: Sequence[Query] = ()
 ) -> list[float]:
     """Score all candidates for a question, 0-10 each; the first ones alone would forgo most of the gain.
 
@@ -149,10 +145,7 @@ def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
 
     The late interaction of ColBERT (Khattab and Zaharia, SIGIR 2020) at the grain of sentences. A chunk
     without sentences gets the lowest score of the others, so that it is neither favoured nor dropped.
-
-    Args:
-        query: unit vector, shape (dimension,).
-        sentences: one array of unit vectors a chunk, shape (n, dimension).
+    All vectors are of unit length.
     """
     counts = np.array([len(vectors) for vectors in sentences], dtype=np.int64)
     best = np.full(len(counts), np.nan)

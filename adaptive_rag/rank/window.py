@@ -31,24 +31,16 @@ def window_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str]:
 
 
 def threshold(scores: Sequence[float]) -> float:
-    """Return the score under which a candidate is dropped: mean - standard deviation of all of them."""
+    """Return the score under which a candidate is dropped: the mean less the standard deviation."""
     return float(np.mean(scores) - np.std(scores)) if scores else 0.0
 
 
 def keep_window(
-    candidates: Sequence[Candidate],
-    context: Context,
-    analysis: QueryAnalysis,
-    *,
-    cut_at: float | None = None,
+    candidates: Sequence[Candidate], context: Context, analysis: QueryAnalysis, *, cut_at: float | None = None
 ) -> tuple[list[Candidate], list[Decision]]:
     """Return the first candidates, and the decisions for the trace; one is kept whatever it scores.
 
-    Args:
-        candidates: ranked, best first.
-        context: the run's settings; `window` switches the threshold.
-        analysis: complexity and domain relevance set the size where a profile is given.
-        cut_at: the threshold, where it was taken from more candidates than these.
+    `cut_at` is the threshold, where it was taken from more candidates than these.
     """
     size, why = window_size(context, analysis)
     kept = list(candidates[:size])
@@ -73,12 +65,6 @@ def reserve_for_context(
     A short situation ("I am a nurse") hardly moves the vector of the question that it is joined to, and
     an irrelevant one must not displace the best passages: so it decides the last places alone, by
     relevance and the best sentence's similarity to the situation, both min-max scaled.
-
-    Args:
-        source: holds the sentences.
-        situation: what the asker says of themselves.
-        candidates: ranked, best first, with `scores["relevance"]`.
-        k: how many will be kept.
     """
     places = k // PASSAGES_PER_PLACE
     if not places or len(candidates) <= k - places:

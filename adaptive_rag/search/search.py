@@ -66,12 +66,9 @@ def sum_scores(
     texts, and a sum of BM25 is the BM25 of all their words. A chunk that only one query found is compared
     with the others too where the source can do that; else it gets the lowest score that they gave.
 
-    Args:
-        source: is searched.
-        queries: with their weights.
-        limit: candidates by vector and by words, each, for each query.
-        dense_only: only the best by vector become candidates, and words merely help to order them.
-        views: the vector score of a question-answer pair is the weighted mean of its views.
+    `limit` counts the candidates of each query by vector and by words, each. With `dense_only` words merely
+    help to order the best by vector. With `views` the vector score of a question-answer pair is the weighted
+    mean of its views.
     """
     found = source.search([query["text"] for query in queries], limit=limit)
     if views is not None:
