@@ -86,7 +86,7 @@ ENV_PREFIX = "ADAPTIVE_RAG_"
 class _Group(BaseModel):
     """Settings that belong together."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class ModelSettings(_Group):
@@ -162,10 +162,8 @@ class Context(BaseSettings):
         env_nested_delimiter="__",
         frozen=True,
         extra="forbid",
-        arbitrary_types_allowed=True,
         toml_file=CONFIG_FILE,
         validate_default=False,
-        use_attribute_docstrings=False,
     )
 
     index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
@@ -237,22 +235,16 @@ class Context(BaseSettings):
 
     def fingerprint(self) -> str:
         """Return a hash of the settings that change an answer, the index aside."""
+        values: dict[str, Any] = {}
+        for name, value in self:
+            values |= dict(value) if isinstance(value, _Group) else {name: value}
+        values["without"] = sorted(self.without)
         settings = {
             name: value if isinstance(value, str | int | float | bool | list | None) else live_key(value)
-            for name, value in self._named_values()
+            for name, value in values.items()
             if name not in _SAME_ANSWER
         }
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
-
-    def _named_values(self) -> list[tuple[str, Any]]:
-        values: list[tuple[str, Any]] = []
-        for name in type(self).model_fields:
-            value = getattr(self, name)
-            if isinstance(value, _Group):
-                values += [(part, getattr(value, part)) for part in type(value).model_fields]
-            else:
-                values.append((name, sorted(value) if name == "without" else value))
-        return values
 
 
 # Settings that do not change what a good answer is; the index is known by its version.
@@ -319,11 +311,9 @@ def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
     off: set[str] = set()
     for name, value in settings.items():
         if name in OLD_SWITCHES:
-            _warn(
-                name, f"without={{{OLD_SWITCHES[name]!r}}}" if _is_off(name, value) else "nothing: it is on"
-            )
-            if _is_off(name, value):
-                off.add(OLD_SWITCHES[name])
+            switched_off = {OLD_SWITCHES[name]} if _is_off(name, value) else set()
+            _warn(name, f"without={switched_off}" if switched_off else "nothing: it is on")
+            off |= switched_off
             continue
         if name in OLD_NAMES:
             _warn(name, OLD_NAMES[name])
@@ -367,19 +357,15 @@ class _OldEnvironment(PydanticBaseSettingsSource):
 def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
     for name, value in layer.items():
         known, value = _given(into.get(name)), _given(value)
-        if isinstance(known, Mapping) and isinstance(value, Mapping):
-            into[name] = {**known, **value}
-        else:
-            into[name] = value
+        both = isinstance(known, Mapping) and isinstance(value, Mapping)
+        into[name] = {**known, **value} if both else value
 
 
 def _given(value: Any) -> Any:
     """Return what was set of a group as a mapping; any other value as it is."""
-    return (
-        {name: getattr(value, name) for name in value.model_fields_set}
-        if isinstance(value, _Group)
-        else value
-    )
+    if isinstance(value, _Group):
+        return {name: getattr(value, name) for name in value.model_fields_set}
+    return value
 
 
 def _listed(value: Any) -> Any:

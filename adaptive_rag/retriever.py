@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict
 
-from adaptive_rag.context import Context, make_context
+from adaptive_rag.context import make_context
 from adaptive_rag.graph.builder import build_retrieval_graph, check_names
 from adaptive_rag.ingest import to_document
 
@@ -38,23 +38,25 @@ class AdaptiveRetriever(BaseRetriever):
     def _graph(self) -> Any:
         return build_retrieval_graph().compile(name="adaptive_retriever")
 
-    def _context_for(self, settings: dict[str, Any]) -> Context:
-        context = make_context(self.model_extra or {}, settings)
-        check_names(context)
-        return context
-
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        state = {"question": query, "user_context": settings.pop("user_context", self.user_context)}
-        config = {"callbacks": run_manager.get_child()}
-        found = self._graph.invoke(state, config, context=self._context_for(settings))
+        found = self._graph.invoke(**self._call(query, run_manager, settings))
         return [to_document(candidate) for candidate in found["documents"]]
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **settings: Any
     ) -> list[Document]:
-        state = {"question": query, "user_context": settings.pop("user_context", self.user_context)}
-        config = {"callbacks": run_manager.get_child()}
-        found = await self._graph.ainvoke(state, config, context=self._context_for(settings))
+        found = await self._graph.ainvoke(**self._call(query, run_manager, settings))
         return [to_document(candidate) for candidate in found["documents"]]
+
+    def _call(self, query: str, run_manager: Any, settings: dict[str, Any]) -> dict[str, Any]:
+        """Return the arguments with which the graph is called for one query."""
+        user_context = settings.pop("user_context", self.user_context)
+        context = make_context(self.model_extra or {}, settings)
+        check_names(context)
+        return {
+            "input": {"question": query, "user_context": user_context},
+            "config": {"callbacks": run_manager.get_child()},
+            "context": context,
+        }

@@ -15,7 +15,6 @@ from langchain_core.runnables.utils import AddableDict
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
-from langgraph.types import StreamMode
 from pydantic import BaseModel
 
 from adaptive_rag.context import Context, by_group, is_setting, make_context
@@ -28,7 +27,6 @@ from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState
 
 Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue
-
 
 # Settings of the index rather than of a question; `from_documents` passes them on.
 INDEX_SETTINGS = ("chunk_size", "chunk_overlap", "sentence_vectors")
@@ -115,16 +113,13 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> OutputState:
         """Answer one question."""
-        context = self._context_for(config, kwargs)
-        return cast(OutputState, self.graph.invoke(_as_state(input), config, context=context, **kwargs))
+        return cast(OutputState, self.graph.invoke(**self._call(input, config, kwargs)))
 
     async def ainvoke(
         self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
     ) -> OutputState:
         """Answer one question; while a model works, no thread waits for it."""
-        context = self._context_for(config, kwargs)
-        result = await self.graph.ainvoke(_as_state(input), config, context=context, **kwargs)
-        return cast(OutputState, result)
+        return cast(OutputState, await self.graph.ainvoke(**self._call(input, config, kwargs)))
 
     def stream(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Yield the answer's tokens as `{"answer": ...}`, then all other keys of the output.
@@ -132,31 +127,38 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         The chunks add up to what `invoke` returns; where checking a model's draft changed it, the answer that
         holds comes at the end as `revised_answer`. With `stream_mode=` the graph's own stream is passed on.
         """
-        context, state = self._context_for(config, kwargs), _as_state(input)
-        if "stream_mode" in kwargs:
-            yield from self.graph.stream(state, config, context=context, **kwargs)
-            return
-        chunks = _AnswerStream(self.graph.output_channels)
-        for mode, part in self.graph.stream(state, config, context=context, stream_mode=_MODES, **kwargs):
-            yield from chunks.feed(mode, part)
-        yield chunks.rest()
+        call, answer = self._stream_call(input, config, kwargs)
+        for part in self.graph.stream(**call):
+            yield from answer.feed(*part) if answer else (part,)
+        if answer:
+            yield answer.rest()
 
     async def astream(
         self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[Any]:
         """Yield as `stream` does, asynchronously."""
-        context, state = self._context_for(config, kwargs), _as_state(input)
-        if "stream_mode" in kwargs:
-            async for part in self.graph.astream(state, config, context=context, **kwargs):
-                yield part
-            return
-        chunks = _AnswerStream(self.graph.output_channels)
-        async for mode, part in self.graph.astream(
-            state, config, context=context, stream_mode=_MODES, **kwargs
-        ):
-            for chunk in chunks.feed(mode, part):
+        call, answer = self._stream_call(input, config, kwargs)
+        async for part in self.graph.astream(**call):
+            for chunk in answer.feed(*part) if answer else (part,):
                 yield chunk
-        yield chunks.rest()
+        if answer:
+            yield answer.rest()
+
+    def _call(
+        self, input: Question, config: RunnableConfig | None, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the arguments with which the graph is called."""
+        context = self._context_for(config, options)
+        return {"input": _as_state(input), "config": config, "context": context, **options}
+
+    def _stream_call(
+        self, input: Question, config: RunnableConfig | None, options: dict[str, Any]
+    ) -> tuple[dict[str, Any], _AnswerStream | None]:
+        """Return the arguments, and what reads the answer from the stream unless it is passed on as it is."""
+        call = self._call(input, config, options)
+        if "stream_mode" in call:
+            return call, None
+        return {**call, "stream_mode": ["messages", "values"]}, _AnswerStream(self.graph.output_channels)
 
     def _context_for(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Context:
         given = kwargs.pop("context", None)
@@ -174,9 +176,6 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         context = make_context(self._settings, own, given or {})
         check_names(context)
         return context
-
-
-_MODES: list[StreamMode] = ["messages", "values"]
 
 
 class _AnswerStream:
@@ -217,8 +216,6 @@ class _AnswerStream:
 def _as_state(question: Question) -> InputState:
     if isinstance(question, str):
         return {"question": question}
-    if isinstance(question, PromptValue):
-        return {"messages": question.to_messages()}  # type: ignore[typeddict-item]
     if isinstance(question, dict):
         unknown = question.keys() - InputState.__annotations__.keys()
         if unknown:
@@ -227,8 +224,10 @@ def _as_state(question: Question) -> InputState:
                 f"{sorted(InputState.__annotations__)}. Settings are passed as context={{...}}."
             )
         return cast(InputState, question)
+    if isinstance(question, PromptValue):
+        question = question.to_messages()
     if isinstance(question, BaseMessage):
-        return {"messages": [question]}  # type: ignore[list-item]
+        question = [question]
     if isinstance(question, list | tuple):
         try:
             return {"messages": convert_to_messages(question)}  # type: ignore[typeddict-item]

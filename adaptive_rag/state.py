@@ -149,14 +149,19 @@ class TraceRecord(TypedDict, total=False):
     stand_ins: list[StandIn]
 
 
-class InputState(TypedDict, total=False):
-    """What a caller passes: a question, or a conversation that ends with one."""
+class Asked(TypedDict, total=False):
+    """A question and what belongs to it."""
 
     question: Annotated[str, Field(description="What is asked.")]
     # reaches the query and the scoring of contextual questions
     user_context: Annotated[str, Field(description="Who asks, or in what situation.")]
     # where absent they are read from `messages`
     history: Annotated[list[Turn], Field(description="Earlier turns of the conversation.")]
+
+
+class InputState(Asked, total=False):
+    """What a caller passes: a question, or a conversation that ends with one."""
+
     messages: Annotated[
         list[AnyMessage],
         Field(description="A chat that ends with the question, instead of `question`."),
@@ -164,13 +169,9 @@ class InputState(TypedDict, total=False):
     ]
 
 
-class State(InputState, total=False):
-    """The whole state of one question on its way."""
+class Found(TypedDict, total=False):
+    """What the steps before the answer write."""
 
-    # written by classify, part of the keys of the node cache: the settings and the state of the index
-    fingerprint: str
-    # written by classify: what the store knows of the user; a part of user_context
-    profile: str
     # written by classify, read by the router and by every strategy
     query_type: str
     analysis: QueryAnalysis
@@ -184,13 +185,22 @@ class State(InputState, total=False):
     candidates: list[Candidate]
     # written by the strategy's last step, read by generate, which joins chunks that overlap
     documents: list[Candidate]
+    # every step adds its record; classify starts it anew
+    trace: list[TraceRecord]
+
+
+class State(InputState, Found, total=False):
+    """The whole state of one question on its way."""
+
+    # written by classify, part of the keys of the node cache: the settings and the state of the index
+    fingerprint: str
+    # written by classify: what the store knows of the user; a part of user_context
+    profile: str
     # written by generate
     answer: str
     citations: list[Citation]
     grounding: float
     abstained: bool
-    # every step adds its record; classify starts it anew
-    trace: list[TraceRecord]
 
 
 class RetrievalState(TypedDict):
@@ -233,21 +243,9 @@ class Branch(TypedDict):
     analysis: QueryAnalysis
 
 
-class StrategyState(TypedDict, total=False):
-    """A strategy's own view of the state: all but the messages, whose reducer must not run twice."""
+class StrategyState(Asked, Found, total=False):
+    """A strategy's own view of the state, without the messages, whose reducer must not run twice."""
 
-    question: str
-    user_context: str
-    history: list[Turn]
-    query_type: str
-    analysis: QueryAnalysis
-    started_at: float
-    queries: list[Query]
-    plan: SearchPlan | None
-    implied_context: str
-    candidates: list[Candidate]
-    documents: list[Candidate]
-    trace: list[TraceRecord]
     # private to the subgraph: candidates that a model scored while the query was still being prepared
     early_scored: list[Candidate]
     # private to the subgraph: the branches of a fan-out add to it, the next step joins them
@@ -277,7 +275,6 @@ class HedgeState(StrategyState, total=False):
     """The state of two strategies that run side by side."""
 
     implied_context: Annotated[str, keep_given]
-
     documents: Annotated[list[Candidate], operator.add]
     trace: Annotated[list[TraceRecord], join_traces]
 
@@ -288,14 +285,12 @@ class IndexingInput(TypedDict):
     paths: Annotated[list[str], Field(description="Files, folders or patterns such as 'docs/*.pdf'.")]
 
 
-class IndexingState(IndexingInput, total=False):
-    """The whole state of one indexing run."""
+class IndexingOutput(TypedDict):
+    """What a caller of the indexing graph gets."""
 
     # written by store; what was added, updated, removed, left as it was, or could not be read
     report: dict[str, Any]
 
 
-class IndexingOutput(TypedDict):
-    """What a caller of the indexing graph gets."""
-
-    report: dict[str, Any]
+class IndexingState(IndexingInput, IndexingOutput):
+    """The whole state of one indexing run."""

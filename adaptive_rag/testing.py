@@ -8,9 +8,8 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from langchain_core.callbacks import AsyncCallbackManagerForLLMRun, CallbackManagerForLLMRun
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -21,7 +20,7 @@ from pydantic import Field, PrivateAttr
 
 from adaptive_rag.context import Context
 from adaptive_rag.llm.request import asking_step
-from adaptive_rag.state import Candidate, Hit, State
+from adaptive_rag.state import State, StrategyState
 
 # What a scripted model says: a text, an object that is written as JSON, or an error that it raises.
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
@@ -83,40 +82,27 @@ class ScriptedChatModel(BaseChatModel):
         return AIMessage(text, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
 
     def _scripted(self, skill: str, before: int) -> Reply:
-        replies = self.script.get(skill)
-        if isinstance(replies, list) and replies and not all(isinstance(r, int | float) for r in replies):
-            reply: Reply = replies[min(before, len(replies) - 1)]
-            return reply
-        return replies  # type: ignore[no-any-return]
+        reply: Any = self.script.get(skill)
+        if isinstance(reply, list) and reply and not all(isinstance(item, int | float) for item in reply):
+            reply = reply[min(before, len(reply) - 1)]
+        return cast(Reply, reply)
 
     def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        reply = self._reply(messages)
+        result = ChatResult(generations=[ChatGeneration(message=self._reply(messages))])
         time.sleep(self.seconds)
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+        return result
 
     async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> ChatResult:
-        reply = self._reply(messages)
+        result = ChatResult(generations=[ChatGeneration(message=self._reply(messages))])
         await asyncio.sleep(self.seconds)
-        return ChatResult(generations=[ChatGeneration(message=reply)])
+        return result
 
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         chunks = _chunks(self._reply(messages))
         for chunk in chunks:
@@ -126,11 +112,7 @@ class ScriptedChatModel(BaseChatModel):
             yield chunk
 
     async def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         chunks = _chunks(self._reply(messages))
         for chunk in chunks:
@@ -140,11 +122,8 @@ class ScriptedChatModel(BaseChatModel):
             yield chunk
 
 
-class _NodeState(State, total=False):
+class _NodeState(State, StrategyState):
     """What any node may find: the state of the whole graph, and what only a strategy holds."""
-
-    early_scored: list[Candidate]
-    hits: list[Hit]
 
 
 def run_node(
@@ -152,11 +131,7 @@ def run_node(
 ) -> dict[str, Any]:
     """Run one node as the graph would and return the keys that it changed.
 
-    Args:
-        node: one of `adaptive_rag.nodes`.
-        state: what the nodes before it left.
-        context: the settings; the defaults where None.
-        options: for the compiled graph, such as `store=`.
+    `state` is what the nodes before it left; `options` are those of the compiled graph, such as `store=`.
     """
     return _update(_one_node(node, options).stream(state, context=context, stream_mode="updates"))
 
@@ -201,10 +176,6 @@ def _sensible(skill: str, messages: list[BaseMessage]) -> Reply:
 def _chunks(message: AIMessage) -> list[ChatGenerationChunk]:
     words = re.findall(r"\s*\S+\s*$|\s*\S+", message.text) or [""]
     chunks = [ChatGenerationChunk(message=AIMessageChunk(content=word)) for word in words]
-    last = AIMessageChunk(
-        content="",
-        usage_metadata=message.usage_metadata,
-        response_metadata=message.response_metadata,
-        chunk_position="last",
-    )
+    known = {"usage_metadata": message.usage_metadata, "response_metadata": message.response_metadata}
+    last = AIMessageChunk(content="", chunk_position="last", **known)
     return [*chunks, ChatGenerationChunk(message=last)]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from langgraph.graph import END, START, StateGraph
-from pydantic import Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 from adaptive_rag.context import Context, RetrievalSettings
 from adaptive_rag.graph.strategies import STRATEGIES
@@ -15,6 +15,8 @@ from adaptive_rag.nodes.classify import check_name, chosen_strategy
 from adaptive_rag.nodes.step import cache_policy
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.state import InputState, OutputState, RetrievalState, State
+
+SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
 
 def build_graph() -> StateGraph[State, Context, InputState, OutputState]:
@@ -40,28 +42,18 @@ def build_retrieval_graph() -> StateGraph[State, Context, InputState, RetrievalS
 
 def context_schema() -> type[Context]:
     """Return the settings with the names that the tables hold, so that a form offers them."""
-    reranker_names: Any = Literal[tuple(RERANKERS)]
-    route_names: Any = Literal[tuple(STRATEGIES)] | None
-    rerankers = RetrievalSettings.model_fields["reranker"]
-    retrieval = create_model(
-        "RetrievalSettings",
-        __base__=RetrievalSettings,
-        __doc__=RetrievalSettings.__doc__,
-        reranker=(reranker_names, Field(rerankers.default, description=rerankers.description)),
-    )
-    return create_model(
-        "Context",
-        __base__=Context,
-        __doc__=Context.__doc__,
-        route=(
-            route_names,
-            Field(None, description=Context.model_fields["route"].description),
-        ),
-        retrieval=(
-            retrieval,
-            Field(default_factory=retrieval, description=Context.model_fields["retrieval"].description),
-        ),
-    )
+    retrieval = _narrowed(RetrievalSettings, reranker=Literal[tuple(RERANKERS)])
+    return _narrowed(Context, route=Literal[tuple(STRATEGIES)] | None, retrieval=retrieval)
+
+
+def _narrowed(settings: type[SettingsT], **kinds: Any) -> type[SettingsT]:
+    """Return settings of which some are of another type, everything else being the same."""
+    fields: dict[str, Any] = {}
+    for name, kind in kinds.items():
+        known = settings.model_fields[name]
+        default = {"default_factory": kind} if known.default_factory else {"default": known.default}
+        fields[name] = (kind, Field(description=known.description, **default))
+    return create_model(settings.__name__, __base__=settings, __doc__=settings.__doc__, **fields)
 
 
 def check_names(context: Context) -> None:

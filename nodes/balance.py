@@ -6,7 +6,7 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
-from adaptive_rag.nodes.rerank import score
+from adaptive_rag.nodes.rerank import score, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.viewpoints import matter
 from adaptive_rag.rank.balance import attribute, draw_named
@@ -14,8 +14,8 @@ from adaptive_rag.rank.diversify import cover, select
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
 from adaptive_rag.rank.rerank import by_relevance
 from adaptive_rag.rank.stances import label_sides
+from adaptive_rag.rank.window import ranked_by
 from adaptive_rag.search.fusion import OPINION_ALPHA, join_branches
-from adaptive_rag.search.search import summarise
 from adaptive_rag.state import Decision, Hit, StrategyState
 
 # Chunks that are put in order before the selection, as a multiple of k.
@@ -37,12 +37,11 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         scored = by_relevance(candidates, score_opinions(source, matter(state["question"]), candidates))
     else:
         scored = yield from score(state, candidates, context)
-    key = "relevance" if scored and "relevance" in scored[0]["scores"] else "fused"
     views = [hit["label"] for hit in hits if hit["label"] is not None]
     decisions: list[Decision] = []
     if context.uses("balance") and scored:
         vectors = source.vectors([candidate["id"] for candidate in scored])
-        spread = [scored[i] for i in cover(vectors, [c["scores"][key] for c in scored], DRAWN_FROM * k)]
+        spread = [scored[i] for i in cover(vectors, ranked_by(scored), DRAWN_FROM * k)]
         local = draw_named(spread, views, k) if views else spread[:k]
         scored, by_model = yield from select(state["question"], spread, local, context.retrieval.selection)
         if not views:
@@ -52,10 +51,7 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
             views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
         why = "the model's choice" if by_model else "passages of every side, without near-duplicates"
         decisions = [Decision(what="draw", chosen=views, why=why)]
-    return {
-        "documents": [{**document, "route": state["query_type"]} for document in scored[:k]],
-        "record": {"candidates": summarise(candidates), "decisions": decisions},
-    }
+    return selected(state, scored[:k], candidates, decisions)
 
 
 def _towards_first_hits(hit: Hit, context: Context) -> Hit:

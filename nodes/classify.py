@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse
-from adaptive_rag.analysis.classify import Classification, ask_to_classify
+from adaptive_rag.analysis.classify import ask_to_classify
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
 from adaptive_rag.context import Context, context_of, live_key
 from adaptive_rag.conversation import read_profile
@@ -24,7 +24,7 @@ from adaptive_rag.rank.rerank import prepare_reranker
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State
+from adaptive_rag.state import QUERY_TYPES, DecidedBy, Decision, QueryAnalysis, State
 
 
 @step
@@ -45,13 +45,16 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     ontology = _ontology(context.ontology) if context.ontology else None
     analysis = analyse(question, user_context=user_context, history=history, ontology=ontology)
     if context.route is not None:
-        analysis = _fixed(analysis, context.route, f"the caller fixed the route to {context.route}")
+        why = f"the caller fixed the route to {context.route}"
+        analysis = _decided(analysis, context.route, "caller", why)
     elif not context.uses("analysis"):
-        analysis = _fixed(analysis, "factual", "without analysis every question goes to factual")
+        why = "without analysis every question goes to factual"
+        analysis = _decided(analysis, "factual", "caller", why)
     elif context.model is not None and analysis["probabilities"][analysis["type"]] < UNSURE_THRESHOLD:
         [reply] = yield [ask_to_classify(question, user_context, history)]
-        if reply.result is not None:
-            analysis = _by_model(analysis, reply.result)
+        if (answer := reply.result) is not None:
+            why = f"the router was unsure ({analysis['reason']}); the model decided: "
+            analysis = _decided(analysis, answer.type, "model", why + (answer.reason or answer.type))
     if not context.uses("hedge"):
         analysis = {**analysis, "alternatives": []}
     return {
@@ -64,9 +67,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         "query_type": analysis["type"],
         "analysis": analysis,
         "started_at": started_at,
-        "record": {
-            "decisions": [Decision(what="type", chosen=analysis["type"], why=analysis["reason"])],
-        },
+        "record": {"decisions": [Decision(what="type", chosen=analysis["type"], why=analysis["reason"])]},
     }
 
 
@@ -98,7 +99,6 @@ _FRESH: dict[str, Any] = {
     "citations": [],
     "grounding": 0.0,
     "abstained": False,
-    "trace": [],
 }
 
 
@@ -107,15 +107,8 @@ def _ontology(path: str) -> Ontology:
     return load_ontology(path)
 
 
-def _fixed(analysis: QueryAnalysis, route: str, reason: str) -> QueryAnalysis:
-    return {**analysis, "type": route, "decided_by": "caller", "reason": reason, "alternatives": []}
-
-
-def _by_model(analysis: QueryAnalysis, answer: Classification) -> QueryAnalysis:
-    reason = (
-        f"the router was unsure ({analysis['reason']}); the model decided: {answer.reason or answer.type}"
-    )
-    return {**analysis, "type": answer.type, "decided_by": "model", "reason": reason, "alternatives": []}
+def _decided(analysis: QueryAnalysis, route: str, by: DecidedBy, reason: str) -> QueryAnalysis:
+    return {**analysis, "type": route, "decided_by": by, "reason": reason, "alternatives": []}
 
 
 def _fingerprint(context: Context, source: ChunkSource) -> str:

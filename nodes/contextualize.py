@@ -53,5 +53,5 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         "plan": plan,
         "implied_context": implied,
         "early_scored": scored,
-        "record": {"queries": [query["text"] for query in queries], "decisions": decisions},
+        "record": {"decisions": decisions},
     }

@@ -23,4 +23,4 @@ def decompose(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         sub_questions = yield from core.decompose(question, n, lambda: first_hits(source, question))
         queries += [Query(text=text, label=text) for text in sub_questions]
         prepare(source, [query["text"] for query in queries])
-    return {"queries": queries, "plan": None, "record": {"queries": [query["text"] for query in queries]}}
+    return {"queries": queries, "plan": None}

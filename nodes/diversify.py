@@ -6,12 +6,11 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
-from adaptive_rag.nodes.rerank import score
+from adaptive_rag.nodes.rerank import score, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.rank.diversify import SELECTORS, select
-from adaptive_rag.rank.window import keep_window, threshold
+from adaptive_rag.rank.window import keep_window, ranked_by, threshold
 from adaptive_rag.search.fusion import join_branches
-from adaptive_rag.search.search import summarise
 from adaptive_rag.state import Decision, StrategyState
 
 # A model's score for the whole question would favour one aspect.
@@ -24,8 +23,7 @@ def diversify(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     context = context_of(runtime)
     candidates = join_branches(state["hits"])
     scored = yield from score(state, candidates, context, locally_because=LOCALLY)
-    key = "relevance" if scored and "relevance" in scored[0]["scores"] else "fused"
-    relevance = [candidate["scores"][key] for candidate in scored]
+    relevance = ranked_by(scored)
     decisions: list[Decision] = []
     if context.uses("diversify") and scored:
         diversity = context.retrieval.diversity
@@ -35,7 +33,4 @@ def diversify(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         chosen = "the model's choice" if by_model else diversity
         decisions.append(Decision(what="selection", chosen=chosen, why="the aspects count together"))
     documents, window = keep_window(scored, context, state["analysis"], cut_at=threshold(relevance))
-    return {
-        "documents": [{**document, "route": state["query_type"]} for document in documents],
-        "record": {"candidates": summarise(candidates), "decisions": [*decisions, *window]},
-    }
+    return selected(state, documents, candidates, [*decisions, *window])

@@ -22,9 +22,4 @@ def enhance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         reply, *scores = yield [ask_to_enhance(query), *scoring]
         scored = early_scores(candidates, scores)
         query = reply.result.query if reply.result is not None else query
-    return {
-        "queries": [Query(text=query)],
-        "plan": None,
-        "early_scored": scored,
-        "record": {"queries": [query]},
-    }
+    return {"queries": [Query(text=query)], "plan": None, "early_scored": scored}

@@ -81,14 +81,10 @@ def _answer_request(state: State, style: AnswerStyle, user_context: str, context
 
 
 def _review_decisions(review: Review) -> list[Decision]:
-    decisions = []
-    if review.unknown:
-        decisions.append(
-            Decision(what="markers dropped", chosen=review.unknown, why="no passage has these numbers")
-        )
-    for claim, reason in zip(review.grounding.unsupported, review.grounding.reasons, strict=True):
-        decisions.append(Decision(what="unsupported", chosen=claim, why=reason))
-    return decisions
+    why = "no passage has these numbers"
+    dropped = [Decision(what="markers dropped", chosen=review.unknown, why=why)] if review.unknown else []
+    unsupported = zip(review.grounding.unsupported, review.grounding.reasons, strict=True)
+    return dropped + [Decision(what="unsupported", chosen=claim, why=reason) for claim, reason in unsupported]
 
 
 def _answer(
@@ -122,7 +118,7 @@ def _abstain(state: State, why: str, decisions: Sequence[Decision] = ()) -> Upda
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 
 
-def _messages(state: State, answer: str, message_id: str | None = None) -> list[Any]:
+def _messages(state: State, answer: str, message_id: str | None) -> list[Any]:
     """Return what the conversation gains: the question, where it did not come as a message, and the answer.
 
     The answer bears the id of the message that was streamed, so that streams of messages do not repeat

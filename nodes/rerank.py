@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking, Request
-from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.rank.relevance import score_candidates
 from adaptive_rag.rank.rerank import (
     MODEL_READS,
@@ -21,7 +21,7 @@ from adaptive_rag.rank.rerank import (
     join_scores,
 )
 from adaptive_rag.rank.rerankers import RERANKERS
-from adaptive_rag.rank.window import keep_window, reserve_for_context, threshold
+from adaptive_rag.rank.window import keep_window, ranked_by, reserve_for_context, threshold
 from adaptive_rag.search.search import search, summarise
 from adaptive_rag.state import Candidate, Decision, Query, StrategyState
 
@@ -37,7 +37,7 @@ def rerank(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         scored = by_relevance(candidates, join_scores(candidates, local, early))
     else:
         scored = yield from score(state, state["candidates"], context)
-    cut_at = threshold([c["scores"].get("relevance", c["scores"]["fused"]) for c in scored])
+    cut_at = threshold(ranked_by(scored))
     plan = state.get("plan")
     situation = plan.get("situation", "") if plan else ""
     reserves = bool(situation and context.uses("rerank") and scored)
@@ -47,9 +47,16 @@ def rerank(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     if reserves:
         why = "the last passages were chosen for the user's situation"
         decisions.append(Decision(what="situation", chosen=situation, why=why))
+    return selected(state, documents, scored, decisions)
+
+
+def selected(
+    state: StrategyState, documents: list[Candidate], candidates: list[Candidate], decisions: list[Decision]
+) -> Update:
+    """Return the update of a strategy's last step: its documents, and what they were selected from."""
     return {
         "documents": [{**document, "route": state["query_type"]} for document in documents],
-        "record": {"candidates": summarise(scored), "decisions": decisions},
+        "record": {"candidates": summarise(candidates), "decisions": decisions},
     }
 
 
@@ -73,9 +80,8 @@ def score(
 
 def score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
     """Score candidates without a model, 0-10, by the texts that the search used."""
-    return score_candidates(
-        source_of(context), state["question"], candidates, queries=state.get("queries", [])
-    )
+    queries = state.get("queries", [])
+    return score_candidates(source_of(context), state["question"], candidates, queries=queries)
 
 
 def search_to_score(

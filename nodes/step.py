@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -47,35 +48,24 @@ class Step(Runnable[Any, Update]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node, waiting for its model calls in this thread."""
-        runtime = get_runtime(Context)
-        meter = _Meter(self.name, input, runtime)
-        work = self._function(input, runtime)
-        if isinstance(work, dict):
-            return meter.close(work)
-        try:
-            requests = next(work)
-            while True:
-                requests = work.send(meter.note(requests, ask(requests, meter.context, meter.budget())))
-        except StopIteration as stop:
-            return meter.close(stop.value)
+        run = _Run(self.name, self._function, input)
+        while run.advance():
+            run.replies = ask(run.requests, run.context, run.budget())
+        return run.close()
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node; a model call that it waits for holds no thread."""
-        runtime = get_runtime(Context)
-        meter = _Meter(self.name, input, runtime)
-        done, value = await asyncio.to_thread(_advance, self._function, input, runtime)
-        while not done:
-            work, requests = value
-            replies = meter.note(requests, await aask(requests, meter.context, meter.budget()))
-            done, value = await asyncio.to_thread(_resume, work, replies)
-        return meter.close(value)
+        run = _Run(self.name, self._function, input)
+        while await asyncio.to_thread(run.advance):
+            run.replies = await aask(run.requests, run.context, run.budget())
+        return run.close()
 
 
 def step(function: NodeFunction) -> Step:
     """Make a node of a function that returns its update, or of a generator that also yields requests.
 
-    The update's key `record` (part of a TraceRecord) is completed with what was measured and appended to
-    `trace`. Who streams `custom` sees each step begin and end.
+    The update's key `record` (part of a TraceRecord) is completed with the queries that the update holds and
+    with what was measured, and appended to `trace`. Who streams `custom` sees each step begin and end.
     """
     return Step(function)
 
@@ -104,106 +94,98 @@ def cache_policy(step: str) -> CachePolicy[Any]:
     return CachePolicy(key_func=key)
 
 
-def _advance(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> tuple[bool, Any]:
-    work = function(state, runtime)
-    if isinstance(work, dict):
-        return True, work
-    return _resume(work, None)
+class _Run:
+    """One run of one node, and what it cost."""
 
-
-def _resume(work: Steps, replies: list[Reply[Any]] | None) -> tuple[bool, Any]:
-    try:
-        # A fresh generator is started with None, a waiting one gets what it waited for.
-        requests = next(work) if replies is None else work.send(replies)
-    except StopIteration as stop:
-        return True, stop.value
-    return False, (work, requests)
-
-
-class _Meter:
-    """Measures one run of one node."""
-
-    def __init__(self, name: str, state: Any, runtime: Runtime[Context]) -> None:
+    def __init__(self, name: str, function: NodeFunction, state: Any) -> None:
+        runtime = get_runtime(Context)
         self.context = context_of(runtime)
+        self.requests: list[Request[Any]] = []
+        self.replies: list[Reply[Any]] | None = None
+        self._work = _as_steps(function, state, runtime)
         self._name = name
         self._state = state
+        # classify starts the question anew: what a thread's earlier question left does not count.
+        self._earlier: Mapping[str, Any] = {} if name == "classify" else state
         self._write = runtime.stream_writer
         self._started = time.perf_counter()
         self._began_at = time.time()
-        self._replies: list[tuple[Request[Any], Reply[Any]]] = []
+        self._update: Update = {}
+        self._asked: list[tuple[Request[Any], Reply[Any]]] = []
         self._rounds = 0
         self._write({"step": name, "event": "started"})
 
+    def advance(self) -> bool:
+        """Run the node, from the replies on, until it makes requests; False where it has ended."""
+        if self.replies is not None:
+            self._asked += zip(self.requests, self.replies, strict=True)
+            # Requests of one round run at once: it is as long as the one that was repeated most often.
+            self._rounds += max((reply.calls for reply in self.replies), default=0)
+        try:
+            self.requests = self._work.send(self.replies)
+        except StopIteration as stop:
+            self._update = stop.value
+            return False
+        return True
+
     def budget(self) -> Budget:
         """Return what is left of the question's calls and time."""
-        # classify starts the question anew: what a thread's earlier question spent does not count.
-        earlier = [] if self._name == "classify" else self._state.get("trace", [])
-        spent = sum(record.get("calls", 0) for record in earlier)
-        spent += sum(reply.calls for _, reply in self._replies)
-        asked = sum(len(record.get("asked", ())) for record in earlier)
-        asked += sum(reply.calls > 0 for _, reply in self._replies)
-        started_at = (
-            self._began_at if self._name == "classify" else self._state.get("started_at", self._began_at)
-        )
-        alternatives = self._state.get("analysis", {}).get("alternatives", ())
+        records = [*self._earlier.get("trace", []), self._measured()]
+        alternatives = self._earlier.get("analysis", {}).get("alternatives", ())
+        limits = self.context.budget
         return Budget(
-            calls=self.context.budget.max_llm_calls - spent,
-            seconds=started_at + self.context.budget.deadline_s - time.time(),
-            asked=asked,
-            branches=1 if self._name in ("classify", "generate") else 1 + len(alternatives),
-            unreachable=any(record.get("unreachable") for record in earlier)
-            or any(reply.unreachable for _, reply in self._replies),
+            calls=limits.max_llm_calls - sum(record.get("calls", 0) for record in records),
+            seconds=self._earlier.get("started_at", self._began_at) + limits.deadline_s - time.time(),
+            asked=sum(len(record.get("asked", ())) for record in records),
+            branches=1 if self._name == "generate" else 1 + len(alternatives),
+            unreachable=any(record.get("unreachable") for record in records),
         )
 
-    def note(self, requests: Sequence[Request[Any]], replies: list[Reply[Any]]) -> list[Reply[Any]]:
-        """Remember what a round of requests cost."""
-        self._replies += zip(requests, replies, strict=True)
-        # Requests of one round run at once: the round is as long as the one that was repeated most often.
-        self._rounds += max((reply.rounds for reply in replies), default=0)
-        return replies
-
-    def close(self, update: Update) -> Update:
+    def close(self) -> Update:
         """Complete the update's record and append it to the trace."""
         record = self._measured()
-        given = update.pop("record", {})
+        given = self._update.pop("record", {})
+        if queries := self._update.get("queries"):
+            given = {"queries": [query["text"] for query in queries], **given}
         notes = [
             Decision(what="repeated", chosen=request.step, why=note)
-            for request, reply in self._replies
+            for request, reply in self._asked
             for note in reply.notes
         ]
         if notes:
             given = {**given, "decisions": [*given.get("decisions", ()), *notes]}
         record.update(given)
-        branches = [
-            hit["record"] for hit in sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])
-        ]
-        # A node that starts the trace anew (classify) returns an empty one.
-        before = update.get("trace", self._state.get("trace", []))
+        hits = sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])
+        trace = [*self._earlier.get("trace", []), *(hit["record"] for hit in hits), record]
         self._write({"step": self._name, "event": "finished", "ms": record["ms"], "calls": record["calls"]})
-        return {**update, "trace": [*before, *branches, record]}
+        return {**self._update, "trace": trace}
 
     def _measured(self) -> TraceRecord:
-        tokens: dict[str, int] = {}
-        for _, reply in self._replies:
-            for kind, count in reply.tokens.items():
-                tokens[kind] = tokens.get(kind, 0) + count
+        replies = [reply for _, reply in self._asked]
+        tokens: Counter[str] = Counter()
+        for reply in replies:
+            tokens.update(reply.tokens)
         record = TraceRecord(
             step=self._name,
             ms=round((time.perf_counter() - self._started) * 1000, 3),
-            calls=sum(reply.calls for _, reply in self._replies),
+            calls=sum(reply.calls for reply in replies),
             rounds=self._rounds,
-            tokens=tokens,
+            tokens=dict(tokens),
             stand_ins=[
                 StandIn(skill=request.step, reason=reply.reason)
-                for request, reply in self._replies
+                for request, reply in self._asked
                 if reply.result is None
             ],
         )
-        costs = [reply.cost for _, reply in self._replies if reply.cost is not None]
-        if costs:
+        if costs := [reply.cost for reply in replies if reply.cost is not None]:
             record["cost"] = sum(costs)
-        if asked := [request.step for request, reply in self._replies if reply.calls]:
+        if asked := [request.step for request, reply in self._asked if reply.calls]:
             record["asked"] = list(asked)
-        if silent := [request.step for request, reply in self._replies if reply.unreachable]:
+        if silent := [request.step for request, reply in self._asked if reply.unreachable]:
             record["unreachable"] = list(silent)
         return record
+
+
+def _as_steps(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> Generator[Any, Any, Update]:
+    work = function(state, runtime)
+    return work if isinstance(work, dict) else (yield from work)

@@ -32,5 +32,4 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     return {
         "queries": queries,
         "plan": SearchPlan(alpha=OPINION_ALPHA, dense_only=False, why="opinions share few words"),
-        "record": {"queries": [query["text"] for query in queries]},
     }

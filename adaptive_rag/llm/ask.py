@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from adaptive_rag.context import Context
-from adaptive_rag.llm.budget import Budget, open_ledger
+from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.call import acall_all, call_all
 from adaptive_rag.llm.request import Reply, Request
 
@@ -21,26 +21,25 @@ def ask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> l
     Raises:
         ConfigurationError: a model cannot be opened, its key is refused, or the server does not know it.
     """
-    refused = refusals(requests, context, budget)
-    granted = [request for request, reason in zip(requests, refused, strict=True) if not reason]
-    if not granted:
-        return [Reply(reason=reason) for reason in refused]
-    replies = iter(call_all(granted, context, open_ledger(budget), budget))
-    return [Reply(reason=reason) if reason else next(replies) for reason in refused]
+    reasons = refusals(requests, context, budget)
+    granted = _granted(requests, reasons)
+    return _in_order(reasons, call_all(granted, context, budget) if granted else [])
 
 
 async def aask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
-    """Make independent requests at once; no thread waits while a model works.
+    """Do what `ask` does; no thread waits while a model works."""
+    reasons = refusals(requests, context, budget)
+    granted = _granted(requests, reasons)
+    return _in_order(reasons, await acall_all(granted, context, budget) if granted else [])
 
-    Raises:
-        ConfigurationError: as `ask`.
-    """
-    refused = refusals(requests, context, budget)
-    granted = [request for request, reason in zip(requests, refused, strict=True) if not reason]
-    if not granted:
-        return [Reply(reason=reason) for reason in refused]
-    replies = iter(await acall_all(granted, context, open_ledger(budget), budget))
-    return [Reply(reason=reason) if reason else next(replies) for reason in refused]
+
+def _granted(requests: Sequence[Request[Any]], reasons: list[str]) -> list[Request[Any]]:
+    return [request for request, reason in zip(requests, reasons, strict=True) if not reason]
+
+
+def _in_order(reasons: list[str], replies: list[Reply[Any]]) -> list[Reply[Any]]:
+    left = iter(replies)
+    return [Reply(reason=reason) if reason else next(left) for reason in reasons]
 
 
 def refusals(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[str]:

@@ -50,6 +50,4 @@ class Ledger:
 def open_ledger(budget: Budget) -> Ledger:
     """Return the calls of one round; strategies that run side by side get an equal share."""
     reserved = min(1, budget.calls)
-    if budget.branches > 1:
-        return Ledger((budget.calls - reserved) // budget.branches + reserved, reserved)
-    return Ledger(budget.calls, reserved)
+    return Ledger((budget.calls - reserved) // budget.branches + reserved, reserved)

@@ -6,17 +6,17 @@ import asyncio
 import contextvars
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, wait
 from typing import Any
 
-from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessageChunk, message_chunk_to_message
+from langchain_core.messages import AIMessage, AIMessageChunk, message_chunk_to_message
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from adaptive_rag.context import Context
-from adaptive_rag.llm.budget import Budget, Ledger
-from adaptive_rag.llm.exchange import Call, Exchange, GivenUp, Pause, Spending, converse
+from adaptive_rag.llm.budget import Budget, Ledger, open_ledger
+from adaptive_rag.llm.exchange import Action, GivenUp, Pause, Spending, converse
 from adaptive_rag.llm.request import Reply, Request, asking_step
 from adaptive_rag.llm.structured import bind_schema
 from adaptive_rag.models.chat import chat_model_of
@@ -25,34 +25,27 @@ from adaptive_rag.models.chat import chat_model_of
 MAX_CHARACTERS_A_TOKEN = 8
 
 
-def call_all(
-    requests: Sequence[Request[Any]], context: Context, ledger: Ledger, budget: Budget
-) -> list[Reply[Any]]:
+def call_all(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
     """Call the model for each request in a thread of its own; one that hangs is left behind.
 
     Raises:
         ConfigurationError: a model cannot be opened, its key is refused, or the server does not know it.
     """
-    workers = [_Worker(_Conversation(request, context, ledger, budget)) for request in requests]
-    for worker in workers:
-        worker.start()
-    try:
-        return [worker.reply() for worker in workers]
-    finally:
-        for worker in workers:
-            worker.conversation.abandoned.set()
-
-
-async def acall_all(
-    requests: Sequence[Request[Any]], context: Context, ledger: Ledger, budget: Budget
-) -> list[Reply[Any]]:
-    """Call the model for each request without holding a thread while it works.
-
-    Raises:
-        ConfigurationError: as `call_all`.
-    """
+    ledger = open_ledger(budget)
     conversations = [_Conversation(request, context, ledger, budget) for request in requests]
-    tasks = [asyncio.create_task(_within_time(conversation)) for conversation in conversations]
+    started = [_start(conversation.run) for conversation in conversations]
+    try:
+        return [conversation.reply(run) for conversation, run in zip(conversations, started, strict=True)]
+    finally:
+        for conversation in conversations:
+            conversation.abandoned.set()
+
+
+async def acall_all(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
+    """Do what `call_all` does without holding a thread while a model works."""
+    ledger = open_ledger(budget)
+    conversations = [_Conversation(request, context, ledger, budget) for request in requests]
+    tasks = [asyncio.create_task(conversation.areply()) for conversation in conversations]
     try:
         return list(await asyncio.gather(*tasks))
     finally:
@@ -61,12 +54,18 @@ async def acall_all(
             task.cancel()
 
 
-async def _within_time(conversation: _Conversation) -> Reply[Any]:
-    try:
-        async with asyncio.timeout(conversation.seconds_left()):
-            return await conversation.arun()
-    except TimeoutError:
-        return conversation.timed_out()
+def _start(work: Callable[[], Reply[Any]]) -> Future[Reply[Any]]:
+    """Start work in a daemon thread, which can be left behind, even at the end of the process."""
+    future: Future[Reply[Any]] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True).start()
+    return future
 
 
 class _Conversation:
@@ -76,92 +75,96 @@ class _Conversation:
         model = chat_model_of(context, request.role)
         assert model is not None, "only requests that a model can take are granted"
         self.abandoned = threading.Event()
-        self._request = request
-        self._model: BaseChatModel = model
+        self._request, self._model = request, model
         self._max_tokens = context.budget.max_tokens
         self._seconds = budget.seconds_for(request.role)
         self._ends = time.monotonic() + self._seconds
         self._spending = Spending()
-        self._exchange: Exchange = converse(
-            request, model, context, ledger, self._spending, self.seconds_left
-        )
-
-    def seconds_left(self) -> float:
-        return max(0.0, self._ends - time.monotonic())
-
-    def timed_out(self) -> Reply[Any]:
-        self._spending.unreachable = True
-        return self._failed(f"the chat model did not finish within {self._seconds:.3g} s")
+        self._exchange = converse(request, model, context, ledger, self._spending, self._seconds_left)
 
     def run(self) -> Reply[Any]:
         """Hold the conversation, waiting in this thread."""
-        said: AIMessage | Exception | None = None
+        asking_step.set(self._request.step)
+        outcome: AIMessage | Exception | None = None
         while not self.abandoned.is_set():
-            wish = self._next(said)
-            if isinstance(wish, Reply):
-                return wish
-            said = None
-            try:
-                if isinstance(wish, Pause):
-                    self.abandoned.wait(wish.seconds)
-                else:
-                    said = self._call(wish)
-            except Exception as raised:  # every provider raises its own; the exchange classifies them
-                said = raised
+            action = self._next(outcome)
+            if isinstance(action, Reply):
+                return action
+            outcome = self._do(action)
         return self._failed("the chat model was no longer waited for")
 
-    async def arun(self) -> Reply[Any]:
-        """Hold the conversation on the event loop; a cancellation closes the connection."""
-        said: AIMessage | Exception | None = None
-        while True:
-            wish = self._next(said)
-            if isinstance(wish, Reply):
-                return wish
-            said = None
-            try:
-                if isinstance(wish, Pause):
-                    await asyncio.sleep(wish.seconds)
-                else:
-                    said = await self._acall(wish)
-            except Exception as raised:  # every provider raises its own; the exchange classifies them
-                said = raised
+    def reply(self, run: Future[Reply[Any]]) -> Reply[Any]:
+        """Wait for a conversation in another thread until its time is up."""
+        if not wait([run], self._seconds_left()).done:
+            self.abandoned.set()
+            return self._timed_out()
+        return run.result()
 
-    def _next(self, said: AIMessage | Exception | None) -> Call | Pause | Reply[Any]:
+    async def areply(self) -> Reply[Any]:
+        """Hold the conversation on the event loop; a cancellation closes the connection."""
+        asking_step.set(self._request.step)
+        outcome: AIMessage | Exception | None = None
+        try:
+            async with asyncio.timeout(self._seconds_left()):
+                while not isinstance(action := self._next(outcome), Reply):
+                    outcome = await self._ado(action)
+                return action
+        except TimeoutError:
+            return self._timed_out()
+
+    def _seconds_left(self) -> float:
+        return max(0.0, self._ends - time.monotonic())
+
+    def _next(self, outcome: AIMessage | Exception | None) -> Action | Reply[Any]:
         """Tell the exchange what came, and return what it wants done next or the reply it ended with."""
         try:
-            if isinstance(said, Exception):
-                return self._exchange.throw(said)
-            return self._exchange.send(said)
+            if isinstance(outcome, Exception):
+                return self._exchange.throw(outcome)
+            return self._exchange.send(outcome)
         except StopIteration as stop:
             reply: Reply[Any] = stop.value
             return reply
         except GivenUp as given_up:
             return self._failed(str(given_up))
 
+    def _timed_out(self) -> Reply[Any]:
+        self._spending.unreachable = True
+        return self._failed(f"the chat model did not finish within {self._seconds:.3g} s")
+
     def _failed(self, reason: str) -> Reply[Any]:
         return Reply(reason=reason, **self._spending.spent())
 
-    def _call(self, call: Call) -> AIMessage:
-        asking_step.set(self._request.step)
-        if call.method is None:
+    def _do(self, action: Action) -> AIMessage | Exception | None:
+        try:
+            if isinstance(action, Pause):
+                self.abandoned.wait(action.seconds)
+                return None
+            if action.method is not None:
+                form = bind_schema(self._model, action.schema, action.method)
+                return _raw(form.invoke(action.messages, self._config()))
             draft = _Draft(self._max_tokens)
-            for chunk in self._model.stream(call.messages, self._config()):
+            for chunk in self._model.stream(action.messages, self._config()):
                 if draft.add(chunk) or self.abandoned.is_set():
                     break
             return draft.message()
-        form = bind_schema(self._model, call.schema, call.method)
-        return _raw(form.invoke(call.messages, self._config()))
+        except Exception as raised:  # every provider raises its own; the exchange classifies them
+            return raised
 
-    async def _acall(self, call: Call) -> AIMessage:
-        asking_step.set(self._request.step)
-        if call.method is None:
+    async def _ado(self, action: Action) -> AIMessage | Exception | None:
+        try:
+            if isinstance(action, Pause):
+                await asyncio.sleep(action.seconds)
+                return None
+            if action.method is not None:
+                form = bind_schema(self._model, action.schema, action.method)
+                return _raw(await form.ainvoke(action.messages, self._config()))
             draft = _Draft(self._max_tokens)
-            async for chunk in self._model.astream(call.messages, self._config()):
+            async for chunk in self._model.astream(action.messages, self._config()):
                 if draft.add(chunk):
                     break
             return draft.message()
-        form = bind_schema(self._model, call.schema, call.method)
-        return _raw(await form.ainvoke(call.messages, self._config()))
+        except Exception as raised:  # as in `_do`
+            return raised
 
     def _config(self) -> RunnableConfig:
         # What the steps before the answer say is not part of it, so it stays out of the stream of messages.
@@ -170,55 +173,23 @@ class _Conversation:
         return {"tags": tags, "run_name": step, "metadata": {"skill": step}}
 
 
-class _Worker:
-    """Holds a conversation in a daemon thread that can be left behind, even at the end of the process."""
-
-    def __init__(self, conversation: _Conversation) -> None:
-        self.conversation = conversation
-        self._reply: Reply[Any] | None = None
-        self._error: BaseException | None = None
-        context = contextvars.copy_context()
-        self._thread = threading.Thread(target=context.run, args=(self._run,), daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def reply(self) -> Reply[Any]:
-        """Wait for the reply until the request's time is up."""
-        self._thread.join(self.conversation.seconds_left())
-        if self._thread.is_alive():
-            self.conversation.abandoned.set()
-            return self.conversation.timed_out()
-        if self._error is not None:
-            raise self._error
-        assert self._reply is not None
-        return self._reply
-
-    def _run(self) -> None:
-        try:
-            self._reply = self.conversation.run()
-        except BaseException as error:
-            self._error = error
-
-
 class _Draft:
     """Collects the chunks of a streamed answer."""
 
     def __init__(self, max_tokens: int) -> None:
-        self._whole: BaseMessageChunk | None = None
-        self._limit = max_tokens * MAX_CHARACTERS_A_TOKEN
-        self._length = 0
+        self._chunks: list[AIMessageChunk] = []
+        self._room = max_tokens * MAX_CHARACTERS_A_TOKEN
 
-    def add(self, chunk: BaseMessageChunk) -> bool:
+    def add(self, chunk: AIMessageChunk) -> bool:
         """Add a chunk; True where the answer has grown beyond all bounds."""
-        self._whole = chunk if self._whole is None else self._whole + chunk
-        self._length += len(chunk.text)
-        return self._length > self._limit
+        self._chunks.append(chunk)
+        self._room -= len(chunk.text)
+        return self._room < 0
 
     def message(self) -> AIMessage:
-        message = message_chunk_to_message(self._whole or AIMessageChunk(content=""))
-        assert isinstance(message, AIMessage)
-        return message
+        first, *more = self._chunks or [AIMessageChunk(content="")]
+        # All at once: chunk by chunk, a long answer would be copied again for each.
+        return _raw(message_chunk_to_message(first + more))
 
 
 def _raw(reply: Any) -> AIMessage:

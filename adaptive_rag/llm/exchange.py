@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -50,8 +51,7 @@ class Pause:
     seconds: float
 
 
-Wish: TypeAlias = Call | Pause
-Exchange: TypeAlias = Generator[Wish, Any, Reply[Any]]
+Action: TypeAlias = Call | Pause
 
 
 class GivenUp(Exception):
@@ -63,22 +63,14 @@ class Spending:
     """What an exchange has spent so far; readable from outside when it has to be abandoned."""
 
     calls: int = 0
-    rounds: int = 0
-    tokens: dict[str, int] = field(default_factory=dict)
+    tokens: Counter[str] = field(default_factory=Counter)
     cost: float | None = None
     notes: list[str] = field(default_factory=list)
     unreachable: bool = False
 
     def spent(self) -> dict[str, Any]:
         """Return the fields that a Reply takes."""
-        return {
-            "calls": self.calls,
-            "rounds": self.rounds,
-            "tokens": dict(self.tokens),
-            "cost": self.cost,
-            "notes": tuple(self.notes),
-            "unreachable": self.unreachable,
-        }
+        return {**vars(self), "tokens": dict(self.tokens), "notes": tuple(self.notes)}
 
 
 def converse(
@@ -88,7 +80,7 @@ def converse(
     ledger: Ledger,
     spending: Spending,
     seconds_left: Callable[[], float],
-) -> Exchange:
+) -> Generator[Action, Any, Reply[Any]]:
     """Ask the model until its reply is usable, at most as often as the ledger allows.
 
     Raises:
@@ -97,36 +89,30 @@ def converse(
     """
     prompts = context.models.prompts
     messages = format_messages(request, prompts)
-    schema = wire_schema(request.schema, request.bounds)
     method = None if request.free_text else known_method(model)
+    schema = {} if method is None else wire_schema(request.schema, request.bounds)
     server_failures = reply_failures = 0
     while True:
         if not ledger.take(request.role):
-            raise GivenUp(_because(f"the budget of {context.budget.max_llm_calls} calls is spent", spending))
+            before = f"; before that: {spending.notes[-1]}" if spending.notes else ""
+            raise GivenUp(f"the budget of {context.budget.max_llm_calls} calls is spent{before}")
         spending.calls += 1
-        spending.rounds += 1
         try:
             reply: AIMessage = yield Call(messages, method, schema)
         except AdaptiveRAGError:
             raise
         except Exception as error:  # every provider raises its own; `fault_of` knows what they mean
             fault = fault_of(error, model)
-            too_long = fault.kind == "too long"
-            shorter = request.shortened() if too_long and request.shortened else None
-            if (
-                method is not None
-                and fault.kind in ("unsupported", "unknown model")
-                and (method != METHODS[-1] and (fault.kind == "unsupported" or fault.names_feature))
-            ):
+            if method not in (None, METHODS[-1]) and fault.refuses_form:
                 forget_method(model, method)
                 spending.notes.append(f"{method} is not supported: {fault.text}")
                 method = known_method(model)
                 continue
             fault.raise_if_misconfigured()
             spending.notes.append(fault.text)
-            if shorter is not None and reply_failures < REPLY_RETRIES:
+            if fault.kind == "too long" and request.shortened and reply_failures < REPLY_RETRIES:
                 reply_failures += 1
-                request = shorter
+                request = request.shortened()
                 messages = format_messages(request, prompts)
                 continue
             if not fault.passing or server_failures == SERVER_RETRIES:
@@ -169,16 +155,12 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
         return _checked(request, request.schema(text=text, message_id=reply.id))
     values: list[Any] = [call["args"] for call in reply.tool_calls]
     values += json_values(text)
-    if text and not values:
+    if text and (not values or not (reply.tool_calls or _is_json_alone(text))):
         values.append(text)
-    elif text and not reply.tool_calls:
-        values.append(_outside(text))
     if not values:
         raise ValueError(_empty(reply))
     problems = []
     for value in values:
-        if value is None:
-            continue
         try:
             fields = request.read(value) if request.read else value
             return _checked(request, request.schema.model_validate(fields))
@@ -239,19 +221,17 @@ def _checked(request: Request[Any], result: BaseModel) -> BaseModel:
     return checked
 
 
-def _outside(text: str) -> str | None:
-    """Return a text that holds brackets as prose; None where it is one JSON value and nothing else."""
-    return None if text[:1] in "{[" and text[-1:] in "}]" and "\n[" not in text else text
+def _is_json_alone(text: str) -> bool:
+    """Tell whether a text is one JSON value, and not prose that holds brackets."""
+    return text[:1] in "{[" and text[-1:] in "}]" and "\n[" not in text
 
 
 def _correction(reply: AIMessage, reason: str, *, free_text: bool) -> list[BaseMessage]:
     said = reply.text or ", ".join(str(call["args"]) for call in reply.tool_calls) or "(nothing)"
-    form = (
-        "Answer the question again."
-        if free_text
-        else "Reply again with the JSON alone, in the form asked for."
-    )
-    return [AIMessage(said[:2000]), HumanMessage(f"This could not be used: {reason[:500]}\n{form}")]
+    again = "Reply again with the JSON alone, in the form asked for."
+    if free_text:
+        again = "Answer the question again."
+    return [AIMessage(said[:2000]), HumanMessage(f"This could not be used: {reason[:500]}\n{again}")]
 
 
 def _count(reply: AIMessage, model: BaseChatModel, context: Context, spending: Spending) -> None:
@@ -259,8 +239,7 @@ def _count(reply: AIMessage, model: BaseChatModel, context: Context, spending: S
     if usage is None:
         return
     spent = {"input": usage["input_tokens"], "output": usage["output_tokens"]}
-    for kind, tokens in spent.items():
-        spending.tokens[kind] = spending.tokens.get(kind, 0) + tokens
+    spending.tokens.update(spent)
     price = price_of(model, spent, context.models.prices)
     if price is not None:
         spending.cost = (spending.cost or 0.0) + price
@@ -271,10 +250,6 @@ def _pause(fault: Fault, failures: int) -> float:
         return fault.retry_after
     # The jitter keeps questions that failed together from coming back together.
     return float(BACKOFF * 2**failures * random.uniform(0.75, 1.25))
-
-
-def _because(reason: str, spending: Spending) -> str:
-    return f"{reason}; before that: {spending.notes[-1]}" if spending.notes else reason
 
 
 def _empty(reply: AIMessage) -> str:

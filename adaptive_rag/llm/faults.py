@@ -39,6 +39,12 @@ _KINDS: tuple[tuple[type[Exception], Kind], ...] = (
     (ConnectionError, "connection"),
     (TimeoutError, "connection"),
 )
+_STATUSES: dict[Kind, tuple[int, ...]] = {
+    "key": (401, 403),
+    "unknown model": (404,),
+    "busy": (408, 409, 429),
+    "unsupported": (400, 413, 415, 422),
+}
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window|size|exceed)|maximum context|too many tokens|prompt is too long|"
     r"exceed_context",
@@ -68,9 +74,11 @@ class Fault:
         return self.kind in ("busy", "server", "connection")
 
     @property
-    def names_feature(self) -> bool:
-        """Say whether the server complains of the form that it was to fill, not of the model."""
-        return _FEATURE.search(self.text) is not None
+    def refuses_form(self) -> bool:
+        """Say whether the server may take the request once its form is asked for in another way."""
+        return self.kind == "unsupported" or (
+            self.kind == "unknown model" and _FEATURE.search(self.text) is not None
+        )
 
     def raise_if_misconfigured(self) -> None:
         """Raise where only the user can mend it.
@@ -124,15 +132,8 @@ def _status(error: Exception) -> int | None:
 def _by_status(status: int | None) -> Kind | None:
     if status is None:
         return None
-    if status in (401, 403):
-        return "key"
-    if status == 404:
-        return "unknown model"
-    if status in (408, 409, 429):
-        return "busy"
-    if status in (400, 413, 415, 422):
-        return "unsupported"
-    return "server" if status >= 500 else "other"
+    known = next((kind for kind, statuses in _STATUSES.items() if status in statuses), None)
+    return known or ("server" if status >= 500 else "other")
 
 
 def _retry_after(error: Exception) -> float | None:

@@ -15,7 +15,7 @@ from adaptive_rag.llm.request import Request
 from adaptive_rag.state import Turn
 
 PROMPTS = Path(__file__).parent / "prompts"
-# What of a conversation a prompt shows.
+# What is read of a conversation, in prompts and in queries: its last turns, and characters of each.
 LAST_TURNS, TURN_CHARACTERS = 6, 500
 
 # A line of dashes parts what the model is told it is (above) from what it is asked (below).
@@ -58,21 +58,13 @@ def format_messages(request: Request[Any], folder: str | None = None) -> list[Ba
     what it is. Unknown names in braces are left alone: a prompt may show JSON.
     """
     values = request.values()
-    above, rule, below = _split(load_prompt(request.step, folder))
-
-    def fill(text: str) -> str:
-        return _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), text.strip())
-
-    if not rule:
-        return [HumanMessage(fill(above))]
-    return [SystemMessage(fill(above)), HumanMessage(fill(below))]
+    parts = [
+        _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), part.strip())
+        for part in _RULE.split(load_prompt(request.step, folder), maxsplit=1)
+    ]
+    return [*map(SystemMessage, parts[:-1]), HumanMessage(parts[-1])]
 
 
 def format_history(history: Sequence[Turn]) -> str:
     """Return the last turns as lines, each cut to a length that leaves room for the question."""
     return "\n".join(f"{turn['role']}: {turn['text'][:TURN_CHARACTERS]}" for turn in history[-LAST_TURNS:])
-
-
-def _split(prompt: str) -> tuple[str, bool, str]:
-    parts = _RULE.split(prompt, maxsplit=1)
-    return (parts[0], True, parts[1]) if len(parts) == 2 else (prompt, False, "")

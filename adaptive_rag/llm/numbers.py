@@ -18,6 +18,9 @@ _ENTRY = re.compile(
 )
 _NAMED = re.compile(r"(?:passage|document|doc|source)s?\s*#?\s*(\d{1,4})|\[\s*(-?\d{1,4})\s*\]", re.I)
 
+_NUMBER_KEYS = ("passage", "index", "id", "n", "number", "document")
+_SCORE_KEYS = ("score", "relevance", "rating", "value", "points")
+
 
 def read_scores(value: Any, n: int) -> list[float]:
     """Return n scores on a scale of 0 to 10, in the passages' order.
@@ -48,21 +51,17 @@ def read_score(value: Any) -> float:
     Raises:
         ValueError: it is no number.
     """
-    if isinstance(value, bool) or value is None:
-        raise ValueError(f"expected a number from 0 to 10, got {value!r}")
+    number = math.nan
     if isinstance(value, int | float):
         number = float(value)
     elif out_of := _OUT_OF.search(str(value)):
-        whole = float(out_of[2])
-        number = 10 * float(out_of[1]) / whole if whole else math.nan
+        if whole := float(out_of[2]):
+            number = 10 * float(out_of[1]) / whole
     elif percent := _PERCENT.search(str(value)):
         number = float(percent[1]) / 10
-    else:
-        numbers = _NUMBER.findall(str(value))
-        if len(numbers) != 1:
-            raise ValueError(f"expected a number from 0 to 10, got {value!r}")
+    elif len(numbers := _NUMBER.findall(str(value))) == 1:
         number = float(numbers[0])
-    if not math.isfinite(number):
+    if isinstance(value, bool) or not math.isfinite(number):
         raise ValueError(f"expected a number from 0 to 10, got {value!r}")
     return number
 
@@ -92,14 +91,9 @@ def read_numbers(value: Any, n: int) -> list[int]:
 def _whole(item: Any) -> int:
     if isinstance(item, Mapping):
         item = next(iter(item.values()), None)
-    if isinstance(item, bool) or item is None:
-        raise ValueError(f"expected the number of a passage, got {item!r}")
-    if isinstance(item, str):
-        found = re.findall(r"-?\d+", item)
-        if len(found) != 1:
-            raise ValueError(f"expected the number of a passage, got {item!r}")
+    if isinstance(item, str) and len(found := re.findall(r"-?\d+", item)) == 1:
         return int(found[0])
-    if isinstance(item, int | float) and float(item).is_integer():
+    if isinstance(item, int | float) and not isinstance(item, bool) and float(item).is_integer():
         return int(item)
     raise ValueError(f"expected the number of a passage, got {item!r}")
 
@@ -121,11 +115,8 @@ def _by_fields(items: Sequence[Mapping[str, Any]], n: int) -> list[float]:
     pairs = []
     for position, item in enumerate(items, start=1):
         plain = {str(key).lower(): field for key, field in item.items()}
-        score = next(
-            (plain[k] for k in ("score", "relevance", "rating", "value", "points") if k in plain), None
-        )
-        number = next(
-            (plain[k] for k in ("passage", "index", "id", "n", "number", "document") if k in plain), None
+        number, score = (
+            next((plain[key] for key in keys if key in plain), None) for keys in (_NUMBER_KEYS, _SCORE_KEYS)
         )
         if score is None and len(plain) == 1:
             number, score = next(iter(plain.items()))

@@ -14,6 +14,7 @@ CUT = " …"
 
 # Characters that a reader does not see, or that turn the direction of the text around them.
 _INVISIBLE = {"Cf", "Cc", "Co", "Cn"}
+_LINE_END = re.compile("\r\n|[\r\u2028\u2029]")
 _ROLES = (
     r"system|user|assistant|human|ai|developer|tool|function|instructions?|context|passages?|question|answer|"
     r"input|output|response|prompt"
@@ -50,11 +51,9 @@ def format_passages(documents: Sequence[Candidate], budget: int = DEFAULT_BUDGET
 def neutralize(text: str) -> str:
     """Respell what a model could take for a fence, a marker, a role or a template's token."""
     text = "".join(
-        character if character in "\n\t" or unicodedata.category(character) not in _INVISIBLE else ""
-        for character in text.replace("\r\n", "\n")
-        .replace("\r", "\n")
-        .replace("\u2028", "\n")
-        .replace("\u2029", "\n")
+        character
+        for character in _LINE_END.sub("\n", text)
+        if character in "\n\t" or unicodedata.category(character) not in _INVISIBLE
     ).translate(_LOOKALIKES)
     text = _CLOSING.sub(r"‹\g<inside>›", _OPENING.sub("‹", text))
     text = _LINK.sub("] (", text)

@@ -55,7 +55,8 @@ def json_values(text: str) -> Iterator[Any]:
                 return
             continue
         alone = not (text[:start] + text[end:]).strip()
-        if alone or not (isinstance(value, list) and len(value) < 2 and _numbers_only(value)):
+        marker = isinstance(value, list) and len(value) < 2 and all(isinstance(v, int | float) for v in value)
+        if alone or not marker:
             yield value
         position = end
 
@@ -143,11 +144,11 @@ def exactly(n: int, items: Sequence[str], what: str) -> list[str]:
     Raises:
         ValueError: there are fewer than n; the message is fit to be shown to the model.
     """
-    clean = [_NUMBERING.sub("", item).strip().strip('"“”').strip() for item in items]
-    usable = [item for item in clean if item and not _EXCUSE.match(item)]
     first: dict[str, str] = {}
-    for item in usable:
-        first.setdefault(item.casefold(), item)
+    for item in items:
+        text = _NUMBERING.sub("", item).strip().strip('"“”').strip()
+        if text and not _EXCUSE.match(text):
+            first.setdefault(text.casefold(), text)
     different = list(first.values())
     if len(different) < n:
         raise ValueError(f"expected {n} different {what}, got {len(different)}: {different!r}")
@@ -214,16 +215,11 @@ def _decode(text: str, start: int, closing: int | None) -> tuple[Any, int | None
 
 
 def _was_quoted(value: Any, snippet: str) -> bool:
-    if isinstance(value, dict):
-        return all(_was_quoted(item, snippet) for item in value.values())
-    if isinstance(value, list):
-        return all(_was_quoted(item, snippet) for item in value)
+    if isinstance(value, dict | list):
+        items = value.values() if isinstance(value, dict) else value
+        return all(_was_quoted(item, snippet) for item in items)
     if not isinstance(value, str):
         return True
     start = re.match(r"[^\\\n\t\"']*", value)
     begins = start.group()[:40] if start else ""
     return any(f"{mark}{begins}" in snippet for mark in "\"'“")
-
-
-def _numbers_only(value: Sequence[Any]) -> bool:
-    return all(isinstance(item, int | float) for item in value)

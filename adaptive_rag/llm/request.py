@@ -30,8 +30,8 @@ class Request(Generic[ResultT]):
     schema: type[ResultT]
     # fills the prompt's placeholders; called only where a model is really asked
     values: Callable[[], Mapping[str, str]]
-    # turns what a model wrote instead of the schema's form (a parsed JSON value, or its text) into the
-    # schema's fields; raises ValueError where that would be guessing
+    # turns what a model wrote (a parsed JSON value, or its text) into the schema's fields; raises ValueError
+    # where that would be guessing
     read: Callable[[Any], dict[str, Any]] | None = None
     # checks what the schema cannot know, such as a number beyond the candidates; raises ValueError
     check: Callable[[ResultT], ResultT] | None = None
@@ -59,7 +59,6 @@ class Reply(Generic[ResultT]):
     # why there is no result
     reason: str = ""
     calls: int = 0
-    rounds: int = 0
     tokens: dict[str, int] = field(default_factory=dict)
     # US dollars; None where a call's price is not known
     cost: float | None = None

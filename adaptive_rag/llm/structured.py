@@ -39,12 +39,10 @@ def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) ->
     whole = model.model_copy(update={"disable_streaming": True})
     if method == "plain":
         return whole
-    if method == "json_schema":
-        strict: dict[str, Any] = {"strict": True} if _takes(model, "strict") else {}
-        return whole.with_structured_output(schema, method="json_schema", include_raw=True, **strict)
-    if _takes(model, "method"):
-        return whole.with_structured_output(schema, method="function_calling", include_raw=True)
-    return whole.with_structured_output(schema, include_raw=True)
+    options: dict[str, Any] = {"method": method} if _takes(model, "method") else {}
+    if method == "json_schema" and _takes(model, "strict"):
+        options["strict"] = True
+    return whole.with_structured_output(schema, include_raw=True, **options)
 
 
 def _offered(model: BaseChatModel) -> list[Method]:

@@ -7,16 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from adaptive_rag.llm.messages import format_history
+from adaptive_rag.llm.messages import LAST_TURNS, TURN_CHARACTERS, format_history
 from adaptive_rag.llm.replies import labelled, one_text, pick, single_line
 from adaptive_rag.llm.request import Request
-from adaptive_rag.query.history import parse_history
+from adaptive_rag.query.history import Conversation, parse_history
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Query, SearchPlan, Turn
 from adaptive_rag.text.words import terms
 
-LAST_TURNS = 6
-TURN_CHARACTERS = 500
 # Weights of the vector score where all that is known is the user's need, or all of it earlier turns.
 NEED_ALPHA, FOLLOW_UP_ALPHA = 0.5, 0.9
 # Above this share of other turns, only the best by vector become candidates.
@@ -68,7 +66,7 @@ def plan_contextual(
     known.
     """
     known = parse_history(question, user_context, history)
-    other = [text[:TURN_CHARACTERS] for text in reversed(known.other_turns[-LAST_TURNS:])]
+    other = _last_turns(known)
     if not (known.situation or known.answered or other):
         return [Query(text=question, dense=1.0, sparse=1.0)], None
     situation = known.situation if situated else ""
@@ -93,18 +91,11 @@ def plan_contextual(
 def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
     """Return the one text that says most: the question, what is known of the need, the last turns."""
     known = parse_history(question, user_context, history)
-    other = [text[:TURN_CHARACTERS] for text in reversed(known.other_turns[-LAST_TURNS:])]
-    return _lines(question, known.situation, *known.answered, *other)
+    return _lines(question, known.situation, *known.answered, *_last_turns(known))
 
 
 def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
-    """Tell whether a situation takes the question away from all that the source holds.
-
-    Args:
-        source: is searched for the best passage of each text.
-        situated: the question joined with the situation.
-        bare: the same without it.
-    """
+    """Tell whether the question with its situation is further from every passage than it is bare."""
     with_it, without = (
         max((candidate["scores"]["dense"] for candidate in found), default=0.0)
         for found in source.search([situated, bare], limit=1)
@@ -136,18 +127,19 @@ def _check(user_context: str, result: ContextualizedQuery) -> ContextualizedQuer
     return result.model_copy(update={"context": user_context[:MAX_CONTEXT]})
 
 
+def _last_turns(known: Conversation) -> list[str]:
+    return [text[:TURN_CHARACTERS] for text in reversed(known.other_turns[-LAST_TURNS:])]
+
+
 def _lines(*texts: str) -> str:
     return "\n".join(text for text in texts if text)
 
 
 def _summed(weights: Sequence[tuple[str, float, float]]) -> list[Query]:
     """Return one query for each text that counts, its weights summed."""
-    sums: dict[str, tuple[float, float]] = {}
+    sums: dict[str, Query] = {}
     for text, dense, sparse in weights:
-        known = sums.get(text, (0.0, 0.0))
-        sums[text] = (known[0] + dense, known[1] + sparse)
-    return [
-        Query(text=text, dense=dense, sparse=sparse)
-        for text, (dense, sparse) in sums.items()
-        if dense or sparse
-    ]
+        known = sums.setdefault(text, Query(text=text, dense=0.0, sparse=0.0))
+        known["dense"] += dense
+        known["sparse"] += sparse
+    return [query for query in sums.values() if query["dense"] or query["sparse"]]

@@ -1,4 +1,4 @@
-"""Draws opinion chunks so that every viewpoint is heard."""
+"""Opinion questions: which viewpoints a candidate speaks for, and a set that holds each of them."""
 
 from __future__ import annotations
 
@@ -36,11 +36,7 @@ def draw_named(candidates: Sequence[Candidate], labels: Sequence[str], k: int) -
         free = [c for c in candidates if c not in chosen and label in c["labels"]]
         strongest = min(free, key=lambda c: c["labels"].index(label), default=None)
         if strongest is not None:
-            chosen.append(_drawn_for(label, strongest))
+            others = [other for other in strongest["labels"] if other != label]
+            chosen.append({**strongest, "labels": [label, *others]})
     ids = {candidate["id"] for candidate in chosen}
     return [*chosen, *(c for c in candidates if c["id"] not in ids)][:k]
-
-
-def _drawn_for(label: str, candidate: Candidate) -> Candidate:
-    others = [other for other in candidate["labels"] if other != label]
-    return {**candidate, "labels": [label, *others]}

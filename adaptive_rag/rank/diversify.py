@@ -38,11 +38,6 @@ def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
     relevance^SHARPNESS times, for each item chosen before it, 1 - DISCOUNT * P(both say the same);
     the probability is a logistic function of their cosine. Only near-paraphrases are held back, so that
     items on the same topic do not crowd each other out as they do in maximal marginal relevance.
-
-    Args:
-        vectors: unit vectors, shape (n, dimension).
-        relevance: one number an item, on any scale.
-        k: how many to choose; fewer come back where there are fewer.
     """
     worth = min_max(np.array(relevance, dtype=np.float64)) ** SHARPNESS
     same = 1 / (1 + np.exp(-(cosines(vectors, vectors) - SAME) / SOFTNESS))
@@ -123,14 +118,7 @@ def select(
 ) -> Asking[tuple[list[Candidate], bool]]:
     """Return the set that a model chose, where the setting asks for it and it did; else the local one.
 
-    Args:
-        question: what was asked.
-        candidates: what there is to choose from, best first.
-        local: the set that was selected without a model; a model's choice is filled up from it.
-        selection: "local" or "model".
-
-    Returns:
-        The set, and whether it is the model's.
+    A model's choice is filled up from the local one. The second value says whether the set is the model's.
     """
     if selection != "model":
         return local, False

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.search.fusion import with_scores
+from adaptive_rag.search.fusion import order_by
 from adaptive_rag.source import ChunkSource, Sentences, StoresSentences
 from adaptive_rag.state import Candidate, Query
 from adaptive_rag.text.vectors import Scores, Vectors, cosines, min_max
@@ -61,11 +61,7 @@ def score_relevance(
     best = min_max(best_sentence(query, bodies))
     counts = count_terms(question, [candidate["text"] for candidate in candidates])
     lengths = np.array([len(candidate["text"]) for candidate in candidates], dtype=np.float64)
-    weights = (
-        SENTENCE_WEIGHT,
-        COVERAGE_WEIGHT if question else 0.0,
-        WORDS_WEIGHT if question and alone else 0.0,
-    )
+    weights = (SENTENCE_WEIGHT, COVERAGE_WEIGHT * bool(question), WORDS_WEIGHT * bool(question and alone))
     beside = np.array([best, term_coverage(counts), min_max(bm25_among(counts, lengths))])
     mixed = (fused + closeness * (np.array(weights) @ beside)) / (1 + closeness * sum(weights))
     return [round(float(10 * value), 4) for value in mixed]
@@ -101,26 +97,18 @@ def without_heading(candidate: Candidate, sentences: Sentences) -> Vectors:
 
 
 def score_candidates(
-    source: ChunkSource,
-    question: str,
-    candidates: Sequence[Candidate],
-    *,
-    queries: Sequence[Query] = (),
+    source: ChunkSource, question: str, candidates: Sequence[Candidate], *, queries: Sequence[Query] = ()
 ) -> list[float]:
-    """Fetch the candidates' sentences and score them for a question, 0-10 each.
+    """Score all candidates for a question, 0-10 each; the first ones alone would forgo most of the gain.
 
-    Args:
-        source: holds the sentences.
-        question: what was asked; its words are looked for.
-        candidates: all that were found; scoring only the first ones forgoes most of the gain.
-        queries: what was searched, where it is more than the question; sentences are compared with the
-            mean of these texts.
+    The question's words are looked for. Sentences are compared with the mean of the queries that were
+    searched, else with the question.
     """
     weights = {query["text"]: query.get("dense", 1.0) for query in queries if "label" not in query}
     texts = {text: weight for text, weight in weights.items() if weight} or {question: 1.0}
     query = np.array(list(texts.values()), dtype=np.float32) @ load_minilm().encode(list(texts))
     sentences = sentences_of(source, candidates)
-    unit = query / max(float(np.linalg.norm(query)), 1e-9)
+    unit = query / max(float(np.linalg.norm(query)), EPSILON)
     return score_relevance(candidates, sentences, unit, question, alone=list(texts) == [question])
 
 
@@ -144,19 +132,12 @@ def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha
 
     Where many short texts speak of one matter, as opinions do, the first hits say it in more words than
     the question has.
-
-    Args:
-        source: holds the vectors.
-        candidates: fused, best first, all with a dense and a sparse score.
-        alpha: weight of the dense score.
     """
     vectors = source.vectors([candidate["id"] for candidate in candidates])
     dense = np.array([candidate["scores"]["dense"] for candidate in candidates])
     moved = feedback_scores(dense, vectors, range(min(FEEDBACK_HITS, len(candidates))))
     sparse = min_max(np.array([candidate["scores"]["sparse"] for candidate in candidates]))
-    fused = alpha * min_max(moved) + (1 - alpha) * sparse
-    order = np.argsort(-fused, kind="stable")
-    return [with_scores(candidates[i], fused=float(fused[i])) for i in order]
+    return order_by(alpha * min_max(moved) + (1 - alpha) * sparse, candidates)
 
 
 def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
@@ -164,10 +145,7 @@ def best_sentence(query: Vectors, sentences: Sequence[Vectors]) -> Scores:
 
     The late interaction of ColBERT (Khattab and Zaharia, SIGIR 2020) at the grain of sentences. A chunk
     without sentences gets the lowest score of the others, so that it is neither favoured nor dropped.
-
-    Args:
-        query: unit vector, shape (dimension,).
-        sentences: one array of unit vectors a chunk, shape (n, dimension).
+    All vectors are of unit length.
     """
     counts = np.array([len(vectors) for vectors in sentences], dtype=np.int64)
     best = np.full(len(counts), np.nan)
@@ -215,9 +193,6 @@ def term_coverage(counts: Scores) -> Scores:
     """Return the share of the question's content words that each text holds, rare words counting more.
 
     Unlike BM25, neither length nor repeats matter.
-
-    Args:
-        counts: of the question's words in the candidates, from `count_terms`.
     """
     weights = rarity(counts)
     return np.asarray((counts > 0) @ weights / max(float(weights.sum()), EPSILON))
@@ -227,11 +202,7 @@ def bm25_among(counts: Scores, lengths: Scores) -> Scores:
     """Return the BM25 of each candidate as if the candidates were the whole corpus.
 
     A word that nearly all candidates hold says nothing of which of them answers, however rare it is in
-    the corpus. k1 and b are Anserini's (Yang et al., SIGIR 2017).
-
-    Args:
-        counts: of the question's words in the candidates, from `count_terms`.
-        lengths: of the texts, in any unit.
+    the corpus.
     """
     if not counts.size:
         return np.zeros(len(counts))
@@ -254,13 +225,7 @@ def feedback_scores(
     """Return dense scores as a query moved towards its first hits would give them, up to a constant.
 
     Rocchio's formula (1971) without negative examples: cos(q + w * mean, x) is proportional to
-    dense + w * mean . x, so the query's own vector is not needed.
-
-    Args:
-        dense: cosine of the question with each candidate.
-        vectors: the candidates' unit vectors, in the same order.
-        ranked: indices of the first hits.
-        weight: how far the query moves; 0 leaves it.
+    dense + w * mean . x, so the query's own vector is not needed. `ranked` are indices of the first hits.
     """
     if not len(ranked):
         return dense

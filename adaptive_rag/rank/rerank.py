@@ -77,9 +77,6 @@ def ask_to_score(
             raise ValueError(f"every score must lie between 0 and 10, got {result.scores!r}")
         return result
 
-    def shortened() -> Request[PassageScores]:
-        return ask_to_score(question, context, candidates, budget=budget // 3, by_setting=by_setting)
-
     return Request(
         "score",
         PassageScores,
@@ -98,7 +95,9 @@ def ask_to_score(
                 "maxItems": n,
             }
         },
-        shortened=shortened,
+        shortened=lambda: ask_to_score(
+            question, context, candidates, budget=budget // 3, by_setting=by_setting
+        ),
         by_setting=by_setting,
         optional=True,
         locally_because=locally_because,
@@ -196,10 +195,7 @@ def join_scores(
     Where the model gave none, the local score is brought to its scale by the straight line that fits the
     candidates which have both; it may not rise above what the model gave its best.
 
-    Args:
-        candidates: in any order.
-        local: their scores without a model, 0 to 10.
-        scored: candidates with `scores["judged"]`, what a model gave them, 0 to 10.
+    `local` are the candidates' scores without a model; `scored` have the model's as `scores["judged"]`.
     """
     known = {candidate["id"]: candidate["scores"]["judged"] for candidate in scored}
     both = [(score, known[c["id"]]) for c, score in zip(candidates, local, strict=True) if c["id"] in known]
@@ -245,10 +241,8 @@ def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
     if not both:
         return 1.0, 0.0, 10.0
     x, y = np.array(both).T
-    if len(both) < COMMON or np.ptp(x) < 1e-6:
-        return 0.0, float(y.mean()), float(y.max())
-    slope, start = np.polyfit(x, y, 1)
+    slope, start = np.polyfit(x, y, 1) if len(both) >= COMMON and np.ptp(x) >= 1e-6 else (0.0, 0.0)
     # Where the model disagrees with the local order, the local score says nothing about its own.
     if slope <= 0:
-        return 0.0, float(y.mean()), float(y.max())
+        slope, start = 0.0, y.mean()
     return float(slope), float(start), float(y.max())

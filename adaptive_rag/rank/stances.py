@@ -31,38 +31,26 @@ def _any_of(words: str) -> re.Pattern[str]:
 
 
 # Words of a label that name its side: "critics of the plan", "benefits and arguments for".
-_LABEL_WORDS: tuple[tuple[Side, re.Pattern[str]], ...] = (
-    (
-        "against",
-        _any_of(
-            r"against|oppos\w*|contra|cons?|critic\w*|risks?|danger\w*|concerns?|drawbacks?|disadvantages?|harms?|"
-            r"threats?|sceptic\w*|skeptic\w*|negative\w*|downsides?|costs?|objections?|problems?|worr\w+"
-        ),
+_LABEL_WORDS: dict[Side, re.Pattern[str]] = {
+    "against": _any_of(
+        r"against|oppos\w*|contra|cons?|critic\w*|risks?|danger\w*|concerns?|drawbacks?|disadvantages?|harms?|"
+        r"threats?|sceptic\w*|skeptic\w*|negative\w*|downsides?|costs?|objections?|problems?|worr\w+"
     ),
-    (
-        "for",
-        _any_of(
-            r"(?<=arguments )for|favou?r\w*|pros?|support\w*|benefits?|advantages?|positive\w*|proponents?|"
-            r"opportunit\w+|advocates?|promises?|gains?|upsides?"
-        ),
+    "for": _any_of(
+        r"(?<=arguments )for|favou?r\w*|pros?|support\w*|benefits?|advantages?|positive\w*|proponents?|"
+        r"opportunit\w+|advocates?|promises?|gains?|upsides?"
     ),
-)
+}
 # Words of a question that asks about one side: "What are the risks?"
-_ASKED_WORDS: tuple[tuple[Side, re.Pattern[str]], ...] = (
-    (
-        "against",
-        _any_of(
-            r"(?:arguments?|reasons?|case|objections?|points?) against|concerns|risks|drawbacks|dangers|"
-            r"disadvantages|downsides|criticisms?|objections|cons"
-        ),
+_ASKED_WORDS: dict[Side, re.Pattern[str]] = {
+    "against": _any_of(
+        r"(?:arguments?|reasons?|case|objections?|points?) against|concerns|risks|drawbacks|dangers|"
+        r"disadvantages|downsides|criticisms?|objections|cons"
     ),
-    (
-        "for",
-        _any_of(
-            r"(?:arguments?|reasons?|case|points?) (?:for|in favou?r)|benefits|advantages|merits|upsides|pros"
-        ),
+    "for": _any_of(
+        r"(?:arguments?|reasons?|case|points?) (?:for|in favou?r)|benefits|advantages|merits|upsides|pros"
     ),
-)
+}
 # Words of a sentence that may stand under a heading of a side.
 _CUES: dict[Side, re.Pattern[str]] = {
     "against": _any_of(
@@ -100,13 +88,13 @@ _BLAME_WORDS = _any_of(
 
 def side_of(label: str) -> Side | None:
     """Return the side that a viewpoint's label names first, None where it names none."""
-    found = [(match.start(), side) for side, words in _LABEL_WORDS if (match := words.search(label))]
+    found = [(match.start(), side) for side, words in _LABEL_WORDS.items() if (match := words.search(label))]
     return min(found)[1] if found else None
 
 
 def asked_side(question: str) -> Side | None:
     """Return the one side that a question asks about, None where it asks about both or none."""
-    sides = [side for side, words in _ASKED_WORDS if words.search(question)]
+    sides = [side for side, words in _ASKED_WORDS.items() if words.search(question)]
     return sides[0] if len(sides) == 1 else None
 
 
@@ -131,12 +119,8 @@ def label_sides(
     """Return the candidates, each labelled with the side that it takes, then the other if it holds that too.
 
     The middle between the sides lies halfway between neutral and the candidates' mean: on some matters all
-    that is written sounds grim.
-
-    Args:
-        question: one that blames its subject turns the sides round, as "Should it be banned?" does.
-        candidates: those that are shown.
-        sentences: of each candidate, in the same order.
+    that is written sounds grim. A question that blames its subject ("Should it be banned?") turns the sides
+    round.
     """
     found = [leans(candidate, held) for candidate, held in zip(candidates, sentences, strict=True)]
     means = [float(lean.mean()) if lean.size else 0.0 for lean in found]

@@ -18,7 +18,6 @@ BASE: dict[Profile, int] = {"conservative": 3, "balanced": 5, "aggressive": 8}
 BY_COMPLEXITY: dict[Complexity, float] = {"basic": 0.8, "intermediate": 1.0, "advanced": 1.3}
 # One place in so many is reserved for the user's situation.
 PASSAGES_PER_PLACE = 4
-RANKED_BY = ("relevance", "hedged", "fused")
 
 
 def window_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str]:
@@ -32,31 +31,24 @@ def window_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str]:
 
 
 def threshold(scores: Sequence[float]) -> float:
-    """Return the score under which a candidate is dropped: mean - standard deviation of all of them."""
+    """Return the score under which a candidate is dropped: the mean less the standard deviation."""
     return float(np.mean(scores) - np.std(scores)) if scores else 0.0
 
 
 def keep_window(
-    candidates: Sequence[Candidate],
-    context: Context,
-    analysis: QueryAnalysis,
-    *,
-    cut_at: float | None = None,
+    candidates: Sequence[Candidate], context: Context, analysis: QueryAnalysis, *, cut_at: float | None = None
 ) -> tuple[list[Candidate], list[Decision]]:
     """Return the first candidates, and the decisions for the trace; one is kept whatever it scores.
 
-    Args:
-        candidates: ranked, best first.
-        context: the run's settings; `window` switches the threshold.
-        analysis: complexity and domain relevance set the size where a profile is given.
-        cut_at: the threshold, where it was taken from more candidates than these.
+    `cut_at` is the threshold, where it was taken from more candidates than these.
     """
     size, why = window_size(context, analysis)
     kept = list(candidates[:size])
     decisions = [Decision(what="window", chosen=size, why=why)]
     if context.uses("window") and kept:
-        limit = threshold([_score(candidate) for candidate in candidates]) if cut_at is None else cut_at
-        strong = [candidate for candidate in kept if _score(candidate) >= limit] or kept[:1]
+        limit = threshold(ranked_by(candidates)) if cut_at is None else cut_at
+        scores = zip(kept, ranked_by(kept), strict=True)
+        strong = [candidate for candidate, score in scores if score >= limit] or kept[:1]
         if len(strong) < len(kept):
             decisions.append(
                 Decision(what="window", chosen=len(strong), why=f"the others score under {limit:.3f}")
@@ -73,12 +65,6 @@ def reserve_for_context(
     A short situation ("I am a nurse") hardly moves the vector of the question that it is joined to, and
     an irrelevant one must not displace the best passages: so it decides the last places alone, by
     relevance and the best sentence's similarity to the situation, both min-max scaled.
-
-    Args:
-        source: holds the sentences.
-        situation: what the asker says of themselves.
-        candidates: ranked, best first, with `scores["relevance"]`.
-        k: how many will be kept.
     """
     places = k // PASSAGES_PER_PLACE
     if not places or len(candidates) <= k - places:
@@ -88,13 +74,14 @@ def reserve_for_context(
     near = best_sentence(load_minilm().encode([situation])[0], [found.vectors for found in sentences])
     relevance = min_max(np.array([candidate["scores"]["relevance"] for candidate in candidates]))
     ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, near, strict=True)]
-    kept, rest = ranked[: k - places], list(range(k - places, len(ranked)))
     worth = relevance + min_max(near)
-    rest.sort(key=lambda i: -worth[i])
-    reserved = sorted(rest[:places])
-    return [*kept, *(ranked[i] for i in reserved), *(ranked[i] for i in sorted(rest[places:]))]
+    last = range(k - places, len(ranked))
+    reserved = sorted(sorted(last, key=lambda i: -worth[i])[:places])
+    others = [i for i in last if i not in reserved]
+    return [*ranked[: k - places], *(ranked[i] for i in [*reserved, *others])]
 
 
-def _score(candidate: Candidate) -> float:
-    scores = candidate["scores"]
-    return next((scores[name] for name in RANKED_BY if name in scores), 0.0)
+def ranked_by(candidates: Sequence[Candidate]) -> list[float]:
+    """Return the scores that order the candidates: their relevance, else what the search fused."""
+    found = [candidate["scores"] for candidate in candidates]
+    return [scores["relevance"] if "relevance" in scores else scores["fused"] for scores in found]

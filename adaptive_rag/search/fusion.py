@@ -43,6 +43,11 @@ def fuse(candidates: Sequence[Candidate], *, method: Fusion, alpha: float) -> li
         fused = reciprocal_rank(dense) + reciprocal_rank(sparse)
     else:
         fused = alpha * min_max(dense) + (1 - alpha) * min_max(sparse)
+    return order_by(fused, candidates)
+
+
+def order_by(fused: Scores, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates with these scores as `scores["fused"]`, best first."""
     order = np.argsort(-fused, kind="stable")
     return [with_scores(candidates[i], fused=float(fused[i])) for i in order]
 
@@ -54,9 +59,6 @@ def word_margin(sparse: Scores) -> float:
     is for the meaning to say. Where fewer than ten chunks hold any of the words there are no rivals to
     stand above: a question in other words than its answer meets a stray word at best, and the margin is 0.
     A measure of query clarity after retrieval, as in Shtok et al. (TOIS 2012).
-
-    Args:
-        sparse: BM25 of all candidates, in any order.
     """
     positive = np.sort(sparse[sparse > 0])[::-1]
     if len(positive) < RIVALS.stop:
@@ -70,10 +72,8 @@ def choose_alpha(sparse: Scores, analysis: QueryAnalysis) -> tuple[float, str]:
     Where an ontology knows the question's terms (relevance above 0.8) the vector score counts at least 0.8.
     """
     margin = word_margin(sparse)
-    alpha, why = (
-        ALPHA_START - ALPHA_SLOPE * margin,
-        f"the best hit by words stands {margin:.0%} above its rivals",
-    )
+    alpha = ALPHA_START - ALPHA_SLOPE * margin
+    why = f"the best hit by words stands {margin:.0%} above its rivals"
     if analysis["ontology_terms"] and analysis["domain_relevance"] > 0.8:
         alpha, why = max(alpha, IN_DOMAIN_ALPHA), f"{why}, in the domain"
     return min(alpha, HIGHEST_ALPHA), why
@@ -110,9 +110,9 @@ def fuse_rankings(rankings: Sequence[Sequence[Candidate]], weights: Sequence[flo
     fused: dict[str, Candidate] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
         for rank, candidate in enumerate(ranking, start=1):
-            seen = fused.get(candidate["id"], candidate)
-            score = seen["scores"].get("hedged", 0.0) if candidate["id"] in fused else 0.0
-            fused[candidate["id"]] = with_scores(seen, hedged=score + weight / (RRF_K + rank))
+            seen = fused.get(candidate["id"]) or with_scores(candidate, hedged=0.0)
+            score = seen["scores"]["hedged"] + weight / (RRF_K + rank)
+            fused[candidate["id"]] = with_scores(seen, hedged=score)
     return sorted(fused.values(), key=lambda candidate: -candidate["scores"]["hedged"])
 
 

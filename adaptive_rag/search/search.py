@@ -17,7 +17,8 @@ from adaptive_rag.text.vectors import Scores
 POOL = 50  # candidates by vector and by words, each
 PLAIN_ALPHA = 0.5
 FEEDBACK_HITS = 10
-TRACED = 20
+# What a trace keeps: how many candidates, and what of each.
+TRACED, TRACED_KEYS = 20, ("id", "source", "page", "scores", "labels")
 
 
 def search(
@@ -65,12 +66,9 @@ def sum_scores(
     texts, and a sum of BM25 is the BM25 of all their words. A chunk that only one query found is compared
     with the others too where the source can do that; else it gets the lowest score that they gave.
 
-    Args:
-        source: is searched.
-        queries: with their weights.
-        limit: candidates by vector and by words, each, for each query.
-        dense_only: only the best by vector become candidates, and words merely help to order them.
-        views: the vector score of a question-answer pair is the weighted mean of its views.
+    `limit` counts the candidates of each query by vector and by words, each. With `dense_only` words merely
+    help to order the best by vector. With `views` the vector score of a question-answer pair is the weighted
+    mean of its views.
     """
     found = source.search([query["text"] for query in queries], limit=limit)
     if views is not None:
@@ -84,11 +82,11 @@ def sum_scores(
     for query, candidates in zip(queries, found, strict=True):
         dense += query.get("dense", 1.0) * _column(candidates, "dense", row)
         sparse += query.get("sparse", 1.0) * _column(candidates, "sparse", row)
-    compared = [(query["text"], weight) for query in queries if (weight := query.get("dense", 1.0))]
+    compared = [query for query in queries if query.get("dense", 1.0)]
     # The views of a pair are compared by the search alone.
     if len(compared) > 1 and views is None and isinstance(source, ComparesTexts):
-        cosines = source.similarities([text for text, _ in compared], list(row))
-        dense = np.array([weight for _, weight in compared]) @ cosines
+        cosines = source.similarities([query["text"] for query in compared], list(row))
+        dense = np.array([query.get("dense", 1.0) for query in compared]) @ cosines
     scored = [
         with_scores(candidate, dense=float(dense[i]), sparse=float(sparse[i]))
         for i, candidate in enumerate(union.values())
@@ -105,17 +103,8 @@ def first_hits(source: ChunkSource, question: str) -> list[Candidate]:
 
 
 def summarise(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:
-    """Return the first candidates as a trace keeps them: what they are and every score."""
-    return [
-        {
-            "id": c["id"],
-            "source": c["source"],
-            "page": c["page"],
-            "scores": c["scores"],
-            "labels": c["labels"],
-        }
-        for c in candidates[:TRACED]
-    ]
+    """Return the first candidates as a trace keeps them."""
+    return [{key: value for key, value in c.items() if key in TRACED_KEYS} for c in candidates[:TRACED]]
 
 
 def _column(candidates: Sequence[Candidate], score: str, row: dict[str, int]) -> Scores:

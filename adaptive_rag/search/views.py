@@ -40,18 +40,17 @@ def weigh_views(candidates: Sequence[Candidate], weights: ViewWeights) -> list[C
     A mean of cosines stays comparable with the cosine of a chunk that is no pair. The cosine with the pair
     as one text is kept as `scores["dense_pair"]`; chunks without the views' scores stay as they are.
     """
-    return [
-        with_scores(candidate, dense=mean, dense_pair=candidate["scores"]["dense"])
-        if (mean := _mean(candidate["scores"], weights)) is not None
-        else candidate
-        for candidate in candidates
-    ]
+    return [_weighed(candidate, weights) for candidate in candidates]
 
 
-def _mean(scores: dict[str, float], weights: ViewWeights) -> float | None:
+def _weighed(candidate: Candidate, weights: ViewWeights) -> Candidate:
+    scores = candidate["scores"]
     if "dense_question" not in scores or "dense_answer" not in scores:
-        return None
-    total = weights.pair + weights.question + weights.answer
-    views = (scores["dense"], scores["dense_question"], scores["dense_answer"])
-    counted = (weights.pair, weights.question, weights.answer)
-    return sum(weight * score for weight, score in zip(counted, views, strict=True)) / total
+        return candidate
+    views = (
+        weights.pair * scores["dense"],
+        weights.question * scores["dense_question"],
+        weights.answer * scores["dense_answer"],
+    )
+    mean = sum(views) / (weights.pair + weights.question + weights.answer)
+    return with_scores(candidate, dense=mean, dense_pair=scores["dense"])

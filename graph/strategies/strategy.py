@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
@@ -13,7 +13,7 @@ from adaptive_rag.answer.styles import AnswerStyle
 from adaptive_rag.context import Context
 from adaptive_rag.nodes import retrieve, retrieve_branch
 from adaptive_rag.nodes.step import Step
-from adaptive_rag.state import Branch, StrategyOutput, StrategyState
+from adaptive_rag.state import Branch, Query, StrategyOutput, StrategyState
 
 StrategyGraph: TypeAlias = StateGraph[StrategyState, Context, StrategyState, StrategyOutput]
 
@@ -36,12 +36,8 @@ class Strategy:
 def build_pipeline(prepare: Step, select: Step) -> StrategyGraph:
     """Build prepare -> retrieve -> select."""
     graph: StrategyGraph = StateGraph(StrategyState, context_schema=Context, output_schema=StrategyOutput)
-    graph.add_node(prepare.name, prepare)
-    graph.add_node("retrieve", retrieve)
-    graph.add_node(select.name, select)
+    graph.add_sequence([(step.name, step) for step in (prepare, retrieve, select)])
     graph.add_edge(START, prepare.name)
-    graph.add_edge(prepare.name, "retrieve")
-    graph.add_edge("retrieve", select.name)
     graph.add_edge(select.name, END)
     return graph
 
@@ -61,20 +57,12 @@ def build_fan_out(split: Step, join: Step) -> StrategyGraph:
 
 def send_each_branch(state: StrategyState) -> list[Send]:
     """Start one retrieval for the question itself, and one for every labelled query."""
-    own = [query for query in state["queries"] if "label" not in query]
-    labelled = [query for query in state["queries"] if "label" in query]
-    branches: list[tuple[str | None, Any]] = [(None, own)]
-    branches += [(query["label"], [query]) for query in labelled]
+    branches: list[tuple[str | None, list[Query]]] = [
+        (None, [query for query in state["queries"] if "label" not in query]),
+        *((query["label"], [query]) for query in state["queries"] if "label" in query),
+    ]
+    plan, analysis = state.get("plan"), state["analysis"]
     return [
-        Send(
-            "retrieve",
-            Branch(
-                order=order,
-                label=label,
-                queries=queries,
-                plan=state.get("plan"),
-                analysis=state["analysis"],
-            ),
-        )
+        Send("retrieve", Branch(order=order, label=label, queries=queries, plan=plan, analysis=analysis))
         for order, (label, queries) in enumerate(branches)
     ]
