@@ -312,7 +312,7 @@ def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in settings.items():
         if name in OLD_SWITCHES:
             switched_off = {OLD_SWITCHES[name]} if _is_off(name, value) else set()
-            _warn(name, f"without={switched_off}" if switched_off else "nothing: it is on")
+            _warn(name, f"without={switched_off}" if switched_off else "on unless `without` names it")
             off |= switched_off
             continue
         if name in OLD_NAMES:

@@ -72,3 +72,12 @@ class PreparesSearch(Protocol):
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
         """Begin what a search for these texts will need, and embed the others; return at once."""
         ...
+
+
+@runtime_checkable
+class KnowsNotes(Protocol):
+    """A source that knows what its documents' readers could not read, or had to guess."""
+
+    def notes(self, source: str) -> Sequence[str]:
+        """Return the notes on a document, by its name."""
+        ...

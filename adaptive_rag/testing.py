@@ -58,22 +58,22 @@ class ScriptedChatModel(BaseChatModel):
         return self._asked
 
     @property
-    def skills(self) -> list[str]:
+    def steps(self) -> list[str]:
         """The steps that asked so far, in order."""
-        return [skill for skill, _ in self._asked]
+        return [step for step, _ in self._asked]
 
     @property
     def _llm_type(self) -> str:
         return "scripted"
 
     def _reply(self, messages: list[BaseMessage]) -> AIMessage:
-        skill = asking_step.get()
+        step = asking_step.get()
         with self._lock:
-            self._asked.append((skill, messages))
-            before = self.skills.count(skill) - 1
-        reply = self.script(skill, messages) if callable(self.script) else self._scripted(skill, before)
-        if reply is None and (callable(self.script) or skill not in self.script):
-            reply = _sensible(skill, messages)
+            self._asked.append((step, messages))
+            before = self.steps.count(step) - 1
+        reply = self.script(step, messages) if callable(self.script) else self._scripted(step, before)
+        if reply is None and (callable(self.script) or step not in self.script):
+            reply = _sensible(step, messages)
         if isinstance(reply, BaseException):
             raise reply
         text = reply if isinstance(reply, str) else json.dumps(reply)
@@ -81,8 +81,8 @@ class ScriptedChatModel(BaseChatModel):
         usage = UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)
         return AIMessage(text, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
 
-    def _scripted(self, skill: str, before: int) -> Reply:
-        reply: Any = self.script.get(skill)
+    def _scripted(self, step: str, before: int) -> Reply:
+        reply: Any = self.script.get(step)
         if isinstance(reply, list) and reply and not all(isinstance(item, int | float) for item in reply):
             reply = reply[min(before, len(reply) - 1)]
         return cast(Reply, reply)
@@ -156,21 +156,21 @@ def _update(parts: Any) -> dict[str, Any]:
     return {key: value for part in parts for update in part.values() for key, value in (update or {}).items()}
 
 
-def _sensible(skill: str, messages: list[BaseMessage]) -> Reply:
+def _sensible(step: str, messages: list[BaseMessage]) -> Reply:
     asked = "\n".join(message.text for message in messages)
     question = re.search(r"^Question: (.+)$", asked, re.M)
     words = question[1] if question else "the question"
-    if skill == "enhance":
+    if step == "enhance":
         return {"query": words}
-    if skill == "contextualize":
+    if step == "contextualize":
         return {"context": "someone who wants to know", "query": words}
-    if skill == "score":
+    if step == "score":
         n = re.search(r"exactly (\d+) whole", asked)
         return {"scores": [max(0, 9 - i) for i in range(int(n[1]) if n else 1)]}
-    if skill == "select":
+    if step == "select":
         k = re.search(r"Choose (\d+) of the (\d+)", asked)
         return {"passages": list(range(1, (min(int(k[1]), int(k[2])) if k else 1) + 1))}
-    return SENSIBLE.get(skill, "I don't know.")
+    return SENSIBLE.get(step, "I don't know.")
 
 
 def _chunks(message: AIMessage) -> list[ChatGenerationChunk]:

@@ -17,7 +17,8 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
-from adaptive_rag.state import Citation, Decision, State
+from adaptive_rag.source import ChunkSource, KnowsNotes
+from adaptive_rag.state import Candidate, Citation, Decision, State
 
 
 @step
@@ -29,6 +30,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     passages, decisions = read_passages(
         state["documents"], tokens=context.budget.context_tokens, join=context.uses("join")
     )
+    decisions += _notes_on(passages, source_of(context))
     # From here on the documents are what was read: [n] is the nth of them.
     state = {**state, "documents": passages}
     style, strategy = styles[state["query_type"]], state["query_type"]
@@ -62,6 +64,14 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         return _abstain(state, evidence.reason, decisions)
     decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
     return _answer(state, extracted.text, extracted.citations, 1.0, [decision, *decisions])
+
+
+def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decision]:
+    """Return what the passages' documents hold that could not be read."""
+    if not isinstance(source, KnowsNotes):
+        return []
+    names = dict.fromkeys(passage["source"] for passage in passages)
+    return [Decision(what="reading", chosen=name, why=note) for name in names for note in source.notes(name)]
 
 
 def _answer_request(state: State, style: AnswerStyle, user_context: str, context: Context) -> AnswerRequest:

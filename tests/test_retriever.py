@@ -76,12 +76,12 @@ def test_the_users_context_is_taken_once_or_for_one_call(town: MemoryIndex) -> N
     assert not any(document.page_content.startswith(advice) for document in plain)
 
 
-@pytest.mark.parametrize("knobs", [{"k": 0}, {"kk": 3}, {"route": "sideways"}])
-def test_a_wrong_setting_is_refused_at_once(town: MemoryIndex, knobs: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match=next(iter(knobs))):
-        AdaptiveRetriever(index=town, **knobs)
-    with pytest.raises(ConfigurationError, match=next(iter(knobs))):
-        AdaptiveRetriever(index=town).invoke(LONG, **knobs)
+@pytest.mark.parametrize("settings", [{"k": 0}, {"kk": 3}, {"route": "sideways"}])
+def test_a_wrong_setting_is_refused_at_once(town: MemoryIndex, settings: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(settings))):
+        AdaptiveRetriever(index=town, **settings)
+    with pytest.raises(ConfigurationError, match=next(iter(settings))):
+        AdaptiveRetriever(index=town).invoke(LONG, **settings)
 
 
 def test_it_stands_in_a_chain(retriever: AdaptiveRetriever) -> None:

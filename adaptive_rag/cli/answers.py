@@ -86,9 +86,9 @@ def _lines(record: TraceRecord) -> list[str]:
     lines += [f"{s['skill']} done locally: {s['reason']}" for s in record.get("stand_ins", [])]
     if record.get("calls"):
         tokens = ", ".join(f"{count} {kind}" for kind, count in record.get("tokens", {}).items())
-        lines.append(f"{record['calls']} model calls{f' ({tokens} tokens)' if tokens else ''}")
+        lines.append(f"{count_of(record['calls'], 'model call')}{f' ({tokens} tokens)' if tokens else ''}")
     if "candidates" in record:
-        lines.append(f"{len(record['candidates'])} candidates")
+        lines.append(count_of(len(record["candidates"]), "candidate"))
     return lines
 
 

@@ -25,7 +25,7 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
         if value not in (None, "", {}):
             print_line((f"  {name.replace('_', ' '):<{width}}  ", "dim"), _shown(name, value))
     for note in notes:
-        print_line(f"  Note: {short_source(note['source'])}: {note['note']}")
+        print_line(f"  Note: {short_source(note['source'])}: {note['text']}")
 
 
 def _shown(name: str, value: Any) -> str:

@@ -148,6 +148,11 @@ class Index:
         """Return the indexed sources and how many chunks each has."""
         return {name: record.chunks for name, record in self.reader().manifest.sources.items()}
 
+    def notes(self, source: str) -> Sequence[str]:
+        """Return what could not be read of a document, or had to be guessed."""
+        record = self.reader().manifest.sources.get(source)
+        return record.notes if record else ()
+
     def __len__(self) -> int:
         return self.reader().manifest.chunks
 

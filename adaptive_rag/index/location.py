@@ -208,7 +208,7 @@ class Manifest:
             "recall": self.recall,
             "updated": self.committed,
             "notes": [
-                {"source": source, "note": text}
+                {"source": source, "text": text}
                 for source, record in self.sources.items()
                 for text in record.notes
             ],

@@ -32,7 +32,9 @@ def load_prompt(name: str, folder: str | None = None) -> str:
     """
     if folder is not None:
         if not Path(folder).is_dir():
-            raise ConfigurationError(f"prompts = {folder!r} is not a folder; expected one with .md files.")
+            raise ConfigurationError(
+                f"models.prompts = {folder!r} is not a folder; expected one of .md files."
+            )
         own = Path(folder) / f"{name}.md"
         if own.is_file():
             try:

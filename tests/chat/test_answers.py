@@ -10,9 +10,9 @@ from adaptive_rag.testing import ScriptedChatModel
 QUESTION = "How long is the sea wall of Saltmere?"
 
 
-def answer(town, reply, **knobs):
+def answer(town, reply, **settings):
     model = ScriptedChatModel(script={"generate": reply})
-    output = AdaptiveRAG(town, model=model, route="factual", **knobs).invoke(QUESTION)
+    output = AdaptiveRAG(town, model=model, route="factual", **settings).invoke(QUESTION)
     return output, model
 
 
@@ -92,14 +92,14 @@ def test_a_partial_answer_that_admits_a_gap_is_an_answer(town, marker):
 
 def test_pointwise_scores_are_asked_for_at_once_one_a_candidate(town):
     output, model = answer(town, "I don't know.", reranker="pointwise", max_llm_calls=20, k=3)
-    assert model.skills.count("score") == 6
+    assert model.steps.count("score") == 6
     [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
     assert (rerank["calls"], rerank["rounds"]) == (6, 1)
 
 
 def test_pointwise_scores_without_room_are_left_to_the_stand_in(town):
     output, model = answer(town, "I don't know.", reranker="pointwise", max_llm_calls=4, k=3)
-    assert "score" not in model.skills
+    assert "score" not in model.steps
     [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
     assert "exceed" in rerank["stand_ins"][0]["reason"]
 
@@ -107,8 +107,8 @@ def test_pointwise_scores_without_room_are_left_to_the_stand_in(town):
 def test_what_the_model_scores_highest_comes_first(town):
     wanted = "The library of Saltmere"
 
-    def script(skill, messages):
-        if skill != "score":
+    def script(step, messages):
+        if step != "score":
             return None
         passages = messages[-1].text.split("<passage ")[1:]
         return {"scores": [10 if wanted in passage else 0 for passage in passages]}
@@ -118,7 +118,7 @@ def test_what_the_model_scores_highest_comes_first(town):
         model = ScriptedChatModel(script=script)
         output = AdaptiveRAG(town, model=model, route="factual", reranker=reranker).invoke(question)
         assert wanted in output["documents"][0]["text"], reranker
-        assert "score" in model.skills
+        assert "score" in model.steps
 
 
 def test_tokens_and_known_prices_stand_in_the_trace(town, tmp_path):
@@ -134,15 +134,15 @@ def test_tokens_and_known_prices_stand_in_the_trace(town, tmp_path):
 
 @pytest.mark.parametrize("route", ["analytical", "opinion"])
 def test_the_model_may_choose_the_set(town, route):
-    def run(**knobs):
+    def run(**settings):
         model = ScriptedChatModel(script={"select": {"passages": [4, 3]}, "generate": "I don't know."})
         question = "Should the sea wall be raised, and what does it do to the marsh?"
-        return AdaptiveRAG(town, model=model, route=route, k=2, **knobs).invoke(question), model
+        return AdaptiveRAG(town, model=model, route=route, k=2, **settings).invoke(question), model
 
     local, _ = run()
     chosen, model = run(selection="model")
     assert len(model.asked) == 3
-    prompt = next(messages[-1].text for skill, messages in model.asked if skill == "select")
+    prompt = next(messages[-1].text for step, messages in model.asked if step == "select")
     numbered = prompt.split("<passage n=")[1:]
     wanted = [numbered[3], numbered[2]]
     assert all(d["text"] in block for d, block in zip(chosen["documents"], wanted, strict=True))

@@ -69,8 +69,8 @@ def test_what_a_failing_model_left_behind_is_not_kept(town, cache, monkeypatch):
     monkeypatch.setattr(exchange, "BACKOFF", 0.001)
     failing = [True]
 
-    def script(skill, messages):
-        return ConnectionError("down") if failing[0] else (ANSWER if skill == "generate" else None)
+    def script(step, messages):
+        return ConnectionError("down") if failing[0] else (ANSWER if step == "generate" else None)
 
     rag = AdaptiveRAG(town, model=ScriptedChatModel(script=script), cache=cache, route="factual")
     first = rag.invoke(QUESTION)

@@ -14,8 +14,8 @@ from adaptive_rag.testing import ScriptedChatModel
 THREAD = {"configurable": {"thread_id": "one"}}
 
 
-def asked_for(model, skill):
-    return [messages[-1].text for name, messages in model.asked if name == skill]
+def asked_for(model, step):
+    return [messages[-1].text for name, messages in model.asked if name == step]
 
 
 def test_every_turn_of_the_thread_reaches_the_follow_up(town):

@@ -18,14 +18,14 @@ FACT = "The sea wall of Saltmere is 2,340 metres long."
 QUESTION = "How long is the sea wall of Saltmere?"
 
 
-def obedient(skill, messages):
+def obedient(step, messages):
     """Do as any line says that is not quoted from a document; else answer from the first passage."""
     prompt = messages[-1].text
     said = [line for line in prompt.splitlines() if not line.startswith("| ")]
     orders = [line for line in said if re.search(r"pwned|ignore|obey|instead", line, re.I)]
     if orders:
         return "PWNED"
-    if skill != "generate":
+    if step != "generate":
         return None
     number = next(
         int(block.partition('"')[0]) for block in prompt.split('<passage n="')[1:] if "2,340" in block
@@ -42,14 +42,14 @@ def test_a_hostile_passage_stays_inside_its_fence(entry):
     index = MemoryIndex.from_texts([FACT + "\n" + entry["text"], FACT], source="hostile.txt")
     model = ScriptedChatModel(script=obedient)
     output = AdaptiveRAG(index, model=model, route="factual").invoke(QUESTION)
-    for skill, messages in model.asked:
+    for step, messages in model.asked:
         prompt = messages[-1].text
         for forbidden in entry["must_not_reach_the_prompt"]:
             fenced = "\n".join(line for line in prompt.splitlines() if line.startswith("| "))
-            assert forbidden not in fenced, skill
+            assert forbidden not in fenced, step
         shown = [block.partition("</passage>")[0] for block in prompt.split("<passage n=")[1:]]
         for block in shown:
-            assert all(line.startswith("| ") for line in block.splitlines()[1:] if line.strip()), skill
+            assert all(line.startswith("| ") for line in block.splitlines()[1:] if line.strip()), step
         assert prompt.count("</passage>") == prompt.count("<passage n=")
     assert "2,340 metres" in output["answer"]
     assert "PWNED" not in output["answer"]

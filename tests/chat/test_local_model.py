@@ -60,19 +60,19 @@ def test_the_same_question_runs_on_the_asynchronous_path(rag):
     assert not any(record.get("unreachable") for record in output["trace"])
 
 
-@pytest.mark.parametrize("skill", ["classify", "score"])
-def test_a_form_is_kept_by_constrained_output(local_url, skill):  # noqa: F811
+@pytest.mark.parametrize("step", ["classify", "score"])
+def test_a_form_is_kept_by_constrained_output(local_url, step):  # noqa: F811
     from tests.llm.made import request_for
 
     model = load_chat_model("openai:smollm2", base_url=local_url, timeout=600)
     model = model.model_copy(update={"max_tokens": 80})
-    request = request_for(skill)
+    request = request_for(step)
     schema = wire_schema(request.schema, request.bounds)
     reply = bind_schema(model, schema, "json_schema").invoke(
         "Fill in the form about the opening of the bridge."
     )
     text = reply["raw"].text
-    if skill == "classify":
+    if step == "classify":
         assert text.startswith("{") and any(f'"{kind}"' in text for kind in QUERY_TYPES)
     else:
         scores = json.loads(text)["scores"]

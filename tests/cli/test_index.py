@@ -77,7 +77,10 @@ def test_what_could_not_be_read_is_told_in_a_line(run: Run, notes: Path) -> None
     assert shown.strip().startswith(told)
     [as_indexed] = parsed(run("index", notes, "--json"))["notes"]
     [as_shown] = parsed(run("info", "--json"))["notes"]
-    assert as_indexed == {"source": as_shown["source"], "text": as_shown["note"]}
+    assert as_indexed == as_shown
+    answering = parsed(run("ask", "What is note three?", "--json"))["trace"][-1]
+    [decision] = [each for each in answering["decisions"] if each["what"] == "reading"]
+    assert (decision["chosen"], decision["why"]) == (as_shown["source"], as_shown["text"])
 
 
 def test_progress_says_how_many_how_fast_and_how_long() -> None:

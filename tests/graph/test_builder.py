@@ -37,8 +37,8 @@ STEPS = {
 }
 
 
-def ask(town: MemoryIndex, question: str, **knobs: Any) -> dict[str, Any]:
-    return GRAPH.invoke({"question": question}, context=Context(index=town, **knobs))
+def ask(town: MemoryIndex, question: str, **settings: Any) -> dict[str, Any]:
+    return GRAPH.invoke({"question": question}, context=Context(index=town, **settings))
 
 
 def test_every_type_has_a_strategy() -> None:

@@ -58,7 +58,7 @@ def test_no_sentence_stands_twice_in_the_prompt(source, query_type):
     model = ScriptedChatModel(script={"generate": "I don't know."})
     context = Context(index=source, route=query_type, k=8, model=model)
     GRAPH.invoke({"question": made.QUESTIONS[query_type]}, context=context)
-    [messages] = [messages for skill, messages in model.asked if skill == "generate"]
+    [messages] = [messages for step, messages in model.asked if step == "generate"]
     read = " ".join(made.passages_of(messages[-1].text))
     assert max(read.count(sentence) for sentence in made.SENTENCES) == 1
 

@@ -235,7 +235,7 @@ def test_what_a_loader_could_not_read_is_told_and_kept(tmp_path: Path) -> None:
     assert (again.unchanged, again.notes) == (4, first.notes)
     [note] = first.notes
     assert (Path(note.source).name, note.text[: len(NOTED[1])]) == NOTED
-    assert open_index(kb).info()["notes"] == [{"source": note.source, "note": note.text}]
+    assert open_index(kb).info()["notes"] == [{"source": note.source, "text": note.text}]
     os.utime(docs / "bad.jsonl", (time.time() - 60, time.time() - 60))
     assert build(docs, kb).notes == first.notes
 

@@ -24,9 +24,9 @@ def node():
     return graph.compile()
 
 
-def run(node, source, documents, question=made.QUESTIONS["factual"], query_type="factual", **knobs):
+def run(node, source, documents, question=made.QUESTIONS["factual"], query_type="factual", **settings):
     state = {"question": question, "query_type": query_type, "documents": documents, "trace": []}
-    return node.invoke(state, context=Context(index=source, **knobs))
+    return node.invoke(state, context=Context(index=source, **settings))
 
 
 def decisions(output, what):
