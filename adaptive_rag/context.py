@@ -18,11 +18,11 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 from pydantic import (
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     Field,
     InstanceOf,
     ValidationError,
-    field_validator,
     model_validator,
 )
 from pydantic.json_schema import SkipJsonSchema
@@ -154,6 +154,11 @@ class RetrievalSettings(_Group):
     )
 
 
+def _listed(value: Any) -> Any:
+    """Read "hedge,window" as the shell and the environment give it."""
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+
 class Context(BaseSettings):
     """The settings of one run. Environment variables carry the prefix ADAPTIVE_RAG_."""
 
@@ -189,7 +194,7 @@ class Context(BaseSettings):
     )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     user_id: str | None = Field(None, description="User whose stored profile is added to the context.")
-    without: Annotated[frozenset[Mechanism], NoDecode] = Field(
+    without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(_listed)] = Field(
         frozenset(), description="Parts to leave out, to see what they are worth."
     )
     models: ModelSettings = Field(
@@ -209,12 +214,6 @@ class Context(BaseSettings):
     @classmethod
     def _by_group(cls, values: Any) -> Any:
         return by_group(values) if isinstance(values, Mapping) else values
-
-    @field_validator("without", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        """Read "hedge,window" as the shell and the environment give it."""
-        return _listed(value)
 
     @classmethod
     def settings_customise_sources(
@@ -368,10 +367,6 @@ def _given(value: Any) -> Any:
     return value
 
 
-def _listed(value: Any) -> Any:
-    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
-
-
 def _is_off(name: str, value: Any) -> bool:
     said = str(value).strip().lower()
     if said not in _OFF | _ON:
@@ -429,15 +424,12 @@ def context_of(runtime: Runtime[Context]) -> Context:
     return runtime.context if runtime.context is not None else make_context()
 
 
-def _default_index() -> str:
-    index = make_context().index
-    return index if isinstance(index, str) else ".adaptive-rag"
-
-
 class IndexingContext(_Group):
     """The settings of one indexing run."""
 
-    index: str = Field(default_factory=_default_index, description="Folder or URI of the index.")
+    index: str = Field(
+        default_factory=lambda: str(make_context().index), description="Folder or URI of the index."
+    )
     embeddings: str | None = Field(
         None, description="Embedding model as 'provider:name'. By default the embedded one."
     )

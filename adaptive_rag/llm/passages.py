@@ -8,8 +8,6 @@ from collections.abc import Sequence
 
 from adaptive_rag.state import Candidate
 
-# About 3,000 tokens: four full chunks and what they carry around them.
-DEFAULT_BUDGET = 12_000
 CUT = " …"
 
 # Characters that a reader does not see, or that turn the direction of the text around them.
@@ -32,7 +30,7 @@ _RULE = re.compile(r"(?m)^\s*(?:[-=_*~#]{3,}|#{1,6}(?=\s))")
 _LOOKALIKES = str.maketrans("＜＞［］【】〈〉＃：｜ǀ⟦⟧﹤﹥", "<>[][]<>#:||[]<>")
 
 
-def format_passages(documents: Sequence[Candidate], budget: int = DEFAULT_BUDGET) -> str:
+def format_passages(documents: Sequence[Candidate], budget: int) -> str:
     """Write documents as numbered passages for a prompt, in at most about `budget` characters of text.
 
     [n] is `documents[n - 1]`. Every line of a document's text is quoted with "| ", and whatever could

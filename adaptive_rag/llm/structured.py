@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import threading
+from functools import lru_cache
 from typing import Any, Literal
-from weakref import WeakKeyDictionary
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import Runnable
@@ -55,16 +55,16 @@ def _offered(model: BaseChatModel) -> list[Method]:
     return offered
 
 
-_parameters: WeakKeyDictionary[type, dict[str, str]] = WeakKeyDictionary()
-
-
 def _takes(model: BaseChatModel, parameter: str, value: str = "") -> bool:
     """Say whether the model's with_structured_output has a parameter that can take a value."""
-    kind = type(model)
-    if kind not in _parameters:
-        signature = inspect.signature(kind.with_structured_output)
-        _parameters[kind] = {name: str(p.annotation) for name, p in signature.parameters.items()}
-    return parameter in _parameters[kind] and value in _parameters[kind][parameter]
+    parameters = _parameters(type(model))
+    return parameter in parameters and value in parameters[parameter]
+
+
+@lru_cache(maxsize=64)
+def _parameters(kind: type[BaseChatModel]) -> dict[str, str]:
+    signature = inspect.signature(kind.with_structured_output)
+    return {name: str(parameter.annotation) for name, parameter in signature.parameters.items()}
 
 
 def _name(model: BaseChatModel) -> str:

@@ -219,9 +219,7 @@ def rarity(counts: Scores) -> Scores:
     return np.asarray(np.log1p((len(counts) - held + 0.5) / (held + 0.5)))
 
 
-def feedback_scores(
-    dense: Scores, vectors: Vectors, ranked: Sequence[int], *, weight: float = FEEDBACK_WEIGHT
-) -> Scores:
+def feedback_scores(dense: Scores, vectors: Vectors, ranked: Sequence[int]) -> Scores:
     """Return dense scores as a query moved towards its first hits would give them, up to a constant.
 
     Rocchio's formula (1971) without negative examples: cos(q + w * mean, x) is proportional to
@@ -230,4 +228,4 @@ def feedback_scores(
     if not len(ranked):
         return dense
     mean = vectors[list(ranked)].mean(axis=0, keepdims=True)
-    return np.asarray(dense + weight * cosines(vectors, mean)[:, 0])
+    return np.asarray(dense + FEEDBACK_WEIGHT * cosines(vectors, mean)[:, 0])
