@@ -171,13 +171,9 @@ def citation_correctness(result: Result, embed: Embed) -> float:
     correct = 0
     for citation in result.citations:
         quote, claim = squeeze(citation["quote"]), claims.get(citation["marker"])
-        if not quote or claim is None or not any(quote in text for text in texts):
-            continue
-        if quote in squeeze(claim) or squeeze(claim) in quote:
-            correct += 1
-            continue
-        first, second = embed([claim, citation["quote"]])
-        correct += float(first @ second) >= SUPPORT
+        if quote and claim is not None and any(quote in text for text in texts):
+            contained = quote in squeeze(claim) or squeeze(claim) in quote
+            correct += contained or float(np.dot(*embed([claim, citation["quote"]]))) >= SUPPORT
     return correct / len(result.citations)
 
 

@@ -47,11 +47,6 @@ class FinishedRun:
     records: list[QuestionRecord]
 
     @property
-    def alpha(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the sweep: data set -> type ("all" too) -> alpha -> headline metric."""
-        return self.about.get("alpha", {})  # type: ignore[no-any-return]
-
-    @property
     def notes(self) -> list[str]:
         """Return what was left out or could not be read, data set by data set."""
         return [note for notes in self.about.get("notes", {}).values() for note in notes]
@@ -139,7 +134,7 @@ def run_arms(
         dataset, bench = open_bench(dataset)
         notes[dataset.name] = list(dict.fromkeys([*notes[dataset.name], *dataset.notes]))
         waiting = [
-            (dataset, question, {name: arms[name] for name in missing[question.id]}, bench)
+            (dataset.name, question, {name: arms[name] for name in missing[question.id]}, bench, settings.k)
             for question in dataset.questions
             if missing[question.id]
         ]
@@ -157,7 +152,9 @@ def run_arms(
     return FinishedRun(about, list(journal.records.values()))
 
 
-def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], bench: Bench) -> QuestionRecord:
+def ask_arms(
+    dataset: str, question: Question, arms: Mapping[str, Arm], bench: Bench, k: int
+) -> QuestionRecord:
     """Ask a question of every arm, and return what each made of it with its scores."""
     # The first search of a question pays for what the others find warm, so the arms take turns at it.
     names = list(arms)
@@ -170,7 +167,7 @@ def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], benc
     ranked = {name: ranked_ids(results[name].documents) for name in arms}
     found = [document for result in results.values() for document in result.documents]
     return QuestionRecord(
-        dataset=dataset.name,
+        dataset=dataset,
         id=question.id,
         type=question.type,
         question=question.text,
@@ -180,7 +177,7 @@ def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], benc
         has_answer=question.has_answer,
         gold=question.gold,
         ranked=ranked,
-        arms={name: _arm_record(question, results[name], ranked[name], bench.k) for name in arms},
+        arms={name: _arm_record(question, results[name], ranked[name], k) for name in arms},
         texts={ranked_ids([document])[0]: document["text"][:BEGINNING] for document in found},
     )
 
@@ -223,7 +220,7 @@ def _build_last_step() -> Runnable[Any, Any]:
 
 
 def _ask_each(
-    waiting: Sequence[tuple[Dataset, Question, Mapping[str, Arm], Bench]], jobs: int
+    waiting: Sequence[tuple[str, Question, Mapping[str, Arm], Bench, int]], jobs: int
 ) -> Iterator[QuestionRecord]:
     """Yield the record of each question in turn, asking so many at once; an interruption drops the rest."""
     pool = ThreadPoolExecutor(jobs)
