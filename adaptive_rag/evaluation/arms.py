@@ -156,9 +156,10 @@ def _costliest(question: Question, bench: Bench) -> Result:
 
 def _result(output: dict[str, Any], documents: list[Candidate], started: float, bench: Bench) -> Result:
     ms = round((time.perf_counter() - started) * 1000, 3)
-    answered = ("answer", "citations", "abstained") if bench.answering is not None else ()
-    answer = {name: output[name] for name in answered}
-    return Result(documents, ms, output["trace"], output.get("analysis"), **answer)
+    kept = {
+        name: output[name] for name in ("answer", "citations", "abstained") if bench.answering is not None
+    }
+    return Result(documents, ms, output["trace"], output.get("analysis"), **kept)
 
 
 ARMS: dict[str, Arm] = {

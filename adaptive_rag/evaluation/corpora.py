@@ -58,8 +58,8 @@ def open_corpus(
         sizes = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
     report = Index.build(documents, folder, embeddings=model, progress=progress, **sizes)
     unread = [str(failure) for failure in report.failed]
-    partly = [f"{note.source}: {note.text}" for note in report.notes]
-    notes = tuple(f"{dataset.name}: {said}" for said in (*unread, *partly))
+    unread += [f"{note.source}: {note.text}" for note in report.notes]
+    notes = tuple(f"{dataset.name}: {said}" for said in unread)
     return Index.open(folder, embeddings=embeddings), notes
 
 

@@ -270,11 +270,8 @@ def _holds_questions(file: Path) -> bool:
     except (ConfigurationError, UnicodeDecodeError):
         return False
     # A FAQ has questions too, but answers them: it is a document.
-    return (
-        isinstance(first, dict)
-        and "question" in first
-        and not {"ideal_answer", "has_answer"}.isdisjoint(first)
-    )
+    labels = {"ideal_answer", "has_answer"}
+    return isinstance(first, dict) and "question" in first and not labels.isdisjoint(first)
 
 
 def squeeze(text: str) -> str:

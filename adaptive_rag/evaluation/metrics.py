@@ -30,7 +30,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -85,28 +84,29 @@ def ranked_ids(documents: Sequence[Candidate]) -> list[str]:
     return list(dict.fromkeys(str(d["metadata"].get("_id", d["id"])) for d in documents))
 
 
-def score_rankings(
-    questions: Sequence[Question], rankings: Mapping[str, Ranking], k: int
-) -> dict[str, Scores]:
-    """Score one ranking per question; a question without one scores 0, one without judgements nothing.
+def score_ranking(question: Question, ranking: Ranking, k: int) -> Scores:
+    """Score the passages that were found for a question; one without judgements has no score.
 
     Raises:
         MissingExtraError: `ir-measures` or, where there are aspects, `pyndeval` is not installed.
     """
     ir = import_extra("ir_measures", extra="eval", purpose="Scoring rankings")
-    scores: dict[str, Scores] = {question.id: {} for question in questions}
-    if grades := [ir.Qrel(q.id, passage, grade) for q in questions for passage, grade in q.gold.items()]:
-        names = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
-        _calculate(ir, names, grades, rankings, scores)
-    met = [(q.id, passage, name) for q in questions for passage, names in q.aspects.items() for name in names]
-    if met:
-        subtopics = [ir.Qrel(question, passage, 1, name) for question, passage, name in met]
-        _calculate(ir, {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}, subtopics, rankings, scores)
-    for question in (question for question in questions if question.aspects):
-        ranking, found = rankings.get(question.id, ()), scores[question.id]
-        found[f"aspects@{k}"] = aspects_at(question.aspects, ranking, k)
-        if len(stances(question.aspects, question.aspects)) > 1:
-            found |= {f"both@{depth}": both_at(question.aspects, ranking, depth) for depth in (SHORT, k)}
+    judged = {getattr(ir, measure) @ k: f"{name}@{k}" for name, measure in RANKING_METRICS.items()}
+    grades = [ir.Qrel("", passage, grade) for passage, grade in question.gold.items()]
+    covered = {ir.alpha_nDCG @ k: f"alpha_ndcg@{k}"}
+    subtopics = [ir.Qrel("", p, 1, aspect) for p, aspects in question.aspects.items() for aspect in aspects]
+    # trec_eval breaks ties by id; falling scores keep our order.
+    found = [ir.ScoredDoc("", passage, -float(rank)) for rank, passage in enumerate(ranking)]
+    scores: Scores = {}
+    for names, qrels in ((judged, grades), (covered, subtopics)):
+        scores |= dict.fromkeys(names.values(), 0.0) if qrels else {}
+        for one in ir.iter_calc(list(names), qrels, found) if found and qrels else ():
+            if not math.isnan(one.value):
+                scores[names[one.measure]] = float(one.value)
+    if question.aspects:
+        scores[f"aspects@{k}"] = aspects_at(question.aspects, ranking, k)
+    if len(stances(question.aspects, question.aspects)) > 1:
+        scores |= {f"both@{depth}": both_at(question.aspects, ranking, depth) for depth in (SHORT, k)}
     return scores
 
 
@@ -177,13 +177,9 @@ def citation_correctness(result: Result, embed: Embed) -> float:
     correct = 0
     for citation in result.citations:
         quote, claim = squeeze(citation["quote"]), claims.get(citation["marker"])
-        if not quote or claim is None or not any(quote in text for text in texts):
-            continue
-        if quote in squeeze(claim) or squeeze(claim) in quote:
-            correct += 1
-            continue
-        first, second = embed([claim, citation["quote"]])
-        correct += float(first @ second) >= SUPPORT
+        if quote and claim is not None and any(quote in text for text in texts):
+            contained = quote in squeeze(claim) or squeeze(claim) in quote
+            correct += contained or float(np.dot(*embed([claim, citation["quote"]]))) >= SUPPORT
     return correct / len(result.citations)
 
 
@@ -204,25 +200,3 @@ def _words(text: str) -> list[str]:
 
 def _f1(shared: int, first: int, second: int) -> float:
     return 2 * shared / (first + second) if shared else 0.0
-
-
-def _calculate(
-    ir: Any,
-    names: Mapping[Any, str],
-    qrels: list[Any],
-    rankings: Mapping[str, Ranking],
-    scores: dict[str, Scores],
-) -> None:
-    """Add what the measures give for the questions that are judged; 0 where nothing was found."""
-    judged = dict.fromkeys(qrel.query_id for qrel in qrels)
-    for question in judged:
-        scores[question].update(dict.fromkeys(names.values(), 0.0))
-    # trec_eval breaks ties by id; falling scores keep our order.
-    run = [
-        ir.ScoredDoc(question, passage, -float(rank))
-        for question in judged
-        for rank, passage in enumerate(rankings.get(question, ()))
-    ]
-    for found in ir.iter_calc(list(names), qrels, run) if run else ():
-        if not math.isnan(found.value):
-            scores[found.query_id][names[found.measure]] = float(found.value)

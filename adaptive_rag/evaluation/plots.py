@@ -135,8 +135,8 @@ def plot_bars(
 def plot_alpha(sweep: Mapping[str, Mapping[str, float]], metric: str) -> Figure:
     """Draw a metric of plain fusion over alpha, a line for each type; a ring marks its best alpha."""
     lines = {label_of(kind): [(float(x), y) for x, y in values.items()] for kind, values in sweep.items()}
-    title = "alpha: 0 = words only (BM25), 1 = meaning only (vectors)"
-    return plot_lines(lines, title, f"{metric} of plain fusion", mark_best=True)
+    scale = "alpha: 0 = words only (BM25), 1 = meaning only (vectors)"
+    return plot_lines(lines, scale, f"{metric} of plain fusion", mark_best=True)
 
 
 @drawn_in_style

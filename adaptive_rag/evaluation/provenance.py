@@ -58,8 +58,7 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
         for name in RUN_FILES:
             (out / name).unlink(missing_ok=True)
     if (out / RUN).is_file():
-        said = (out / RUN).read_text(encoding="utf-8")
-        earlier = parse_json(said, f"{out / RUN} is damaged; start the run anew with --fresh")
+        earlier = parse_json((out / RUN).read_text("utf-8"), f"{out / RUN} is damaged; pass --fresh")
         known = earlier.get("data", {})
         ours = json.loads(json.dumps(made_with))  # as it comes back from a file
         differs = [name for name in ("settings", "code") if earlier.get(name) != ours[name]]

@@ -91,7 +91,7 @@ def write_reports(
     details = {
         "pooled": report.pooled,
         "routing": {name: asdict(one) for name, one in report.routing_by_dataset.items()},
-        "alpha": report.run.alpha,
+        "alpha": report.run.about["alpha"],
         "ms_by_step": report.steps,
         "lost": [{"dataset": r["dataset"], "id": r["id"], "by": round(loss, 6)} for loss, r in report.lost],
         "judge": verdicts,
@@ -204,7 +204,7 @@ def _draw(report: Report, arms: Sequence[str]) -> dict[str, Any]:
         },
         "sweep": {
             f"{kind}, {dataset}": values
-            for dataset, kinds in report.run.alpha.items()
+            for dataset, kinds in report.run.about["alpha"].items()
             for kind, values in kinds.items()
             if sizes.get((kind, dataset), 0) >= FEW
         },

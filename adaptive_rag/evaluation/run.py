@@ -19,7 +19,7 @@ from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.evaluation.arms import Arm, Bench, Result
 from adaptive_rag.evaluation.corpora import open_corpus
 from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
-from adaptive_rag.evaluation.metrics import ranked_ids, score_answer, score_rankings
+from adaptive_rag.evaluation.metrics import ranked_ids, score_answer, score_ranking
 from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
 from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
 from adaptive_rag.evaluation.sweep import sweep_alpha
@@ -45,11 +45,6 @@ class FinishedRun:
 
     about: dict[str, Any]
     records: list[QuestionRecord]
-
-    @property
-    def alpha(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the sweep: data set -> type ("all" too) -> alpha -> headline metric."""
-        return self.about.get("alpha", {})  # type: ignore[no-any-return]
 
     @property
     def notes(self) -> list[str]:
@@ -139,7 +134,7 @@ def run_arms(
         dataset, bench = open_bench(dataset)
         notes[dataset.name] = list(dict.fromkeys([*notes[dataset.name], *dataset.notes]))
         waiting = [
-            (dataset, question, {name: arms[name] for name in missing[question.id]}, bench)
+            (dataset.name, question, {name: arms[name] for name in missing[question.id]}, bench, settings.k)
             for question in dataset.questions
             if missing[question.id]
         ]
@@ -150,8 +145,6 @@ def run_arms(
         if sweep:
             alpha[dataset.name] = sweep_alpha(dataset, bench)
             write_json(out / RUN, about)
-    for dataset in datasets:
-        _score(dataset, [journal.records[dataset.name, q.id] for q in dataset.questions], settings.k)
     journal.compact()
     about["arms"] = {**about.get("arms", {}), **{name: arm.what for name, arm in arms.items()}}
     about["finished"] = now()
@@ -159,8 +152,10 @@ def run_arms(
     return FinishedRun(about, list(journal.records.values()))
 
 
-def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], bench: Bench) -> QuestionRecord:
-    """Return the record of a question; its rankings are scored once the whole data set is answered."""
+def ask_arms(
+    dataset: str, question: Question, arms: Mapping[str, Arm], bench: Bench, k: int
+) -> QuestionRecord:
+    """Ask a question of every arm, and return what each made of it with its scores."""
     # The first search of a question pays for what the others find warm, so the arms take turns at it.
     names = list(arms)
     turn = zlib.crc32(question.id.encode()) % len(names)
@@ -169,9 +164,10 @@ def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], benc
         # An arm must not profit from what the arm before it has embedded.
         load_minilm().forget()
         results[name] = arms[name].run(question, bench)
+    ranked = {name: ranked_ids(results[name].documents) for name in arms}
     found = [document for result in results.values() for document in result.documents]
     return QuestionRecord(
-        dataset=dataset.name,
+        dataset=dataset,
         id=question.id,
         type=question.type,
         question=question.text,
@@ -180,17 +176,17 @@ def ask_arms(dataset: Dataset, question: Question, arms: Mapping[str, Arm], benc
         reference=question.reference,
         has_answer=question.has_answer,
         gold=question.gold,
-        ranked={name: ranked_ids(results[name].documents) for name in arms},
-        arms={name: _arm_record(question, results[name]) for name in arms},
+        ranked=ranked,
+        arms={name: _arm_record(question, results[name], ranked[name], k) for name in arms},
         texts={ranked_ids([document])[0]: document["text"][:BEGINNING] for document in found},
     )
 
 
-def _arm_record(question: Question, result: Result) -> ArmRecord:
+def _arm_record(question: Question, result: Result, ranked: list[str], k: int) -> ArmRecord:
     analysis = result.analysis
     record = ArmRecord(
         **result.cost(),  # type: ignore[typeddict-item]
-        metrics={},
+        metrics={name: round(score, 6) for name, score in score_ranking(question, ranked, k).items()},
         route=analysis["type"] if analysis else None,
         probability=round(analysis["probabilities"][analysis["type"]], 6) if analysis else None,
         confidence=round(analysis["confidence"], 6) if analysis else None,
@@ -199,7 +195,7 @@ def _arm_record(question: Question, result: Result) -> ArmRecord:
     if analysis and analysis["alternatives"]:
         record["routes"] = [analysis["type"], *analysis["alternatives"]]
     if result.answer is not None:
-        record["metrics"] = score_answer(question, result, load_minilm().encode)
+        record["metrics"] |= score_answer(question, result, load_minilm().encode)
         record["answer"] = result.answer
         record["citations"] = result.citations
         record["abstained"] = result.abstained
@@ -224,7 +220,7 @@ def _build_last_step() -> Runnable[Any, Any]:
 
 
 def _ask_each(
-    waiting: Sequence[tuple[Dataset, Question, Mapping[str, Arm], Bench]], jobs: int
+    waiting: Sequence[tuple[str, Question, Mapping[str, Arm], Bench, int]], jobs: int
 ) -> Iterator[QuestionRecord]:
     """Yield the record of each question in turn, asking so many at once; an interruption drops the rest."""
     pool = ThreadPoolExecutor(jobs)
@@ -232,17 +228,3 @@ def _ask_each(
         yield from (pool.map if jobs > 1 else map)(lambda one: ask_arms(*one), waiting)
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _score(dataset: Dataset, records: Sequence[QuestionRecord], k: int) -> None:
-    """Add the metrics of every arm's rankings to the records of a data set."""
-    # What is relevant among chunks of documents was only known once they were cut.
-    gold = {record["id"]: record["gold"] for record in records}
-    questions = [replace(question, gold=gold[question.id]) for question in dataset.questions]
-    for name in {name for record in records for name in record["arms"]}:
-        rankings = {r["id"]: r["ranked"][name] for r in records if name in r["ranked"]}
-        scores = score_rankings(questions, rankings, k)
-        for record in records:
-            if name in record["arms"]:
-                metrics = record["arms"][name]["metrics"]
-                metrics.update({key: round(value, 6) for key, value in scores[record["id"]].items()})

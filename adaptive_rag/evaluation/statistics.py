@@ -39,14 +39,13 @@ class Difference:
     ties: int
 
 
-def intervals(samples: Sequence[ArrayLike], seed: int = 0) -> list[tuple[float, float]]:
+def intervals(samples: Sequence[ArrayLike], seed: int = 0) -> list[list[float]]:
     """Return the 95 % percentile bootstrap interval of each sample's mean (Efron 1979).
 
     Raises:
         ValueError: a sample is empty.
     """
-    arrays = [np.asarray(sample, float) for sample in samples]
-    return [(low, high) for low, high in _by_length(_bootstrap, arrays, seed)]
+    return _by_length(_bootstrap, [np.asarray(sample, float) for sample in samples], seed)
 
 
 def compare_all(pairs: Sequence[tuple[ArrayLike, ArrayLike]], seed: int = 0) -> list[Difference]:

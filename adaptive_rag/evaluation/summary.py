@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
 from typing import Any, NamedTuple, TypedDict
 
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
@@ -67,8 +68,8 @@ def compare_arms(
     for dataset, kind, group in _groups(records):
         arms = _complete_arms(group)
         for arm in arms:
-            compared = group if BASELINE in arms and arm != BASELINE else []
-            baseline = [record["arms"][BASELINE] for record in compared]
+            compared = BASELINE in arms and arm != BASELINE
+            baseline = [record["arms"][BASELINE] for record in group if compared]
             answers = [record["arms"][arm] for record in group]
             samples.append(_Sample(dataset, arm, kind, answers, baseline))
     return _measure(samples, k, seed)
@@ -186,14 +187,14 @@ def _measure(samples: Sequence[_Sample], k: int, seed: int) -> list[SummaryRow]:
             arm=sample.arm,
             type=sample.type,
             n=len(sample.answers),
-            metrics={name: _mean(column) for name, [column] in own.items()},
+            metrics={name: round(fmean(column), 6) for name, [column] in own.items()},
             counts={name: len(column) for name, [column] in own.items()},
             intervals={name: [round(bound, 6) for bound in next(bounds)] for name in own},
             against_standard={
                 name: {key: round(value, 6) for key, value in vars(next(differences)).items()}
                 for name in pairs
             },
-            cost={name: _mean([dict[str, Any](one)[name] for one in sample.answers]) for name in COSTS},
+            cost={name: round(fmean(dict[str, Any](a)[name] for a in sample.answers), 6) for name in COSTS},
         )
         for sample, own, pairs in zip(samples, scored, paired, strict=True)
     ]
@@ -206,7 +207,3 @@ def _values(names: Iterable[str], *answers: Sequence[ArmRecord]) -> dict[str, li
     return {
         name: [list(column) for column in zip(*rows, strict=True)] for name, rows in shared.items() if rows
     }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return round(sum(values) / len(values), 6)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adaptive_rag.evaluation.arms import Bench, by_fusion
 from adaptive_rag.evaluation.datasets import Dataset
-from adaptive_rag.evaluation.metrics import headline, ranked_ids, score_rankings
+from adaptive_rag.evaluation.metrics import headline, ranked_ids, score_ranking
 from adaptive_rag.evaluation.summary import ALL
 from adaptive_rag.state import Candidate
 
@@ -21,11 +21,10 @@ def sweep_alpha(dataset: Dataset, bench: Bench) -> dict[str, dict[str, float]]:
         pools += bench.source.search(texts[start : start + BATCH], limit=max(50, 3 * bench.k))
     by_type: dict[str, dict[str, float]] = {}
     for alpha in ALPHAS:
-        rankings = {
-            question.id: ranked_ids(by_fusion(pool, alpha)[: bench.k])
+        scores = {
+            question.id: score_ranking(question, ranked_ids(by_fusion(pool, alpha)[: bench.k]), bench.k)
             for question, pool in zip(questions, pools, strict=True)
         }
-        scores = score_rankings(questions, rankings, bench.k)
         for kind in (ALL, *sorted({question.type for question in questions if question.type})):
             judged = [q.id for q in questions if kind in (ALL, q.type) and q.gold]
             if judged:

@@ -374,9 +374,9 @@ def test_a_metric_is_one_row(tree: Tree) -> None:
     right()
     shown = tree.run(
         "from adaptive_rag.evaluation.datasets import Question\n"
-        "from adaptive_rag.evaluation.metrics import score_rankings\n"
+        "from adaptive_rag.evaluation.metrics import score_ranking\n"
         "question = Question(id='q', text='?', gold={'a': 1})\n"
-        "print(score_rankings([question], {'q': ['a', 'b']}, 2)['q']['judged@2'])"
+        "print(score_ranking(question, ['a', 'b'], 2)['judged@2'])"
     )
     assert float(shown) == 0.5
     tree.undo()

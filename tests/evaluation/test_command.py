@@ -163,13 +163,14 @@ def test_a_second_opening_of_a_corpus_indexes_nothing(write_set: Any, tmp_path: 
 def test_standard_agrees_with_independent_code(public_data: Path, tmp_path: Path) -> None:
     """nDCG@10 of dense retrieval over exact float vectors, measured with other code, is 0.750."""
     from adaptive_rag.evaluation.arms import ARMS
-    from adaptive_rag.evaluation.metrics import ranked_ids, score_rankings
+    from adaptive_rag.evaluation.metrics import ranked_ids, score_ranking
     from adaptive_rag.index.memory import MemoryIndex
 
     dataset = load_dataset(public_data / "contextual_sharc")
     bench = Bench(source=MemoryIndex(dataset.passages), graph=None)  # type: ignore[arg-type]
-    rankings = {q.id: ranked_ids(ARMS["standard"].run(q, bench).documents) for q in dataset.questions}
-    scores = score_rankings(dataset.questions, rankings, 10)
-    mean = sum(one["ndcg@10"] for one in scores.values()) / len(scores)
+    scores = [
+        score_ranking(q, ranked_ids(ARMS["standard"].run(q, bench).documents), 10) for q in dataset.questions
+    ]
+    mean = sum(one["ndcg@10"] for one in scores) / len(scores)
     assert len(scores) == 197
     assert mean == pytest.approx(0.750, abs=0.006)

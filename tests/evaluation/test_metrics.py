@@ -8,7 +8,7 @@ from adaptive_rag.evaluation.metrics import (
     aspects_at,
     both_at,
     metric_names,
-    score_rankings,
+    score_ranking,
 )
 
 
@@ -17,7 +17,7 @@ def question(gold: dict[str, int], **more: object) -> Question:
 
 
 def test_relevance_metrics_agree_with_a_calculation_by_hand() -> None:
-    scores = score_rankings([question({"a": 2, "b": 1, "c": 1})], {"q": ["x", "a", "y", "b"]}, 4)["q"]
+    scores = score_ranking(question({"a": 2, "b": 1, "c": 1}), ["x", "a", "y", "b"], 4)
     gained = 2 / math.log2(3) + 1 / math.log2(5)
     ideal = 2 + 1 / math.log2(3) + 1 / math.log2(4)
     assert scores["ndcg@4"] == pytest.approx(gained / ideal)
@@ -28,33 +28,28 @@ def test_relevance_metrics_agree_with_a_calculation_by_hand() -> None:
 
 @pytest.mark.parametrize("name", RANKING_METRICS)
 def test_every_metric_of_the_table_is_calculated(name: str) -> None:
-    scores = score_rankings([question({"a": 1})], {"q": ["a", "b"]}, 2)["q"]
+    scores = score_ranking(question({"a": 1}), ["a", "b"], 2)
     assert 0 < scores[f"{name}@2"] <= 1
 
 
 def test_what_lies_beyond_k_does_not_count() -> None:
-    scores = score_rankings([question({"a": 1})], {"q": ["x", "y", "a"]}, 2)["q"]
+    scores = score_ranking(question({"a": 1}), ["x", "y", "a"], 2)
     assert scores == dict.fromkeys((f"{name}@2" for name in RANKING_METRICS), 0.0)
 
 
 def test_the_order_given_decides_and_not_the_ids() -> None:
-    scores = score_rankings([question({"z": 1})], {"q": ["z", "a", "b"]}, 3)["q"]
+    scores = score_ranking(question({"z": 1}), ["z", "a", "b"], 3)
     assert scores["mrr@3"] == 1.0
 
 
 def test_a_question_for_which_nothing_was_found_scores_zero() -> None:
-    questions = [question({"a": 1}), Question(id="other", text="?", gold={"b": 1})]
-    scores = score_rankings(questions, {"q": [], "other": ["b"]}, 10)
-    assert scores["q"]["ndcg@10"] == 0.0
-    assert scores["other"]["ndcg@10"] == 1.0
+    assert score_ranking(question({"a": 1}), [], 10)["ndcg@10"] == 0.0
 
 
 def test_alpha_ndcg_halves_the_gain_of_an_aspect_that_returns() -> None:
     # Gains: 1 for s/1, 0.5 for s/1 again, 1 for u/1; ideal order s/1, u/1, s/1 again.
     aspects = {"a": ("s/1",), "b": ("s/1",), "c": ("u/1",)}
-    scores = score_rankings([question(dict.fromkeys("abc", 1), aspects=aspects)], {"q": ["a", "b", "c"]}, 3)[
-        "q"
-    ]
+    scores = score_ranking(question(dict.fromkeys("abc", 1), aspects=aspects), ["a", "b", "c"], 3)
     gained = 1 + 0.5 / math.log2(3) + 1 / math.log2(4)
     ideal = 1 + 1 / math.log2(3) + 0.5 / math.log2(4)
     assert scores["alpha_ndcg@3"] == pytest.approx(gained / ideal)
@@ -74,13 +69,13 @@ def test_both_asks_for_two_stances_and_not_for_two_aspects() -> None:
 
 def test_both_is_left_out_where_the_data_know_one_stance_only() -> None:
     one_sided = question({"a": 1}, aspects={"a": ("support/1",), "b": ("support/2",)})
-    scores = score_rankings([one_sided], {"q": ["a"]}, 10)["q"]
+    scores = score_ranking(one_sided, ["a"], 10)
     assert "both@10" not in scores
     assert "aspects@10" in scores
 
 
 def test_a_question_without_judgements_has_no_score() -> None:
-    assert score_rankings([Question(id="q", text="?")], {"q": ["a"]}, 10) == {"q": {}}
+    assert score_ranking(Question(id="q", text="?"), ["a"], 10) == {}
 
 
 def test_names_follow_k_and_name_nothing_twice() -> None:

@@ -79,7 +79,7 @@ def test_a_finished_run_is_not_asked_again(tiny: Dataset, graph: Graph, tmp_path
     second = run(tiny, tmp_path / "out", again)
     assert again.asked == []
     assert second.records == first.records
-    assert second.alpha == first.alpha
+    assert second.about["alpha"] == first.about["alpha"]
 
 
 def test_a_further_arm_is_added_to_the_lines_that_are_there(
