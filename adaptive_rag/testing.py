@@ -21,6 +21,7 @@ from pydantic import Field, PrivateAttr
 from adaptive_rag.context import Context
 from adaptive_rag.llm.request import asking_step
 from adaptive_rag.state import State, StrategyState
+from adaptive_rag.text.markers import write_marker
 
 # What a scripted model says: a text, an object that is written as JSON, or an error that it raises.
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
@@ -33,7 +34,7 @@ SENSIBLE: dict[str, Reply] = {
     "viewpoints": {
         "viewpoints": ["it helps those concerned", "it harms those concerned", "it costs too much"]
     },
-    "generate": "This is what the first passage says [1].",
+    "generate": f"This is what the first passage says {write_marker(1)}.",
 }
 
 

@@ -20,6 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self
 
+from adaptive_rag.text.markers import write_marker
+
 Behaviour = Literal[
     "answer",
     "hang",  # never answers
@@ -236,7 +238,7 @@ def quote_passages(prompt: str, most: int = 2) -> str:
     """Answer with a sentence of each of the first passages, so that the passages support the answer."""
     passages = re.findall(r'<passage n="(\d+)"[^>]*>\n\| ([^\n]+)', prompt)[:most]
     sentences = [(n, re.split(r"(?<=[.!?])\s", line)[0].rstrip(". ")) for n, line in passages]
-    return " ".join(f"{sentence} [{n}]." for n, sentence in sentences) or WORDS
+    return " ".join(f"{sentence} {write_marker(int(n))}." for n, sentence in sentences) or WORDS
 
 
 def _fill(part: dict[str, Any], name: str, question: str) -> Any:

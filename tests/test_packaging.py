@@ -65,7 +65,7 @@ def test_every_file_of_the_tree_is_in_the_wheel_and_no_other(wheel: zipfile.ZipF
         "adaptive_rag/py.typed",
         "adaptive_rag/models/minilm/tokenizer.json",
         "adaptive_rag/models/minilm/NOTICE",
-        "adaptive_rag/prompts/classify.md",
+        "adaptive_rag/llm/prompts/classify.md",
         "adaptive_rag/analysis/router.npz",
         "adaptive_rag/rank/sentiment.npy",
         "adaptive_rag/samples/documents/climate_handbook.pdf",

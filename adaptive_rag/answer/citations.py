@@ -13,16 +13,11 @@ from adaptive_rag.answer.passages import cite_span, text_at
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.markers import ASKED_FOR, write_marker
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.words import terms
 
-# "[1]", "[1, 2]", "[1-3]", "[^1]", "[Passage 2]", "【1†source】": what models write when asked for "[n]".
-_MARKER = re.compile(
-    r"\s*(?:\[|【)\s*\^?(?:(?:passage|passages|source|sources|document|doc|ref|citation)s?\.?\s*#?\s*)?"
-    r"(?P<numbers>\d{1,6}(?:\s*(?:[,;&–—-]|and)\s*\^?\d{1,6})*)(?:†[^\]】]{0,40})?\s*(?:\]|】)(?!\()",
-    re.IGNORECASE,
-)
 _RANGE = re.compile(r"(\d+)\s*[–—-]\s*\^?(\d+)|(\d+)")
 _NOT_A_CLAIM = re.compile(
     r"^(?:\W*$|#+ .*|\*\*[^*]+\*\*:?$|.*:$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$)",
@@ -44,7 +39,7 @@ class Claim:
 class MarkedAnswer:
     """An answer with its markers in one form."""
 
-    text: str  # every marker as [n], without the unknown ones
+    text: str  # every marker as `write_marker` has it, without the unknown ones
     claims: list[Claim]  # the sentences that state something; headings and questions are left out
     unknown: list[int]  # numbers that no document has, in the order in which they were written
 
@@ -66,7 +61,7 @@ def read_markers(answer: str, documents: int) -> MarkedAnswer:
     text, last = [], 0
     claims = []
     for (start, end), markers in zip(spans, owned, strict=True):
-        text.append(clean[last:end] + (" " if markers else "") + "".join(f"[{n}]" for n in markers))
+        text.append(clean[last:end] + (" " if markers else "") + "".join(map(write_marker, markers)))
         last = end
         sentence = " ".join(clean[start:end].split())
         if not _NOT_A_CLAIM.match(sentence):
@@ -124,7 +119,7 @@ def _without_markers(answer: str, documents: int) -> tuple[str, list[tuple[int, 
     at: list[tuple[int, list[int]]] = []
     unknown: list[int] = []
     length = last = 0
-    for match in _MARKER.finditer(answer):
+    for match in ASKED_FOR.finditer(answer):
         piece = answer[last : match.start()]
         pieces.append(piece)
         length += len(piece)

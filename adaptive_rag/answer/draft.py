@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,8 +15,7 @@ from adaptive_rag.llm.messages import format_history, style_prompt
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.llm.request import Request
 from adaptive_rag.state import Candidate, Citation, Turn
-
-_FAKE_MARKER = re.compile(r"\[(\s*\d+(?:\s*[,;–-]\s*\d+)*\s*)\]")
+from adaptive_rag.text.markers import respell_markers, write_marker
 
 
 class DraftAnswer(BaseModel):
@@ -112,11 +110,11 @@ def _format_block(request: AnswerRequest, block: Block) -> str:
     shown, last = [], None
     for number, sentence in enumerate(block.sentences, start=1):
         # On one line; a bracketed number of the sentence's own would read as a marker of ours.
-        text = _FAKE_MARKER.sub(r"(\1)", " ".join(sentence.text.split()))
+        text = respell_markers(" ".join(sentence.text.split()))
         speaker = speaker_of(request.documents[sentence.document], sentence.start, sentence.text)
         if speaker:
             text = f"“{text}”" if speaker == last else f"{speaker}: “{text}”"
         last = speaker
-        shown.append(f"{f'{number}. ' if block.numbered else ''}{text} [{sentence.document + 1}]")
+        shown.append(f"{f'{number}. ' if block.numbered else ''}{text} {write_marker(sentence.document + 1)}")
     body = ("\n" if block.numbered else " ").join(shown)
     return f"**{block.heading}**\n{body}" if block.heading else body

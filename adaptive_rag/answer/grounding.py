@@ -14,6 +14,7 @@ from adaptive_rag.answer.styles import AnswerRequest
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.markers import strip_markers, write_marker
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.words import negated, numbers, terms
 
@@ -124,7 +125,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
 
 
 def _unmarked(text: str) -> str:
-    return "".join(re.sub(r"\[\d{1,4}\]", "", text).split())
+    return "".join(strip_markers(text).split())
 
 
 def _add_markers(
@@ -140,7 +141,7 @@ def _add_markers(
         if not claim.markers:
             supporting = (number for number, passage in shown if not _fault(claim, vector, *passage))
             if (number := next(supporting, None)) is not None:
-                text = text.replace(claim.text, f"{claim.text} [{number}]", 1)
+                text = text.replace(claim.text, f"{claim.text} {write_marker(number)}", 1)
                 claim = replace(claim, markers=(number,))
         marked.append(claim)
     return marked, text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from adaptive_rag.cli.output import count_of, place_of, print_block, print_line, shorten, stdout
+from adaptive_rag.text.markers import MARKER, write_marker
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
@@ -22,7 +23,7 @@ DECIDED = {
 MARKER_STYLE = "bold blue"
 MAX_QUOTE = 160
 
-_SPECIAL = re.compile(r"(\[\d+\]|\*\*[^*\n]+\*\*)")
+_SPECIAL = re.compile(rf"({MARKER.pattern}|\*\*[^*\n]+\*\*)")
 
 
 def print_answer(output: OutputState, seconds: float) -> None:
@@ -102,7 +103,7 @@ def _styled(answer: str) -> Text:
         if part.startswith("**"):
             text.append(part[2:-2], style="bold")
         else:
-            text.append(part, style=MARKER_STYLE if part.startswith("[") and part[1:-1].isdigit() else "")
+            text.append(part, style=MARKER_STYLE if MARKER.fullmatch(part) else "")
     return text
 
 
@@ -116,7 +117,9 @@ def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     width = min(60, max(len(place) for _, place in passages))
     for (marker, place), cited in passages.items():
         spans = ", ".join(f"{citation['start']}-{citation['end']}" for citation in cited)
-        print_block((f"[{marker}]", MARKER_STYLE), f" {place:<{width}}", (f"  {spans}", "dim"), hanging=4)
+        print_block(
+            (write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (f"  {spans}", "dim"), hanging=4
+        )
         for citation in cited:
             if " ".join(citation["quote"].split()) not in said:
                 quote = shorten(citation["quote"], MAX_QUOTE)

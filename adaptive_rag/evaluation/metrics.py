@@ -38,6 +38,7 @@ from adaptive_rag.evaluation.arms import Result
 from adaptive_rag.evaluation.datasets import Question, squeeze
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.markers import MARKER, find_markers, strip_markers
 
 # A metric's value for one question; the keys are names such as "ndcg@10".
 Scores = dict[str, float]
@@ -59,8 +60,7 @@ ABSTENTION = ("abstention_precision", "abstention_recall")
 # A cited sentence supports a claim from this cosine on; below it they share a topic at most.
 SUPPORT = 0.5
 
-_MARKER = re.compile(r"\s*\[\d+(?:\s*,\s*\d+)*\]")
-_SENTENCE_END = re.compile(r"(?<=[.!?])(?:\s*\[\d+\])*\s+|\n+")
+_SENTENCE_END = re.compile(rf"(?<=[.!?])(?:\s*{MARKER.pattern})*\s+|\n+")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
@@ -143,7 +143,7 @@ def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
         scores["citation_correctness"] = citation_correctness(result, embed)
     if question.reference is None:
         return scores
-    text = _MARKER.sub("", result.answer or "").strip()
+    text = strip_markers(result.answer or "").strip()
     first, second = embed([text, question.reference])
     scores["semantic_similarity"] = float(np.clip(first @ second, 0, 1))
     scores["token_f1"] = token_f1(text, question.reference)
@@ -187,10 +187,10 @@ def _claims(answer: str) -> dict[int, str]:
     """Return, for each marker, the sentences that carry it."""
     claims: dict[int, list[str]] = {}
     # The marker may stand before or after the full stop; glue it to the sentence it follows.
-    glued = re.sub(r"([.!?])((?:\s*\[\d+\])+)", r"\2\1", answer)
+    glued = re.sub(rf"([.!?])((?:\s*{MARKER.pattern})+)", r"\2\1", answer)
     for sentence in _SENTENCE_END.split(glued):
-        for marker in re.findall(r"\[(\d+)\]", sentence):
-            claims.setdefault(int(marker), []).append(_MARKER.sub("", sentence))
+        for marker in find_markers(sentence):
+            claims.setdefault(marker, []).append(strip_markers(sentence))
     return {marker: " ".join(sentences) for marker, sentences in claims.items()}
 
 

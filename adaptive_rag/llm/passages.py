@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.markers import respell_markers
 
 CUT = " …"
 
@@ -18,7 +19,6 @@ _ROLES = (
     r"input|output|response|prompt"
 )
 _ROLE = re.compile(rf"(?im)^(?P<lead>[\s>#*_\-|\"'(\[]*)(?P<role>{_ROLES})(?P<tail>[\s*_\])\"']*):")
-_MARKER = re.compile(r"\[(?P<inside>\s*\^?(?:(?:passage|source|document|doc)\s*)?\d[\d\s,;–—-]*)\]", re.I)
 _TEMPLATE = re.compile(
     r"\[(?P<inside>\s*/?\s*(?:INST|SYS|SYSTEM|USER|ASSISTANT|PASSAGE[^\]]{0,20})\s*)\]", re.I
 )
@@ -56,7 +56,7 @@ def neutralize(text: str) -> str:
     text = _CLOSING.sub(r"‹\g<inside>›", _OPENING.sub("‹", text))
     text = _LINK.sub("] (", text)
     text = text.replace("```", "'''").replace("~~~", "---")
-    text = _MARKER.sub(r"(\g<inside>)", text)
+    text = respell_markers(text)
     text = _TEMPLATE.sub(r"(\g<inside>)", text)
     text = _ROLE.sub(r"\g<lead>\g<role>\g<tail> –", text)
     return _RULE.sub("—", text)

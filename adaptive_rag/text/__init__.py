@@ -1,1 +1,1 @@
-"""Words, sentences and vectors: what several rooms need."""
+"""Words, sentences, markers and vectors: what several rooms need."""
