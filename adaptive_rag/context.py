@@ -135,8 +135,8 @@ class RetrievalSettings(_Group):
     )
     reranker: str = Field(
         "auto",
-        description="What scores the candidates again: auto (the chat model in one call where there is one, "
-        "else fused), fused, cross-encoder, listwise, pointwise or none.",
+        description="What scores the candidates again. `auto` asks the chat model, in one call; "
+        "without one it is `fused`.",
     )
     reranker_model: str = Field(
         "cross-encoder/ms-marco-MiniLM-L-6-v2",
@@ -236,7 +236,8 @@ class Context(BaseSettings):
         """Return a hash of the settings that change an answer, the index aside."""
         values: dict[str, Any] = {}
         for name, value in self:
-            values |= dict(value) if isinstance(value, _Group) else {name: value}
+            parts = dict(value) if isinstance(value, _Group) else None
+            values |= {name: value} if parts is None else {f"{name}.{part}": parts[part] for part in parts}
         values["without"] = sorted(self.without)
         settings = {
             name: value if isinstance(value, str | int | float | bool | list | None) else live_key(value)
@@ -247,7 +248,7 @@ class Context(BaseSettings):
 
 
 # Settings that do not change what a good answer is; the index is known by its version.
-_SAME_ANSWER = {"deadline_s", "max_llm_calls", "user_id", "prices", "index", "retriever"}
+_SAME_ANSWER = {"budget.deadline_s", "budget.max_llm_calls", "models.prices", "user_id", "index", "retriever"}
 # A live object is known by its place in memory, which means something in this process only.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"
 
@@ -257,7 +258,12 @@ GROUPS: dict[str, type[_Group]] = {
     "retrieval": RetrievalSettings,
 }
 # The names of settings before they stood in groups; each is understood for one release.
-OLD_NAMES = {part: f"{group}.{part}" for group, kind in GROUPS.items() for part in kind.model_fields}
+OLD_NAMES = {
+    **{name: f"models.{name}" for name in ("fast_model", "base_url", "prompts", "prices")},
+    **{name: f"budget.{name}" for name in ("max_llm_calls", "max_tokens", "deadline_s", "context_tokens")},
+    **{name: f"retrieval.{name}" for name in ("fusion", "alpha", "qa_views", "reranker", "reranker_model")},
+    **{name: f"retrieval.{name}" for name in ("sub_questions", "viewpoints", "diversity", "selection")},
+}
 OLD_SWITCHES: dict[str, Mechanism] = {
     "abstain": "abstain",
     "balance": "balance",

@@ -40,11 +40,11 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         ask_to_draft(
             state["question"],
             strategy,
+            style,
             passages,
             budget=context.budget.context_tokens * BYTES_PER_TOKEN,
             user_context=user_context,
             history=state.get("history", []),
-            instruction=style.instruction,
             prompts=context.models.prompts,
         )
     ]

@@ -240,7 +240,7 @@ def test_an_old_switch_leaves_out_what_it_turns_off(old: str, monkeypatch: pytes
         with pytest.warns(DeprecationWarning, match=rf"'{old}' is now without=.*'{part}'"):
             assert make_context(**{old: off}).without == {part}
     for on in (True, "true", "1", "yes"):
-        with pytest.warns(DeprecationWarning, match=f"'{old}' is now nothing"):
+        with pytest.warns(DeprecationWarning, match=f"'{old}' is now on"):
             assert make_context(**{old: on}) == make_context()
     monkeypatch.setenv(f"ADAPTIVE_RAG_{old.upper()}", "false")
     with pytest.warns(DeprecationWarning, match=f"'{old}'"):

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import speaker_of
-from adaptive_rag.answer.styles import AnswerRequest, Block
+from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.llm.messages import format_history, style_prompt
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.llm.request import Request
@@ -29,12 +29,12 @@ class DraftAnswer(BaseModel):
 def ask_to_draft(
     question: str,
     strategy: str,
+    style: AnswerStyle,
     passages: Sequence[Candidate],
     *,
     budget: int,
     user_context: str = "",
     history: Sequence[Turn] = (),
-    instruction: str = "",
     prompts: str | None = None,
 ) -> Request[DraftAnswer]:
     """Ask the model for an answer.
@@ -42,11 +42,11 @@ def ask_to_draft(
     Args:
         question: what was asked.
         strategy: names the prompt that says how such a question is answered.
+        style: says it where there is no prompt of that name, and how long the answer may be.
         passages: numbered in this order.
         budget: characters of passage text in the prompt.
         user_context: who asks, or in what situation.
         history: the conversation before the question, oldest first.
-        instruction: says how such a question is answered, where no prompt of that name is there.
         prompts: folder of the user's own prompts.
     """
 
@@ -54,14 +54,15 @@ def ask_to_draft(
         return ask_to_draft(
             question,
             strategy,
+            style,
             passages,
             budget=budget // 3,
             user_context=user_context,
             history=history,
-            instruction=instruction,
             prompts=prompts,
         )
 
+    how = style_prompt(strategy, prompts, style.instruction)
     return Request(
         "generate",
         DraftAnswer,
@@ -71,7 +72,7 @@ def ask_to_draft(
             "user_context": user_context or "(none)",
             "history": format_history(history) or "(none)",
             "passages": format_passages(passages, budget),
-            "style": style_prompt(strategy, prompts, instruction),
+            "style": how.replace("{sentences}", str(style.sentences)),
         },
         shortened=shortened,
         role="answer",

@@ -24,15 +24,13 @@ from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import Scores
 from adaptive_rag.text.words import terms
 
-# How many sentences are chosen for a fact, an aspect, the asker's situation, and of what holds in general.
-FACTUAL_SENTENCES, ASPECT_SENTENCES, SITUATION_SENTENCES, GENERAL_SENTENCES = 3, 3, 4, 2
 # Where the best sentence lacks the date, number or name asked for, a neighbour that has it gets this share of
 # its score.
 COMPLETES = 0.9
 # Share of the score for the asker's context in what fits their situation; the question has the rest.
 CONTEXT_SHARE = 0.6
-# The nearness of what holds in general.
-GENERAL_NEARNESS = 0.75
+# Sentences of what holds in general, and their nearness.
+GENERAL_SENTENCES, GENERAL_NEARNESS = 2, 0.75
 # Share of the score for an aspect's label; the whole question has the rest.
 ASPECT_SHARE = 0.65
 # Added to a sentence that was found for the aspect.
@@ -74,14 +72,18 @@ class AnswerStyle:
 
     # chooses the sentences and arranges them in blocks; the request has the style, the ranking all sentences
     arrange: Callable[[AnswerRequest, Ranking], list[Block]]
-    # the likelihood of an answer below which it abstains, 0 to 1
+    # the likelihood of an answer below which it abstains, 0 to 1; where a chat model answers, it decides
     evidence: float
+    # sentences of a fact, of each aspect, or on the asker's situation, at most; those that a chosen sentence
+    # refers to ("It was then closed.") come on top
+    sentences: int = 3
     # share of the best sentence's score that a further sentence must reach
     nearness: float
     # added to `evidence` for a question that is answered by yes or no: "Is AI used to control weapons?" needs
     # a sentence that says so or denies it, not one on weapons
     yes_or_no: float = 0.0
-    # what the chat model is told about this kind of answer; "" takes the prompt file generate-NAME.md
+    # what the chat model is told about this kind of answer; "" takes the prompt file generate-NAME.md;
+    # "{sentences}" is filled
     instruction: str = ""
 
 
@@ -116,7 +118,7 @@ class AnswerRequest:
 
 
 def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show the one to three best sentences.
+    """Show the best sentences.
 
     Where a date, a number or a name is asked for and the best one lacks it, a sentence near it that has it
     is shown too: "The borehole stood in Saltpan Road. It was closed in 2019."
@@ -126,7 +128,7 @@ def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     scores = np.maximum(scores, 0.0)  # so that the best one is shown even where all score below 0
     if completing is not None:
         scores[completing] = max(scores[completing], COMPLETES * scores.max())
-    return [Block(ranking.choose(scores, FACTUAL_SENTENCES, request.style.nearness * scores.max()))]
+    return [Block(ranking.choose(scores, request.style.sentences, request.style.nearness * scores.max()))]
 
 
 def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -160,10 +162,10 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
     near = request.style.nearness
     if not request.user_context.strip() or request.context_vector is None:
-        return [Block(ranking.choose(whole, SITUATION_SENTENCES, near * whole.max()))]
+        return [Block(ranking.choose(whole, request.style.sentences, near * whole.max()))]
     theirs = ranking.score(request.user_context, request.context_vector)
     both = (1 - CONTEXT_SHARE) * whole + CONTEXT_SHARE * theirs
-    fitting = ranking.choose(both, SITUATION_SENTENCES, near * both.max())
+    fitting = ranking.choose(both, request.style.sentences, near * both.max())
     general = ranking.choose(whole, GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), fitting)
     return [Block(fitting, SITUATION_HEADING), Block(general, GENERAL_HEADING)]
 
@@ -214,7 +216,7 @@ def _share_out(
     """
     near = request.style.nearness
     if not request.aspects:
-        return [Block(ranking.choose(whole, 2 * ASPECT_SENTENCES, near * whole.max()))]
+        return [Block(ranking.choose(whole, 2 * request.style.sentences, near * whole.max()))]
     # An aspect whose best sentence falls far behind the other aspects' has nothing to say.
     floors = near * np.maximum(scores.max(axis=1), FAR_BEHIND * scores.max())
     used: list[AnswerSentence] = []
@@ -223,7 +225,7 @@ def _share_out(
         if shown is None or shown[i]:
             # A sentence that serves another aspect clearly better is left to it.
             own = np.where(scores[i] >= scores.max(axis=0) - LEFT_TO_OTHERS, scores[i], -np.inf)
-            chosen = ranking.choose(own, ASPECT_SENTENCES, floors[i], used)
+            chosen = ranking.choose(own, request.style.sentences, floors[i], used)
             used += chosen
             blocks.append(Block(chosen, _heading(aspect.label, request.question)))
     return blocks
@@ -242,7 +244,8 @@ def _heading(label: str, question: str) -> str:
 FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.75, yes_or_no=0.1)
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.2, nearness=0.7)
 OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, nearness=0.6)
-CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.1, nearness=0.6)
+CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.1, sentences=4, nearness=0.6)
+# For `generate` outside the graph, which has the styles from its strategies: a new one needs no row here.
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(
     {
         "factual": FACTUAL_STYLE,

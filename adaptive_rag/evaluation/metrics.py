@@ -45,7 +45,7 @@ Scores = dict[str, float]
 Ranking = Sequence[str]
 Embed = Callable[[Sequence[str]], Vectors]
 
-# What ir_measures calls each metric of a ranking; in the order in which they are reported.
+# What ir_measures calls each metric of a ranking (MRR is RR, MAP is AP), in the order of the reports.
 RANKING_METRICS: dict[str, str] = {
     "ndcg": "nDCG",
     "recall": "R",
