@@ -144,7 +144,7 @@ class RetrievalSettings(_Group):
     )
     sub_questions: int = Field(3, ge=1, le=8, description="Sub-questions of an analytical question.")
     viewpoints: int = Field(
-        3, ge=2, le=8, description="Viewpoints that a chat model names for an opinion question."
+        3, ge=2, le=8, description="Viewpoints that a chat model names; at most `k` are heard."
     )
     diversity: Diversity = Field(
         "mmr", description="How a diverse set is selected for an analytical question."

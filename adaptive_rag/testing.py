@@ -27,7 +27,7 @@ from adaptive_rag.text.markers import write_marker
 Reply: TypeAlias = str | Mapping[str, Any] | Sequence[Any] | BaseException | None
 Script: TypeAlias = Mapping[str, Any] | Callable[[str, list[BaseMessage]], Reply]
 
-# One usable reply of every step. Lists have as many items as the default settings ask for.
+# One usable reply of every step. Of a list, as many are given as the prompt asks for.
 SENSIBLE: dict[str, Reply] = {
     "classify": {"type": "factual", "reason": "asks for one piece of information"},
     "decompose": {"sub_questions": ["What is it?", "How does it work?", "What does it lead to?"]},
@@ -171,7 +171,11 @@ def _sensible(step: str, messages: list[BaseMessage]) -> Reply:
     if step == "select":
         k = re.search(r"Choose (\d+) of the (\d+)", asked)
         return {"passages": list(range(1, (min(int(k[1]), int(k[2])) if k else 1) + 1))}
-    return SENSIBLE.get(step, "I don't know.")
+    reply = SENSIBLE.get(step, "I don't know.")
+    if isinstance(reply, dict) and (n := re.search(r"exactly (\d+)", asked)):
+        more = [f"what is said of its part {i}" for i in range(4, int(n[1]) + 1)]
+        return {name: [*value, *more][: int(n[1])] for name, value in reply.items()}
+    return reply
 
 
 def _chunks(message: AIMessage) -> list[ChatGenerationChunk]:

@@ -12,9 +12,8 @@ from adaptive_rag.query.viewpoints import matter
 from adaptive_rag.rank.balance import attribute, draw_named
 from adaptive_rag.rank.diversify import cover, select
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
-from adaptive_rag.rank.rerank import by_relevance
+from adaptive_rag.rank.rerank import by_relevance, ranked_by
 from adaptive_rag.rank.stances import label_sides
-from adaptive_rag.rank.window import ranked_by
 from adaptive_rag.search.fusion import OPINION_ALPHA, join_branches
 from adaptive_rag.state import Decision, Hit, StrategyState
 

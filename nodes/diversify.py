@@ -9,7 +9,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.rerank import score, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.rank.diversify import SELECTORS, select
-from adaptive_rag.rank.window import keep_window, ranked_by, threshold
+from adaptive_rag.rank.rerank import keep_window, ranked_by, threshold
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.state import Decision, StrategyState
 

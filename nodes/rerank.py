@@ -19,9 +19,12 @@ from adaptive_rag.rank.rerank import (
     ask_to_score,
     by_relevance,
     join_scores,
+    keep_window,
+    ranked_by,
+    reserve_for_context,
+    threshold,
 )
 from adaptive_rag.rank.rerankers import RERANKERS
-from adaptive_rag.rank.window import keep_window, ranked_by, reserve_for_context, threshold
 from adaptive_rag.search.search import search, summarise
 from adaptive_rag.state import Candidate, Decision, Query, StrategyState
 

@@ -42,6 +42,15 @@ def test_what_is_not_in_the_script_is_answered_sensibly(town):
     assert not any(e for r in output["trace"] for e in r.get("stand_ins", ()) if "usable" in e["reason"])
 
 
+@pytest.mark.parametrize("n", [2, 5])
+@pytest.mark.parametrize(("node", "setting"), [(decompose, "sub_questions"), (viewpoints, "viewpoints")])
+def test_a_list_has_as_many_items_as_were_asked_for(town, node, setting, n):
+    context = make_context(index=town, model=ScriptedChatModel(), retrieval={setting: n})
+    update = run_node(node, STATE, context)
+    labels = [query["label"] for query in update["queries"] if query.get("label")]
+    assert len(set(labels)) == n
+
+
 def test_a_stream_adds_up_to_the_reply_with_its_tokens():
     model = ScriptedChatModel(script={"": "one two three"})
     chunks = list(model.stream([HumanMessage("four five")]))

@@ -62,7 +62,6 @@ def ask_to_draft(
             prompts=prompts,
         )
 
-    how = style_prompt(strategy, prompts, style.instruction)
     return Request(
         "generate",
         DraftAnswer,
@@ -72,7 +71,7 @@ def ask_to_draft(
             "user_context": user_context or "(none)",
             "history": format_history(history) or "(none)",
             "passages": format_passages(passages, budget),
-            "style": how.replace("{sentences}", str(style.sentences)),
+            "style": style_prompt(strategy, prompts, style.instruction, style.sentences),
         },
         shortened=shortened,
         role="answer",

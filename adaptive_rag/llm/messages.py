@@ -44,13 +44,15 @@ def load_prompt(name: str, folder: str | None = None) -> str:
     return (PROMPTS / f"{name}.md").read_text(encoding="utf-8")
 
 
-def style_prompt(name: str, folder: str | None = None, instruction: str = "") -> str:
+def style_prompt(name: str, folder: str | None = None, instruction: str = "", sentences: int = 3) -> str:
     """Return how an answer of one strategy is to be written.
 
-    The user's own generate-NAME.md comes first, then the strategy's instruction, then the built-in prompt.
+    The user's own generate-NAME.md comes first, then the strategy's instruction, then the built-in prompt;
+    "{sentences}" in it is filled.
     """
     own = folder is not None and (Path(folder) / f"generate-{name}.md").is_file()
-    return instruction if instruction and not own else load_prompt(f"generate-{name}", folder).strip()
+    prompt = instruction if instruction and not own else load_prompt(f"generate-{name}", folder).strip()
+    return prompt.replace("{sentences}", str(sentences))
 
 
 def format_messages(request: Request[Any], folder: str | None = None) -> list[BaseMessage]:

@@ -80,6 +80,7 @@ def test_a_way_of_answering_is_the_users_then_the_strategys_then_the_built_in(tm
     assert style_prompt("factual", str(tmp_path), "As the strategy says.") == "As I say."
     assert style_prompt("opinion", str(tmp_path), "As the strategy says.") == "As the strategy says."
     assert style_prompt("new", None, "As the strategy says.") == "As the strategy says."
+    assert style_prompt("factual", sentences=2).endswith("At most 2 sentences.")
     assert style_prompt("opinion", str(tmp_path)) == load_prompt("generate-opinion").strip()
 
 
