@@ -39,15 +39,8 @@ def ask_to_draft(
 ) -> Request[DraftAnswer]:
     """Ask the model for an answer.
 
-    Args:
-        question: what was asked.
-        strategy: names the prompt that says how such a question is answered.
-        style: says it where there is no prompt of that name, and how long the answer may be.
-        passages: numbered in this order.
-        budget: characters of passage text in the prompt.
-        user_context: who asks, or in what situation.
-        history: the conversation before the question, oldest first.
-        prompts: folder of the user's own prompts.
+    `strategy` names the prompt that says how; `style` says it where there is no such prompt, and how long.
+    Passages are numbered in this order; `budget` counts characters of their text.
     """
 
     def shortened() -> Request[DraftAnswer]:

@@ -97,12 +97,7 @@ class ExpectedForm:
     about_a_life: bool = False
 
     def fit(self, sentence: str, question_terms: set[str]) -> float:
-        """Return how well a sentence has the form, 0 to 1.
-
-        Args:
-            sentence: its text.
-            question_terms: stems of the question's content words; a name among them does not answer "who".
-        """
+        """Return how well a sentence has the form, 0 to 1; a name in the question does not answer "who"."""
         match self.form:
             case "definition":
                 return _defines(self.subject, sentence)
@@ -151,14 +146,9 @@ class Ranking:
         self._prior = np.array([_prior(sentence, chunks) for sentence in sentences])
 
     def score(self, text: str, vector: Vectors) -> Scores:
-        """Score the sentences for the question, an aspect of it or the asker's situation.
+        """Score the sentences for the question, an aspect of it or the asker's situation, 0 to about 1.5.
 
-        Args:
-            text: what the sentences are scored for.
-            vector: the text's unit vector, shape (dimension,).
-
-        Returns:
-            One score a sentence, about 0 to 1.5.
+        `vector` is the text's, unit length, shape (dimension,).
         """
         weights = weighted_terms(text)
         expected, asked = expected_form(text), set(terms(text))
@@ -180,11 +170,7 @@ class Ranking:
         Goldstein 1998); one that stands beside it gains. The sentences that a chosen one refers back to
         come on top of the limit.
 
-        Args:
-            scores: one a sentence; one of -inf is never chosen.
-            limit: how many.
-            least: the score under which none is chosen.
-            used: sentences that stand in the answer already; none of them is repeated.
+        A score of -inf is never chosen, nor is a sentence repeated that is `used` in the answer already.
         """
         readable = any(sentence.quality >= READABLE for sentence in self.sentences)
         left = scores.copy()
