@@ -77,11 +77,7 @@ def cite(
 ) -> list[Citation]:
     """Quote, for every marker of every claim, the sentence of the cited document that supports it best.
 
-    Args:
-        claims: of `read_markers`.
-        vectors: their vectors, unit length, shape (len(claims), dimension).
-        documents: in the order in which the prompt numbered them.
-        sentences: one for each document.
+    The vectors are the claims', unit length, shape (len(claims), dimension); markers count the documents.
     """
     found: dict[tuple[int, int, int], Citation] = {}
     for claim, vector in zip(claims, vectors, strict=True):

@@ -74,16 +74,14 @@ class AnswerStyle:
     arrange: Callable[[AnswerRequest, Ranking], list[Block]]
     # the likelihood of an answer below which it abstains, 0 to 1; where a chat model answers, it decides
     evidence: float
-    # sentences of a fact, of each aspect, or on the asker's situation, at most; those that a chosen sentence
-    # refers to ("It was then closed.") come on top
+    # sentences of a fact, an aspect or the asker's situation, at most; what they refer back to comes on top
     sentences: int = 3
     # share of the best sentence's score that a further sentence must reach
     nearness: float
     # added to `evidence` for a question that is answered by yes or no: "Is AI used to control weapons?" needs
     # a sentence that says so or denies it, not one on weapons
     yes_or_no: float = 0.0
-    # what the chat model is told about this kind of answer; "" takes the prompt file generate-NAME.md;
-    # "{sentences}" is filled
+    # what the chat model is told, with "{sentences}" filled; "" takes the prompt file generate-NAME.md
     instruction: str = ""
 
 

@@ -60,6 +60,19 @@ class _StoredChunk:
     sentences: Sentences | None = None
 
 
+class _KeptChunks(LRUCache[int, _StoredChunk]):
+    """The chunks last asked for, by row, and the row of each of their ids."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(size)
+        self.row_of: dict[str, int] = {}
+
+    def popitem(self) -> tuple[int, _StoredChunk]:
+        row, stored = super().popitem()
+        self.row_of.pop(stored.chunk["id"])
+        return row, stored
+
+
 class TableReader:
     """Searches one version of the table; safe to share between threads."""
 
@@ -67,8 +80,7 @@ class TableReader:
         self.manifest = manifest
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
-        self._by_row: LRUCache[int, _StoredChunk] = LRUCache(ROWS_KEPT)
-        self._by_id: LRUCache[str, _StoredChunk] = LRUCache(ROWS_KEPT)
+        self._kept = _KeptChunks(ROWS_KEPT)
         self._pool = ThreadPoolExecutor(8, thread_name_prefix="search")
         problem, cause = "", None
         try:
@@ -256,14 +268,15 @@ class TableReader:
         """Return rows by their number; those last asked for are remembered."""
         wanted = dict.fromkeys(rows)
         with self._lock:
-            found = {row: stored for row in wanted if (stored := self._by_row.get(row)) is not None}
+            found = {row: stored for row in wanted if (stored := self._kept.get(row)) is not None}
         if missing := [row for row in wanted if row not in found]:
             found.update({stored.row: stored for stored in self._keep(self._take(missing, READ_COLUMNS))})
         return found
 
     def _with_ids(self, ids: Sequence[str]) -> list[_StoredChunk]:
         with self._lock:
-            found = {id_: stored for id_ in ids if (stored := self._by_id.get(id_)) is not None}
+            rows = ((id_, self._kept.row_of.get(id_)) for id_ in ids)
+            found = {id_: self._kept[row] for id_, row in rows if row is not None}
         missing = [id_ for id_ in dict.fromkeys(ids) if id_ not in found]
         for start in range(0, len(missing), IDS_PER_QUERY):
             taken = self._read(READ_COLUMNS, _one_of(ID, missing[start : start + IDS_PER_QUERY]))
@@ -282,7 +295,8 @@ class TableReader:
             kept.append(_StoredChunk(row["_rowid"], read_chunk(row), vector, views))
         with self._lock:
             for stored in kept:
-                self._by_row[stored.row] = self._by_id[stored.chunk["id"]] = stored
+                self._kept[stored.row] = stored
+                self._kept.row_of[stored.chunk["id"]] = stored.row
         return kept
 
     def _take(self, rows: list[int], columns: list[str]) -> pa.Table:

@@ -45,14 +45,9 @@ def score_relevance(
     fused + SENTENCE_WEIGHT * best sentence + COVERAGE_WEIGHT * coverage + WORDS_WEIGHT * BM25 among the
     candidates; all but coverage, which is a share already, min-max scaled.
 
-    Args:
-        candidates: with `scores["fused"]`.
-        sentences: of each candidate, in the same order.
-        query: unit vector of the embedded model, of the text that the search used.
-        question: whose words are looked for; without it they do not count.
-        alone: whether the question was searched as it stands; a question that leans on a conversation
-            has words that single out the wrong chunks, so that their BM25 does not count.
-        closeness: how much sentences and words count beside the fused score, 0 to 1.
+    `query` is the unit vector of the text that was searched. The words of the question are looked for.
+    Where it was not searched `alone`, BM25 does not count: a question that leans on a conversation has
+    words that single out the wrong chunks. `closeness`, 0 to 1, weighs all beside the fused score.
     """
     if not candidates:
         return []

@@ -132,6 +132,16 @@ def test_question_answer_pairs_are_scored_by_each_side(index: Index) -> None:
     assert set(plain["scores"]) == {"dense", "sparse"}
 
 
+def test_a_chunk_is_forgotten_under_both_names(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "ROWS_KEPT", 2)
+    index = Index.open(kb)
+    ids = [chunk["id"] for chunk in index.chunks()][:5]
+    for id_ in ids:
+        assert index.get([id_])[0]["id"] == id_
+    kept = index.reader()._kept
+    assert sorted(kept.row_of.values()) == sorted(kept) and len(kept) == 2
+
+
 def test_chunks_come_back_by_id_in_the_order_asked(index: Index) -> None:
     ids = [chunk["id"] for chunk in index.chunks()][::-1]
     assert [chunk["id"] for chunk in Index.open(index.uri).get(ids)] == ids
