@@ -146,10 +146,7 @@ class Ranking:
         self._prior = np.array([_prior(sentence, chunks) for sentence in sentences])
 
     def score(self, text: str, vector: Vectors) -> Scores:
-        """Score the sentences for the question, an aspect of it or the asker's situation, 0 to about 1.5.
-
-        `vector` is the text's, unit length, shape (dimension,).
-        """
+        """Score the sentences for a question, an aspect or a situation and its vector, 0 to about 1.5."""
         weights = weighted_terms(text)
         expected, asked = expected_form(text), set(terms(text))
         alone, resolved = (cosines(rows, vector[None])[:, 0] for rows in (self.vectors, self._resolved))

@@ -2,7 +2,7 @@
 
 Rankings, over the first k passages:
 
-- ndcg, recall, mrr, precision as trec_eval defines them (gain = grade, discount log2(rank + 1)).
+- RANKING_METRICS as trec_eval defines them (gain = grade, discount log2(rank + 1)).
 - alpha_ndcg: Clarke et al., "Novelty and diversity in information retrieval evaluation" (SIGIR 2008),
   alpha = 0.5: an aspect's gain halves each time it is met again.
 - aspects: distinct aspects met / min(k, aspects there are).

@@ -2,8 +2,10 @@
 
 import re
 
-# As answers carry them. A change of form is made here: in MARKER, `write_marker` and `respell_markers`.
-MARKER = re.compile(r"\[\d+\]")
+# What stands around a marker's number, and what takes its place around a document's own numbers.
+BRACKETS, OTHERS = "[]", "()"
+_OPENS, _CLOSES = map(re.escape, BRACKETS)
+MARKER = re.compile(rf"{_OPENS}\d+{_CLOSES}")
 # "[1]", "[1, 2]", "[1-3]", "[^1]", "[Passage 2]", "【1†source】": what models write when asked for "[n]".
 ASKED_FOR = re.compile(
     r"\s*(?:\[|【)\s*\^?(?:(?:passage|passages|source|sources|document|doc|ref|citation)s?\.?\s*#?\s*)?"
@@ -11,13 +13,14 @@ ASKED_FOR = re.compile(
     re.IGNORECASE,
 )
 _IN_A_DOCUMENT = re.compile(
-    r"\[(?P<inside>\s*\^?(?:(?:passage|source|document|doc)\s*)?\d[\d\s,;–—-]*)\]", re.IGNORECASE
+    rf"{_OPENS}(?P<inside>\s*\^?(?:(?:passage|source|document|doc)\s*)?\d[\d\s,;–—-]*){_CLOSES}",
+    re.IGNORECASE,
 )
 
 
 def write_marker(number: int) -> str:
     """Return the marker of the nth passage, counted from 1."""
-    return f"[{number}]"
+    return f"{BRACKETS[0]}{number}{BRACKETS[1]}"
 
 
 def find_markers(text: str) -> list[int]:
@@ -32,4 +35,4 @@ def strip_markers(text: str) -> str:
 
 def respell_markers(text: str) -> str:
     """Return a document's text with what could pass for a marker of ours in other brackets."""
-    return _IN_A_DOCUMENT.sub(r"(\g<inside>)", text)
+    return _IN_A_DOCUMENT.sub(rf"{OTHERS[0]}\g<inside>{OTHERS[1]}", text)
