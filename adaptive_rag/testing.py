@@ -59,7 +59,7 @@ class ScriptedChatModel(BaseChatModel):
         return self._asked
 
     @property
-    def steps(self) -> list[str]:
+    def skills(self) -> list[str]:
         """The steps that asked so far, in order."""
         return [step for step, _ in self._asked]
 
@@ -71,7 +71,7 @@ class ScriptedChatModel(BaseChatModel):
         step = asking_step.get()
         with self._lock:
             self._asked.append((step, messages))
-            before = self.steps.count(step) - 1
+            before = self.skills.count(step) - 1
         reply = self.script(step, messages) if callable(self.script) else self._scripted(step, before)
         if reply is None and (callable(self.script) or step not in self.script):
             reply = _sensible(step, messages)

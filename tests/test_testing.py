@@ -27,7 +27,7 @@ def reply_to(model, step):
 def test_replies_of_a_list_are_used_once_each_and_the_last_one_ever_after():
     model = ScriptedChatModel(script={"enhance": ["one", "two"]})
     assert [reply_to(model, "enhance") for _ in range(3)] == ["one", "two", "two"]
-    assert model.steps == ["enhance"] * 3
+    assert model.skills == ["enhance"] * 3
 
 
 def test_objects_are_written_as_json_and_exceptions_raised():

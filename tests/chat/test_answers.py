@@ -92,14 +92,14 @@ def test_a_partial_answer_that_admits_a_gap_is_an_answer(town, marker):
 
 def test_pointwise_scores_are_asked_for_at_once_one_a_candidate(town):
     output, model = answer(town, "I don't know.", reranker="pointwise", max_llm_calls=20, k=3)
-    assert model.steps.count("score") == 6
+    assert model.skills.count("score") == 6
     [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
     assert (rerank["calls"], rerank["rounds"]) == (6, 1)
 
 
 def test_pointwise_scores_without_room_are_left_to_the_stand_in(town):
     output, model = answer(town, "I don't know.", reranker="pointwise", max_llm_calls=4, k=3)
-    assert "score" not in model.steps
+    assert "score" not in model.skills
     [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
     assert "exceed" in rerank["stand_ins"][0]["reason"]
 
@@ -118,7 +118,7 @@ def test_what_the_model_scores_highest_comes_first(town):
         model = ScriptedChatModel(script=script)
         output = AdaptiveRAG(town, model=model, route="factual", reranker=reranker).invoke(question)
         assert wanted in output["documents"][0]["text"], reranker
-        assert "score" in model.steps
+        assert "score" in model.skills
 
 
 def test_tokens_and_known_prices_stand_in_the_trace(town, tmp_path):

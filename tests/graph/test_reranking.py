@@ -109,7 +109,7 @@ def asked(town: MemoryIndex, route: str, **retrieval: Any) -> list[str]:
     model = ScriptedChatModel()
     context = make_context(index=town, route=route, model=model, retrieval=retrieval)
     RETRIEVAL.invoke({"question": QUESTION}, context=context)
-    return sorted(set(model.steps))
+    return sorted(set(model.skills))
 
 
 @pytest.mark.parametrize(

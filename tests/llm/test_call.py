@@ -75,7 +75,7 @@ def test_a_refused_key_is_never_absorbed(path):
     model = ScriptedChatModel(script={"enhance": ModelAuthenticationError("bad key")})
     with pytest.raises(ConfigurationError, match="refused the key"):
         path([request_for("enhance"), request_for("viewpoints")], context(model), budget())
-    assert model.steps.count("enhance") == 1
+    assert model.skills.count("enhance") == 1
 
 
 def test_an_error_of_any_other_kind_is_absorbed():
@@ -100,10 +100,10 @@ LONG = [candidate(number, "The Harbour Bridge was opened in 1932. " * 400) for n
 def test_a_prompt_that_is_too_long_is_sent_again_with_shorter_passages(request_):
     step = request_.step
     model = ScriptedChatModel(
-        script=lambda *_: ContextOverflowError("too long") if model.steps == [step] else None
+        script=lambda *_: ContextOverflowError("too long") if model.skills == [step] else None
     )
     [reply] = ask([request_], context(model), budget())
-    assert (reply.result is not None, reply.calls, model.steps) == (True, 2, [step, step])
+    assert (reply.result is not None, reply.calls, model.skills) == (True, 2, [step, step])
     first, second = (sum(len(m.text) for m in messages) for _, messages in model.asked)
     assert second < first / 2
 

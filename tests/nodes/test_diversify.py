@@ -24,7 +24,7 @@ def run(town: MemoryIndex, script: Any = None, **settings: Any) -> tuple[dict[st
     model = ScriptedChatModel(script=script or {})
     settings = {"without": "window", "retrieval": {}, **settings}
     update = run_node(diversify, state, make_context(index=town, model=model, **settings))
-    return update, model.steps
+    return update, model.skills
 
 
 def reasons(update: dict[str, Any]) -> list[str]:
