@@ -7,13 +7,15 @@ from typing import Any, Literal, TypeVar
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, Field, create_model
 
-from adaptive_rag.context import Context, RetrievalSettings
+from adaptive_rag.context import Context
+from adaptive_rag.context.groups import RetrievalSettings
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.graph.strategies.hedge import build_hedge
 from adaptive_rag.nodes import classify, generate
 from adaptive_rag.nodes.classify import check_name, chosen_strategy
 from adaptive_rag.nodes.step import cache_policy
 from adaptive_rag.rank.rerankers import RERANKERS
+from adaptive_rag.recipes import NAMES as RECIPES
 from adaptive_rag.state import InputState, OutputState, RetrievalState, State
 
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
@@ -43,7 +45,8 @@ def build_retrieval_graph() -> StateGraph[State, Context, InputState, RetrievalS
 def context_schema() -> type[Context]:
     """Return the settings with the names that the tables hold, so that a form offers them."""
     retrieval = _narrowed(RetrievalSettings, reranker=Literal[tuple(RERANKERS)])
-    return _narrowed(Context, route=Literal[tuple(STRATEGIES)] | None, retrieval=retrieval)
+    route, recipe = Literal[tuple(STRATEGIES)] | None, Literal[RECIPES] | None
+    return _narrowed(Context, route=route, recipe=recipe, retrieval=retrieval)
 
 
 def _narrowed(settings: type[SettingsT], **kinds: Any) -> type[SettingsT]:

@@ -11,19 +11,14 @@ from pydantic import ValidationError
 
 from adaptive_rag.context import (
     CONFIG_FILE,
-    GROUPS,
-    MECHANISMS,
-    OLD_NAMES,
-    OLD_SWITCHES,
     Context,
-    Fusion,
-    Profile,
-    RetrievalSettings,
     context_of,
     is_setting,
     make_context,
     setting_names,
 )
+from adaptive_rag.context.groups import GROUPS, MECHANISMS, Fusion, Profile, RetrievalSettings
+from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel

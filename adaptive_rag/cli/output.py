@@ -24,7 +24,7 @@ Part: TypeAlias = str | Text | tuple[str, str]
 
 # Longer lines are hard to read, however wide the terminal is.
 MEASURE = 96
-# How the warning for a setting's old name begins; see `adaptive_rag/context.py`.
+# How the warning for a setting's old name begins; see `adaptive_rag/context/old_names.py`.
 OLD_NAME = "The setting "
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 HEAD = """# Settings
 
-`adaptive-rag settings --markdown` wrote this page from the fields of `adaptive_rag/context.py`.
+`adaptive-rag settings --markdown` wrote this page from the fields of `adaptive_rag/context/groups.py`.
 
 A setting is given once, for one call, in the environment or in `adaptive-rag.toml`; what the caller passes
 wins, then the environment, then the file. A setting of a group is written
@@ -78,20 +78,23 @@ def _sections() -> list[tuple[str, list[tuple[str, str, str, str]]]]:
 
 def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
     default = field.get_default(call_default_factory=True)
-    shown = "" if default is None or default == frozenset() else str(default)
+    if isinstance(default, frozenset):
+        # In the order in which the names stand in the code.
+        default = ",".join(sorted(default, key=_names(field.annotation).index))
+    shown = str(default) if default or isinstance(default, int | float) else ""
     return name, shown, _values(field), str(field.description)
 
 
 def _values(field: FieldInfo) -> str:
     """Return the names that a setting takes, or its bounds."""
-
-    def names(annotation: Any) -> list[str]:
-        if get_origin(annotation) is Literal:
-            return [str(value) for value in get_args(annotation)]
-        return [name for part in get_args(annotation) for name in names(part)]
-
-    if found := names(field.annotation):
+    if found := _names(field.annotation):
         return ", ".join(found)
     signs = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
     bounds = [(signs[kind], getattr(bound, kind, None)) for bound in field.metadata for kind in signs]
     return ", ".join(f"{sign} {value:g}" for sign, value in bounds if value is not None)
+
+
+def _names(annotation: Any) -> list[str]:
+    if get_origin(annotation) is Literal:
+        return [str(value) for value in get_args(annotation)]
+    return [name for part in get_args(annotation) for name in _names(part)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -12,11 +12,13 @@ from typing import Any
 from langchain_core.runnables import Runnable
 
 from adaptive_rag.answer.passages import as_ranked
-from adaptive_rag.context import MECHANISMS, OF_ANSWERS, Context, make_context
+from adaptive_rag.context import Context, make_context
+from adaptive_rag.context.groups import MECHANISMS, OF_ANSWERS
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.records import Cost
 from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.recipes import NAMES as RECIPES
 from adaptive_rag.search.fusion import fuse, fuse_rankings
 from adaptive_rag.search.search import PLAIN_ALPHA, POOL
 from adaptive_rag.source import ChunkSource
@@ -40,10 +42,9 @@ class Bench:
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
 
-    def context(self, route: str | None = None) -> Context:
-        """Return the context of one question; a route given here wins over that of the settings."""
-        shared = {"index": self.source, "k": self.k, **self.settings}
-        return make_context(shared, {"route": route} if route else {})
+    def context(self, own: Mapping[str, Any] | None = None) -> Context:
+        """Return the context of one question; an arm's own settings win over those of the run."""
+        return make_context({"index": self.source, "k": self.k}, self.settings, own or {})
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,17 @@ def by_fusion(found: list[Candidate], alpha: float = PLAIN_ALPHA) -> list[Candid
     return fuse(sorted(found, key=lambda candidate: candidate["id"]), method="weighted", alpha=alpha)
 
 
-def _graph(question: Question, bench: Bench, *, route: str | None = None, without: str = "") -> Result:
+def _graph(
+    question: Question,
+    bench: Bench,
+    *,
+    route: str | None = None,
+    without: str = "",
+    settings: Mapping[str, Any] | None = None,
+) -> Result:
     """Ask the graph what a person would ask it."""
     started = time.perf_counter()
-    context = bench.context(route)
+    context = bench.context({**(settings or {}), **({"route": route} if route else {})})
     if without:
         context = context.model_copy(update={"without": context.without | {without}})
     state = {
@@ -162,6 +170,9 @@ def _result(output: dict[str, Any], documents: list[Candidate], started: float, 
     return Result(documents, ms, output["trace"], output.get("analysis"), **kept)
 
 
+# Ways that are off by default, each measured beside the default: what it is, and the settings for it.
+VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {}
+
 ARMS: dict[str, Arm] = {
     "standard": Arm("dense top-k for the question as it stands", partial(_plain, order=by_vector)),
     "bm25": Arm("BM25 top-k for the question as it stands", partial(_plain, order=by_words)),
@@ -184,6 +195,14 @@ ARMS: dict[str, Arm] = {
             f"adaptive without {what}", partial(_graph, without=name), of_answers=name in OF_ANSWERS
         )
         for name, what in MECHANISMS.items()
+    },
+    **{
+        f"with-{name}": Arm(f"adaptive with {what}", partial(_graph, settings=settings))
+        for name, (what, settings) in VARIATIONS.items()
+    },
+    **{
+        f"recipe-{name}": Arm(f"the recipe {name}", partial(_graph, settings={"recipe": name}))
+        for name in RECIPES
     },
 }
 

@@ -10,10 +10,6 @@ from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.call import acall_all, call_all
 from adaptive_rag.llm.request import Reply, Request
 
-# Calls that one question plans to make, whatever its type. What lies between these and `max_llm_calls`
-# is left to retries.
-PLANNED_CALLS = 3
-
 
 def ask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
     """Make independent requests at once and return their replies in order.
@@ -56,6 +52,8 @@ def refusals(requests: Sequence[Request[Any]], context: Context, budget: Budget)
 def _refusal(request: Request[Any], together: int, context: Context, budget: Budget, asked: int) -> str:
     if context.model is None and (request.role == "answer" or context.models.fast_model is None):
         return "no chat model is configured"
+    if request.step != "select" and request.step not in context.models.steps:
+        return "models.steps leaves it to the local way"
     if budget.seconds <= 0:
         return f"the deadline of {context.budget.deadline_s:g} s has passed"
     if budget.calls <= 0:
@@ -67,9 +65,9 @@ def _refusal(request: Request[Any], together: int, context: Context, budget: Bud
     if request.optional and budget.branches > 1:
         return "two strategies run at once, and only one call is planned for each"
     # The answer itself is one of the planned calls; the steps before it share the others.
-    planned = PLANNED_CALLS - 1 - (budget.branches - 1)
-    if asked >= planned and not request.by_setting:
-        return f"the {PLANNED_CALLS} calls that are planned for a question are needed elsewhere"
+    planned = context.budget.planned_calls
+    if asked >= planned - budget.branches and not request.by_setting:
+        return f"the {planned} calls that are planned for a question are needed elsewhere"
     if together > budget.calls - 1:
         return f"{together} calls at once and one for the answer exceed the {budget.calls} that are left"
     return ""

@@ -19,7 +19,7 @@ from adaptive_rag.llm.budget import Budget, Ledger, open_ledger
 from adaptive_rag.llm.exchange import Action, GivenUp, Pause, Spending, converse
 from adaptive_rag.llm.request import Reply, Request, asking_step
 from adaptive_rag.llm.structured import bind_schema
-from adaptive_rag.models.chat import chat_model_of
+from adaptive_rag.models.chat import chat_model_of, with_temperature
 
 # A token has about four characters; a server that ignores max_tokens is cut off at twice that.
 MAX_CHARACTERS_A_TOKEN = 8
@@ -75,6 +75,7 @@ class _Conversation:
         model = chat_model_of(context, request.role)
         assert model is not None, "only requests that a model can take are granted"
         self.abandoned = threading.Event()
+        model = with_temperature(model, context.models.temperatures.get(request.step))
         self._request, self._model = request, model
         self._max_tokens = context.budget.max_tokens
         self._seconds = budget.seconds_for(request.role)

@@ -90,6 +90,14 @@ def limit_length(model: BaseChatModel, max_tokens: int) -> BaseChatModel:
     return model if own == limit else model.model_copy(update={name: limit})
 
 
+def with_temperature(model: BaseChatModel, temperature: float | None) -> BaseChatModel:
+    """Return the model with a temperature of its own; as it is where none is given or it takes none."""
+    takes = (model.profile or {}).get("temperature", True) and "temperature" in type(model).model_fields
+    if temperature is None or not takes:
+        return model
+    return model.model_copy(update={"temperature": temperature})
+
+
 def model_name(model: BaseChatModel) -> str:
     """Return the name by which the provider knows the model."""
     kept = (getattr(model, key, None) for key in ("model_name", "model", "model_id", "deployment_name"))

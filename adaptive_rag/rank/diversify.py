@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from adaptive_rag.context import Diversity, Selection
+from adaptive_rag.context.groups import Diversity, Selection
 from adaptive_rag.llm.numbers import read_numbers
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.llm.replies import pick

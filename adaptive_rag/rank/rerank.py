@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from pydantic import BaseModel, Field
 
-from adaptive_rag.context import Context, Profile
+from adaptive_rag.context import Context
+from adaptive_rag.context.groups import Profile
 from adaptive_rag.llm.numbers import read_scores
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request

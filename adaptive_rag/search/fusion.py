@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adaptive_rag.context import Fusion
+from adaptive_rag.context.groups import Fusion
 from adaptive_rag.state import Candidate, Hit, QueryAnalysis
 from adaptive_rag.text.vectors import Scores, min_max
 

@@ -395,7 +395,7 @@ def test_a_prompt_is_one_file(tree: Tree) -> None:
 
 def test_a_setting_is_one_field_and_the_page_that_is_made_of_it(tree: Tree) -> None:
     line = '    patience_s: float = Field(1.0, gt=0, description="Seconds of patience.")'
-    tree.insert("adaptive_rag/context.py", '"""What one question may cost."""', f"\n{line}")
+    tree.insert("adaptive_rag/context/groups.py", '"""What one question may cost."""', f"\n{line}")
     assert tree.run(
         "from adaptive_rag import Context; print(Context(budget={'patience_s': 2}).budget.patience_s)"
     )

@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from adaptive_rag.answer.passages import join_neighbours
-from adaptive_rag.context import MECHANISMS, OF_ANSWERS, Context
+from adaptive_rag.context import Context
+from adaptive_rag.context.groups import MECHANISMS, OF_ANSWERS
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS, MAIN_ARMS, Bench, find_arms, whole_table
 from adaptive_rag.evaluation.datasets import Dataset, Question

@@ -5,7 +5,8 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from adaptive_rag.context import Diversity, make_context
+from adaptive_rag.context import make_context
+from adaptive_rag.context.groups import Diversity
 from adaptive_rag.rank.diversify import (
     SELECTORS,
     PassageChoice,

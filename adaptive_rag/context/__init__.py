@@ -8,23 +8,14 @@ import json
 import os
 import time
 import tomllib
-import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    InstanceOf,
-    ValidationError,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, InstanceOf, ValidationError, model_validator
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import (
     BaseSettings,
@@ -35,128 +26,28 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
+from adaptive_rag.context.groups import (
+    GROUPS,
+    BudgetSettings,
+    Group,
+    Mechanism,
+    ModelSettings,
+    Profile,
+    RetrievalSettings,
+    RoutingSettings,
+    ScoringSettings,
+    listed,
+)
+from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES, is_off, warn_of
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-Profile = Literal["conservative", "balanced", "aggressive"]
-Selection = Literal["local", "model"]
-Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
-Diversity = Literal["coverage", "mmr", "facility-location", "none"]
-# Parts that can be left out, to see what each is worth. The evaluation has an arm without each of them.
-Mechanism = Literal[
-    "abstain",
-    "analysis",
-    "balance",
-    "context",
-    "diversify",
-    "enhance",
-    "extractive-fallback",
-    "fan-out",
-    "fusion",
-    "hedge",
-    "join",
-    "rerank",
-    "window",
-]
-MECHANISMS: dict[Mechanism, str] = {
-    "fusion": "BM25: dense retrieval in every strategy",
-    "rerank": "scoring candidates again",
-    "window": "dropping chunks far below the others",
-    "analysis": "analysis: one route and one alpha for every question",
-    "context": "the user's context and history",
-    "fan-out": "sub-questions and viewpoints",
-    "enhance": "enhancing factual questions",
-    "diversify": "diversifying analytical sets",
-    "balance": "balancing viewpoints",
-    "hedge": "hedging between two strategies",
-    "join": "joining chunks that overlap",
-    "abstain": "saying that the documents do not hold the answer",
-    "extractive-fallback": "replacing a model's draft that no passage supports",
-}
-# Those that change the answer alone, whatever was found.
-OF_ANSWERS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
-
 CONFIG_FILE = "adaptive-rag.toml"
 ENV_PREFIX = "ADAPTIVE_RAG_"
-
-
-class _Group(BaseModel):
-    """Settings that belong together."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ModelSettings(_Group):
-    """How chat models are reached and what they are told."""
-
-    fast_model: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = Field(
-        None, description="Chat model for every step but the answer. By default the same as `model`."
-    )
-    base_url: str | None = Field(
-        None, description="Address of an OpenAI-compatible server for 'openai:...'. Else OPENAI_BASE_URL."
-    )
-    prompts: str | None = Field(None, description="Folder whose .md files replace the built-in prompts.")
-    prices: str | None = Field(
-        None, description="TOML file of model prices. It corrects or extends the built-in prices."
-    )
-
-
-class BudgetSettings(_Group):
-    """What one question may cost."""
-
-    max_llm_calls: int = Field(6, ge=0, le=100, description="Chat calls that one question may make, at most.")
-    max_tokens: int = Field(
-        1024, ge=16, description="Tokens that one reply of a chat model may have, at most."
-    )
-    deadline_s: float = Field(
-        60.0,
-        gt=0,
-        description="Seconds after which no chat model is waited for; local steps finish the answer.",
-    )
-    context_tokens: int = Field(
-        6000, ge=100, description="Tokens that all passages behind one answer may have together, at most."
-    )
-
-
-class RetrievalSettings(_Group):
-    """How passages are searched, scored and selected."""
-
-    fusion: Fusion = Field("weighted", description="How scores by vector and by words are joined.")
-    alpha: float | None = Field(
-        None, ge=0, le=1, description="Weight of the vector score. By default each question's words decide."
-    )
-    qa_views: bool = Field(
-        False,
-        description="Compare a query also with the question alone and the answer alone of a "
-        "question-answer pair, weighted by intent.",
-    )
-    reranker: str = Field(
-        "auto",
-        description="What scores the candidates again. `auto` asks the chat model, in one call; "
-        "without one it is `fused`.",
-    )
-    reranker_model: str = Field(
-        "cross-encoder/ms-marco-MiniLM-L-6-v2",
-        description="Cross-encoder to load: a Hugging Face id or a local folder.",
-    )
-    sub_questions: int = Field(3, ge=1, le=8, description="Sub-questions of an analytical question.")
-    viewpoints: int = Field(
-        3, ge=2, le=8, description="Viewpoints that a chat model names; at most `k` are heard."
-    )
-    diversity: Diversity = Field(
-        "mmr", description="How a diverse set is selected for an analytical question."
-    )
-    selection: Selection = Field(
-        "local", description="What selects the final set of an analytical or opinion question."
-    )
-
-
-def _listed(value: Any) -> Any:
-    """Read "hedge,window" as the shell and the environment give it."""
-    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
 
 
 class Context(BaseSettings):
@@ -171,6 +62,10 @@ class Context(BaseSettings):
         validate_default=False,
     )
 
+    recipe: str | None = Field(
+        None,
+        description="Published system whose settings are taken; what is set besides wins over them.",
+    )
     index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
         ".adaptive-rag", description="Folder or URI of the index to search."
     )
@@ -194,8 +89,11 @@ class Context(BaseSettings):
     )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     user_id: str | None = Field(None, description="User whose stored profile is added to the context.")
-    without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(_listed)] = Field(
+    without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(listed)] = Field(
         frozenset(), description="Parts to leave out, to see what they are worth."
+    )
+    routing: RoutingSettings = Field(
+        default_factory=RoutingSettings, description="Routing: who classifies, and when the router is unsure."
     )
     models: ModelSettings = Field(
         default_factory=ModelSettings,
@@ -208,6 +106,9 @@ class Context(BaseSettings):
     retrieval: RetrievalSettings = Field(
         default_factory=RetrievalSettings,
         description="Search: fusion, reranking, sub-questions, viewpoints and selection.",
+    )
+    scoring: ScoringSettings = Field(
+        default_factory=ScoringSettings, description="Scoring of candidates by a chat model."
     )
 
     @model_validator(mode="before")
@@ -224,9 +125,9 @@ class Context(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read what is passed first, then the environment, then the config file."""
+        """Read what is passed first, then the environment, the config file, and the recipe that they name."""
         toml = TomlConfigSettingsSource(settings_cls)
-        return init_settings, env_settings, _OldEnvironment(settings_cls), toml
+        return init_settings, env_settings, _OldEnvironment(settings_cls), toml, _Recipe(settings_cls)
 
     def uses(self, mechanism: Mechanism) -> bool:
         """Tell whether a mechanism is on."""
@@ -236,49 +137,22 @@ class Context(BaseSettings):
         """Return a hash of the settings that change an answer, the index aside."""
         values: dict[str, Any] = {}
         for name, value in self:
-            parts = dict(value) if isinstance(value, _Group) else None
+            parts = dict(value) if isinstance(value, Group) else None
             values |= {name: value} if parts is None else {f"{name}.{part}": parts[part] for part in parts}
-        values["without"] = sorted(self.without)
-        settings = {
-            name: value if isinstance(value, str | int | float | bool | list | None) else live_key(value)
-            for name, value in values.items()
-            if name not in _SAME_ANSWER
-        }
+        settings = {name: _plain(value) for name, value in values.items() if name not in _SAME_ANSWER}
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, frozenset):
+        return sorted(value)
+    return value if isinstance(value, str | int | float | bool | list | dict | None) else live_key(value)
 
 
 # Settings that do not change what a good answer is; the index is known by its version.
 _SAME_ANSWER = {"budget.deadline_s", "budget.max_llm_calls", "models.prices", "user_id", "index", "retriever"}
 # A live object is known by its place in memory, which means something in this process only.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"
-
-GROUPS: dict[str, type[_Group]] = {
-    "models": ModelSettings,
-    "budget": BudgetSettings,
-    "retrieval": RetrievalSettings,
-}
-# The names of settings before they stood in groups; each is understood for one release.
-OLD_NAMES = {
-    **{name: f"models.{name}" for name in ("fast_model", "base_url", "prompts", "prices")},
-    **{name: f"budget.{name}" for name in ("max_llm_calls", "max_tokens", "deadline_s", "context_tokens")},
-    **{name: f"retrieval.{name}" for name in ("fusion", "alpha", "qa_views", "reranker", "reranker_model")},
-    **{name: f"retrieval.{name}" for name in ("sub_questions", "viewpoints", "diversity", "selection")},
-}
-OLD_SWITCHES: dict[str, Mechanism] = {
-    "abstain": "abstain",
-    "balance": "balance",
-    "contextualize": "context",
-    "diversify": "diversify",
-    "enhance": "enhance",
-    "extractive_fallback": "extractive-fallback",
-    "fan_out": "fan-out",
-    "hedge": "hedge",
-    "join": "join",
-    "rerank": "rerank",
-    "window": "window",
-}
-_OFF = {"false", "0", "no", "off", "f", "n"}
-_ON = {"true", "1", "yes", "on", "t", "y"}
 
 
 def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
@@ -316,19 +190,19 @@ def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
     off: set[str] = set()
     for name, value in settings.items():
         if name in OLD_SWITCHES:
-            switched_off = {OLD_SWITCHES[name]} if _is_off(name, value) else set()
-            _warn(name, f"without={switched_off}" if switched_off else "on unless `without` names it")
+            switched_off = {OLD_SWITCHES[name]} if is_off(name, value) else set()
+            warn_of(name, f"without={switched_off}" if switched_off else "on unless `without` names it")
             off |= switched_off
             continue
         if name in OLD_NAMES:
-            _warn(name, OLD_NAMES[name])
+            warn_of(name, OLD_NAMES[name])
             name = OLD_NAMES[name]
         group, dot, part = name.partition(".")
         if dot and group in GROUPS:
             value, name = {part: value}, group
         _merge(grouped, {name: value})
     if off:
-        grouped["without"] = {*_listed(grouped.get("without", ())), *off}
+        grouped["without"] = {*listed(grouped.get("without", ())), *off}
     return grouped
 
 
@@ -359,6 +233,17 @@ class _OldEnvironment(PydanticBaseSettingsSource):
         return by_group(given)
 
 
+class _Recipe(PydanticBaseSettingsSource):
+    """Gives the settings of the recipe that the sources before it name."""
+
+    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
+        return None, field_name, False
+
+    def __call__(self) -> dict[str, Any]:
+        name = self.current_state.get("recipe")
+        return recipe_settings(name) if name else {}
+
+
 def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
     for name, value in layer.items():
         known, value = _given(into.get(name)), _given(value)
@@ -368,20 +253,9 @@ def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:
 
 def _given(value: Any) -> Any:
     """Return what was set of a group as a mapping; any other value as it is."""
-    if isinstance(value, _Group):
+    if isinstance(value, Group):
         return {name: getattr(value, name) for name in value.model_fields_set}
     return value
-
-
-def _is_off(name: str, value: Any) -> bool:
-    said = str(value).strip().lower()
-    if said not in _OFF | _ON:
-        raise ConfigurationError(f"{name} = {value!r} is not usable: expected true or false.")
-    return said in _OFF
-
-
-def _warn(old: str, new: str) -> None:
-    warnings.warn(f"The setting {old!r} is now {new}.", DeprecationWarning, stacklevel=4)
 
 
 def setting_names() -> list[str]:
@@ -430,7 +304,7 @@ def context_of(runtime: Runtime[Context]) -> Context:
     return runtime.context if runtime.context is not None else make_context()
 
 
-class IndexingContext(_Group):
+class IndexingContext(Group):
     """The settings of one indexing run."""
 
     index: str = Field(

@@ -1,0 +1,261 @@
+"""The settings that stand in groups, and the parts that can be left out."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from langchain_core.language_models import BaseChatModel
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, InstanceOf
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_settings import NoDecode
+
+from adaptive_rag.state import Intent, QueryType
+
+Profile = Literal["conservative", "balanced", "aggressive"]
+Selection = Literal["local", "model"]
+Fusion = Literal["weighted", "reciprocal-rank", "dense", "sparse"]
+Diversity = Literal["coverage", "mmr", "facility-location", "none"]
+# What a chat model may be asked for; each step but the answer of a question has a local way too.
+ModelStep = Literal[
+    "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "generate"
+]
+# Parts that can be left out, to see what each is worth. The evaluation has an arm without each of them.
+Mechanism = Literal[
+    "abstain",
+    "analysis",
+    "balance",
+    "context",
+    "diversify",
+    "enhance",
+    "extractive-fallback",
+    "fan-out",
+    "fusion",
+    "hedge",
+    "join",
+    "rerank",
+    "window",
+]
+MECHANISMS: dict[Mechanism, str] = {
+    "fusion": "BM25: dense retrieval in every strategy",
+    "rerank": "scoring candidates again",
+    "window": "dropping chunks far below the others",
+    "analysis": "analysis: one route and one alpha for every question",
+    "context": "the user's context and history",
+    "fan-out": "sub-questions and viewpoints",
+    "enhance": "enhancing factual questions",
+    "diversify": "diversifying analytical sets",
+    "balance": "balancing viewpoints",
+    "hedge": "hedging between two strategies",
+    "join": "joining chunks that overlap",
+    "abstain": "saying that the documents do not hold the answer",
+    "extractive-fallback": "replacing a model's draft that no passage supports",
+}
+# Those that change the answer alone, whatever was found.
+OF_ANSWERS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fallback"})
+
+
+class Group(BaseModel):
+    """Settings that belong together."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def listed(value: Any) -> Any:
+    """Read "hedge,window" as the shell and the environment give it."""
+    return [name.strip() for name in value.split(",") if name.strip()] if isinstance(value, str) else value
+
+
+def paired(value: Any) -> Any:
+    """Read "classify=0,generate=0.2" as the shell and the environment give it."""
+    if not isinstance(value, str) or value.lstrip().startswith("{"):
+        return json.loads(value) if isinstance(value, str) else value
+    return dict(pair.split("=", 1) if "=" in pair else (pair, "") for pair in listed(value))
+
+
+class RoutingSettings(Group):
+    """What decides the type of a question."""
+
+    classify: Literal["unsure", "router", "model"] = Field(
+        "unsure", description="Whether a chat model classifies: where the router is unsure, never, or always."
+    )
+    threshold: float = Field(
+        0.6, ge=0, le=1, description="Probability of the likeliest type below which the router is unsure."
+    )
+    low_confidence: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="Confidence below which the router is unsure too, and a profile reads one step more.",
+    )
+    fallback: QueryType | None = Field(
+        None,
+        description="Type for a model's reply that names none; of several that it names the first counts "
+        "then. By default the model is asked again, and then the router decides.",
+    )
+
+
+class ModelSettings(Group):
+    """How chat models are reached and what they are told."""
+
+    fast_model: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = Field(
+        None, description="Chat model for every step but the answer. By default the same as `model`."
+    )
+    base_url: str | None = Field(
+        None, description="Address of an OpenAI-compatible server for 'openai:...'. Else OPENAI_BASE_URL."
+    )
+    prompts: str | None = Field(None, description="Folder whose .md files replace the built-in prompts.")
+    prices: str | None = Field(
+        None, description="TOML file of model prices. It corrects or extends the built-in prices."
+    )
+    steps: Annotated[frozenset[ModelStep], NoDecode, BeforeValidator(listed)] = Field(
+        frozenset({"classify", "enhance", "decompose", "viewpoints", "contextualize", "score", "generate"}),
+        description="Steps that ask a chat model, where there is one; the others go their local way.",
+    )
+    temperatures: Annotated[dict[ModelStep | Literal["select"], float], NoDecode, BeforeValidator(paired)] = (
+        Field(
+            default_factory=dict,
+            description="Temperature of a step, as in generate=0.2. By default the model's own.",
+        )
+    )
+    no_context: str = Field(
+        "", max_length=500, description="What a model is told of the asker where nothing is known of them."
+    )
+
+
+class BudgetSettings(Group):
+    """What one question may cost."""
+
+    max_llm_calls: int = Field(6, ge=0, le=100, description="Chat calls that one question may make, at most.")
+    planned_calls: int = Field(
+        3,
+        ge=1,
+        le=100,
+        description="Chat calls that one question plans to make; what lies between them and "
+        "`max_llm_calls` is left to retries.",
+    )
+    max_tokens: int = Field(
+        1024, ge=16, description="Tokens that one reply of a chat model may have, at most."
+    )
+    deadline_s: float = Field(
+        60.0,
+        gt=0,
+        description="Seconds after which no chat model is waited for; local steps finish the answer.",
+    )
+    context_tokens: int = Field(
+        6000, ge=100, description="Tokens that all passages behind one answer may have together, at most."
+    )
+
+
+# What a question is looked up by in the table of alphas: its intent, and its nearness to the domain.
+AlphaKey = Literal[Intent, "in-domain", "off-domain"]
+
+
+class RetrievalSettings(Group):
+    """How passages are searched, scored and selected."""
+
+    fusion: Fusion = Field("weighted", description="How scores by vector and by words are joined.")
+    alpha: float | None = Field(
+        None, ge=0, le=1, description="Weight of the vector score. By default each question's words decide."
+    )
+    alpha_by: Literal["words", "intent"] = Field(
+        "words",
+        description="What decides alpha: what the question's words are worth in this index, or its intent "
+        "and domain, by `alpha_table`.",
+    )
+    alpha_table: Annotated[dict[AlphaKey, float], NoDecode, BeforeValidator(paired)] = Field(
+        default_factory=dict,
+        description="Alpha for an intent, in the domain or outside it, in place of the built-in table.",
+    )
+    lexical: Literal["index", "okapi"] = Field(
+        "index",
+        description="What scores by words: the index's own BM25, or BM25Okapi over all chunks, in memory.",
+    )
+    tfidf: float = Field(
+        0.0, ge=0, le=1, description="Share of the TF-IDF cosine in the score by words; the rest is BM25."
+    )
+    pool: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Candidates by vector and by words, each, for one passage of the answer. "
+        "By default at least 50 in all.",
+    )
+    qa_views: bool = Field(
+        False,
+        description="Compare a query also with the question alone and the answer alone of a "
+        "question-answer pair, weighted by intent.",
+    )
+    reranker: str = Field(
+        "auto",
+        description="What scores the candidates again. `auto` asks the chat model, in one call; "
+        "without one it is `fused`.",
+    )
+    reranker_model: str = Field(
+        "cross-encoder/ms-marco-MiniLM-L-6-v2",
+        description="Cross-encoder to load: a Hugging Face id or a local folder.",
+    )
+    sub_questions: Annotated[int, Field(ge=1, le=8)] | Literal["k"] = Field(
+        3, description="Sub-questions of an analytical question, 1 to 8, or as many as `k`."
+    )
+    viewpoints: Annotated[int, Field(ge=2, le=8)] | Literal["k"] = Field(
+        3, description="Viewpoints that a chat model names, 2 to 8, or as many as `k`; at most `k` are heard."
+    )
+    branch_candidates: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Candidates that each sub-question or viewpoint brings. By default all that it finds.",
+    )
+    draw: Literal["fused", "in-turn"] = Field(
+        "fused",
+        description="How passages are drawn from the branches: by their joined scores, or in turn, as the "
+        "branches found them.",
+    )
+    rewrites: Literal["follow-ups", "always"] = Field(
+        "always", description="Which contextual questions a chat model makes to stand alone."
+    )
+    diversity: Diversity = Field(
+        "mmr", description="How a diverse set is selected for an analytical question."
+    )
+    selection: Selection = Field(
+        "local", description="What selects the final set of an analytical or opinion question."
+    )
+    selection_characters: Annotated[dict[QueryType, int], NoDecode, BeforeValidator(paired)] = Field(
+        default_factory=dict,
+        description="Characters of each passage that the selecting model reads, by type, as in opinion=100. "
+        "By default a share of a common budget.",
+    )
+
+
+class ScoringSettings(Group):
+    """How a chat model scores candidates, and what its scores count."""
+
+    weight: float = Field(
+        0.6, ge=0, le=1, description="Weight of the model's score; the rest is the local one's."
+    )
+    against: Literal["question", "query"] = Field(
+        "question", description="What candidates are scored for: the question, or the query that found them."
+    )
+    lowest: Literal[0, 1] = Field(0, description="Lowest score of the scale; the highest is 10.")
+    missing: float | None = Field(
+        None,
+        ge=0,
+        le=10,
+        description="Score for a reply without a number. By default the model is asked again, and then none "
+        "of its scores counts.",
+    )
+    characters: int | None = Field(
+        None,
+        ge=1,
+        description="Characters of each candidate that the model reads. By default a share of one budget.",
+    )
+
+
+GROUPS: dict[str, type[Group]] = {
+    "routing": RoutingSettings,
+    "models": ModelSettings,
+    "budget": BudgetSettings,
+    "retrieval": RetrievalSettings,
+    "scoring": ScoringSettings,
+}
