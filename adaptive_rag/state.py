@@ -51,6 +51,8 @@ class Query(TypedDict):
     text: str
     # the sub-question or viewpoint that is searched in a branch of its own
     label: NotRequired[str]
+    # the side that a viewpoint takes toward what the question proposes: for, against, other
+    side: NotRequired[str]
     # weights of its scores by vector and by words in the sum; 1 where they are not given
     dense: NotRequired[float]
     sparse: NotRequired[float]

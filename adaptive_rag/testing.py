@@ -32,7 +32,8 @@ SENSIBLE: dict[str, Reply] = {
     "classify": {"type": "factual", "reason": "asks for one piece of information"},
     "decompose": {"sub_questions": ["What is it?", "How does it work?", "What does it lead to?"]},
     "viewpoints": {
-        "viewpoints": ["it helps those concerned", "it harms those concerned", "it costs too much"]
+        "viewpoints": ["it helps those concerned", "it harms those concerned", "it costs too much"],
+        "sides": ["for", "against", "against"],
     },
     "generate": f"This is what the first passage says {write_marker(1)}.",
 }
@@ -163,6 +164,8 @@ def _sensible(step: str, messages: list[BaseMessage]) -> Reply:
     words = question[1] if question else "the question"
     if step == "enhance":
         return {"query": words}
+    if step == "infer":
+        return {"context": "someone who wants to know"}
     if step == "contextualize":
         return {"context": "someone who wants to know", "query": words}
     if step == "score":
@@ -173,8 +176,10 @@ def _sensible(step: str, messages: list[BaseMessage]) -> Reply:
         return {"passages": list(range(1, (min(int(k[1]), int(k[2])) if k else 1) + 1))}
     reply = SENSIBLE.get(step, "I don't know.")
     if isinstance(reply, dict) and (n := re.search(r"exactly (\d+)", asked)):
-        more = [f"what is said of its part {i}" for i in range(4, int(n[1]) + 1)]
-        return {name: [*value, *more][: int(n[1])] for name, value in reply.items()}
+        count = int(n[1])
+        more = {"sides": ["other"] * count}
+        further = [f"what is said of its part {i}" for i in range(4, count + 1)]
+        return {name: [*value, *more.get(name, further)][:count] for name, value in reply.items()}
     return reply
 
 

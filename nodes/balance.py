@@ -6,10 +6,11 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
-from adaptive_rag.nodes.rerank import score, selected
+from adaptive_rag.nodes.rerank import score, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.viewpoints import matter
-from adaptive_rag.rank.balance import attribute, draw_named
+from adaptive_rag.rank.balance import attribute, by_side, draw_named
+from adaptive_rag.rank.branches import take_first_of_each
 from adaptive_rag.rank.diversify import cover, select
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
 from adaptive_rag.rank.rerank import by_relevance, ranked_by
@@ -27,6 +28,8 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     context = context_of(runtime)
     source, k = source_of(context), context.k
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
+    if context.retrieval.draw == "in-turn":
+        return (yield from select_in_turn(state, take_first_of_each(hits), context))
     if context.uses("rerank"):
         hits[0] = _towards_first_hits(hits[0], context)
     candidates = attribute(join_branches(hits), hits)
@@ -41,7 +44,7 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     if context.uses("balance") and scored:
         vectors = source.vectors([candidate["id"] for candidate in scored])
         spread = [scored[i] for i in cover(vectors, ranked_by(scored), DRAWN_FROM * k)]
-        local = draw_named(spread, views, k) if views else spread[:k]
+        local = draw_named(spread, by_side(state["queries"]), k) if views else spread[:k]
         scored, by_model = yield from select(state["question"], spread, local, context.retrieval.selection)
         if not views:
             scored = scored[:k]

@@ -20,7 +20,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.history import join_context, read_question
-from adaptive_rag.rank.rerank import prepare_reranker
+from adaptive_rag.rank.rerank import check_calls, prepare_reranker
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
 from adaptive_rag.source import ChunkSource
@@ -34,6 +34,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     started_at = time.time()
     check_name("route", context.route, routes)
     check_name("retrieval.reranker", context.retrieval.reranker, RERANKERS)
+    check_calls(context)
     prepare_reranker(context)
     question, history = read_question(state)
     source = source_of(context)

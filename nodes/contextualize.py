@@ -6,12 +6,15 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
+from adaptive_rag.llm.request import Asking
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.contextualize import (
     MAX_CONTEXT,
     ask_to_contextualize,
+    ask_to_infer,
     contextual_query,
+    is_follow_up,
     is_off_topic,
     plan_contextual,
 )
@@ -30,13 +33,22 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     plan: SearchPlan | None = None
     decisions: list[Decision] = []
     if context.uses("context"):
+        user_context = yield from _infer(state, context)
         known = question, user_context, state.get("history", [])
         scoring, candidates = search_to_score(state, lambda: contextual_query(*known), context)
-        reply, *scores = yield [ask_to_contextualize(*known), *scoring]
+        rewriting = ask_to_contextualize(
+            *known,
+            no_context=context.models.no_context,
+            locally_because=""
+            if context.retrieval.rewrites != "follow-ups" or is_follow_up(*known)
+            else "only follow-ups are made to stand alone",
+        )
+        reply, *scores = yield [rewriting, *scoring]
         scored = early_scores(candidates, scores)
         if reply.result is not None:
             implied = reply.result.context
-            texts = dict.fromkeys([reply.result.query, question])
+            alone = context.retrieval.rewrites == "alone"
+            texts = dict.fromkeys([reply.result.query] if alone else [reply.result.query, question])
             queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
         else:
             implied = user_context[:MAX_CONTEXT]
@@ -55,3 +67,12 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         "early_scored": scored,
         "record": {"decisions": decisions},
     }
+
+
+def _infer(state: StrategyState, context: Context) -> Asking[str]:
+    """Return the asker's context: their own words, else what a model infers in a call of its own."""
+    given = state.get("user_context", "")
+    if given or "infer" not in context.models.steps:
+        return given
+    [reply] = yield [ask_to_infer(state["question"], state.get("history", []))]
+    return reply.result.context if reply.result is not None else ""

@@ -7,20 +7,21 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query import decompose as core
-from adaptive_rag.search.search import first_hits, prepare
+from adaptive_rag.query.decompose import ask_to_decompose
+from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Query, StrategyState
 
 
 @step
 def decompose(state: StrategyState, runtime: Runtime[Context]) -> Steps:
-    """Split the question into sub-questions; the question itself is searched beside them."""
+    """Search for the question, and for each sub-question that a model splits it into."""
     context = context_of(runtime)
-    source, question = source_of(context), state["question"]
+    question = state["question"]
     queries = [Query(text=question)]
     if context.uses("fan-out"):
         n = context.retrieval.sub_questions
-        sub_questions = yield from core.decompose(question, n, lambda: first_hits(source, question))
-        queries += [Query(text=text, label=text) for text in sub_questions]
-        prepare(source, [query["text"] for query in queries])
+        [reply] = yield [ask_to_decompose(question, context.k if n == "k" else n)]
+        if reply.result is not None:
+            queries += [Query(text=text, label=text) for text in reply.result.sub_questions]
+        prepare(source_of(context), [query["text"] for query in queries])
     return {"queries": queries, "plan": None}

@@ -6,12 +6,14 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
-from adaptive_rag.nodes.rerank import score, selected
+from adaptive_rag.llm.request import Asking
+from adaptive_rag.nodes.rerank import score, score_locally, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.rank.branches import join_by_rank, take_in_turn
 from adaptive_rag.rank.diversify import SELECTORS, select
-from adaptive_rag.rank.rerank import keep_window, ranked_by, threshold
+from adaptive_rag.rank.rerank import by_relevance, keep_window, ranked_by, threshold
 from adaptive_rag.search.fusion import join_branches
-from adaptive_rag.state import Decision, StrategyState
+from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 
 # A model's score for the whole question would favour one aspect.
 LOCALLY = "analytical questions are scored by what their branches found"
@@ -21,8 +23,10 @@ LOCALLY = "analytical questions are scored by what their branches found"
 def diversify(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     """Join the branches, each chunk once, and select for relevance and coverage."""
     context = context_of(runtime)
-    candidates = join_branches(state["hits"])
-    scored = yield from score(state, candidates, context, locally_because=LOCALLY)
+    hits = sorted(state["hits"], key=lambda hit: hit["order"])
+    if context.retrieval.draw == "in-turn":
+        return (yield from select_in_turn(state, take_in_turn(hits, context.k), context))
+    scored = candidates = yield from _join(state, hits, context)
     relevance = ranked_by(scored)
     decisions: list[Decision] = []
     if context.uses("diversify") and scored:
@@ -34,3 +38,20 @@ def diversify(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         decisions.append(Decision(what="selection", chosen=chosen, why="the aspects count together"))
     documents, window = keep_window(scored, context, state["analysis"], cut_at=threshold(relevance))
     return selected(state, documents, candidates, [*decisions, *window])
+
+
+def _join(state: StrategyState, hits: list[Hit], context: Context) -> Asking[list[Candidate]]:
+    """Return all candidates, best first: by the ranks of the branches, where each is scored locally."""
+    if len(hits) > 1 and context.retrieval.reranker in ("auto", "fused", "none"):
+        return join_by_rank([_ranked(state, hit, context) for hit in hits])
+    return (yield from score(state, join_branches(hits), context, locally_because=LOCALLY))
+
+
+def _ranked(state: StrategyState, hit: Hit, context: Context) -> Hit:
+    """Put a branch's candidates in the order of their relevance to its own text."""
+    if not context.uses("rerank") or context.retrieval.reranker == "none":
+        return hit
+    asked = hit["label"] or state["question"]
+    branch: StrategyState = {**state, "question": asked, "queries": [Query(text=asked)]}
+    scores = score_locally(branch, hit["candidates"], context)
+    return {**hit, "candidates": by_relevance(hit["candidates"], scores)}

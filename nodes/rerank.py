@@ -11,6 +11,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.nodes.step import Steps, Update, step
+from adaptive_rag.rank.diversify import select
 from adaptive_rag.rank.relevance import score_candidates
 from adaptive_rag.rank.rerank import (
     MODEL_READS,
@@ -37,7 +38,7 @@ def rerank(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     if early and context.uses("rerank"):
         candidates = add_missed(state["candidates"], early)
         local = score_locally(state, candidates, context)
-        scored = by_relevance(candidates, join_scores(candidates, local, early))
+        scored = by_relevance(candidates, join_scores(candidates, local, early, context.scoring.weight))
     else:
         scored = yield from score(state, state["candidates"], context)
     cut_at = threshold(ranked_by(scored))
@@ -63,22 +64,42 @@ def selected(
     }
 
 
+def select_in_turn(state: StrategyState, drawn: list[Candidate], context: Context) -> Steps:
+    """Keep the first k of what the branches brought, or those that a model selects of them."""
+    selection, route = context.retrieval.selection, state["query_type"]
+    characters = context.retrieval.selection_characters.get(route)  # type: ignore[call-overload]
+    documents, by_model = yield from select(
+        state["question"], drawn, drawn[: context.k], selection, characters
+    )
+    chosen = "the model's choice" if by_model else "in turn"
+    why = f"{len(drawn)} passages, as the branches found them"
+    return selected(state, documents, drawn, [Decision(what="selection", chosen=chosen, why=why)])
+
+
 def score(
     state: StrategyState, candidates: list[Candidate], context: Context, *, locally_because: str = ""
 ) -> Asking[list[Candidate]]:
     """Give every candidate its relevance, best first; also how the other strategies score theirs."""
     if not context.uses("rerank") or not candidates:
         return candidates
+    asker = state.get("implied_context", "")
     request = RerankRequest(
-        question=state["question"],
-        context=state.get("implied_context", ""),
+        question=_scored_for(state, context) if not asker else state["question"],
+        context=asker or context.models.no_context,
         candidates=candidates,
         k=context.k,
         score_locally=lambda: score_locally(state, candidates, context),
+        scoring=context.scoring,
         model=context.retrieval.reranker_model,
         locally_because=locally_because,
     )
     return (yield from RERANKERS[context.retrieval.reranker](request))
+
+
+def _scored_for(state: StrategyState, context: Context) -> str:
+    """Return the text that candidates are scored for: the question, or the query as it was rewritten."""
+    queries = state.get("queries", [])
+    return queries[0]["text"] if context.scoring.against == "query" and queries else state["question"]
 
 
 def score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
@@ -101,4 +122,5 @@ def search_to_score(
     query = Query(text=text if isinstance(text, str) else text())
     found, _ = search(source_of(context), [query], context, state["analysis"])
     read = found[: MODEL_READS * context.k]
-    return [ask_to_score(state["question"], state.get("user_context", ""), read)] if read else [], read
+    asker = state.get("user_context", "") or context.models.no_context
+    return [ask_to_score(state["question"], asker, read, scoring=context.scoring)] if read else [], read

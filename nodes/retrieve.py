@@ -39,6 +39,8 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
     found: list[Candidate] = []
     try:
         found, decision = search(source_of(context), queries, context, state["analysis"], state["plan"])
+        if label is not None:
+            found = found[: context.retrieval.branch_candidates]
         record["candidates"] = summarise(found)
         record["decisions"] = [decision]
     except (AdaptiveRAGError, OSError, RuntimeError, ValueError) as error:

@@ -25,9 +25,15 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         Query(text=keywords(asked), dense=0.5, sparse=0.0),
     ]
     if context.uses("fan-out"):
-        [reply] = yield [ask_for_viewpoints(question, context.retrieval.viewpoints)]
+        n = context.retrieval.viewpoints
+        [reply] = yield [ask_for_viewpoints(question, context.k if n == "k" else n)]
         if reply.result is not None:
-            queries += [Query(text=f"{question} {view}", label=view) for view in reply.result.viewpoints]
+            named = reply.result.viewpoints
+            sides = reply.result.sides or ["other"] * len(named)
+            queries += [
+                Query(text=f"{question} {view}", label=view, side=side)
+                for view, side in zip(named, sides, strict=True)
+            ]
     prepare(source_of(context), [query["text"] for query in queries])
     return {
         "queries": queries,

@@ -9,9 +9,9 @@ from adaptive_rag.context import make_context
 from adaptive_rag.llm.request import asking_step
 from adaptive_rag.nodes import balance, decompose, enhance, viewpoints
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.search.search import first_hits
 from adaptive_rag.state import Hit
 from adaptive_rag.testing import ScriptedChatModel, arun_node, run_node
+from tests.nodes.made import first_hits
 
 STATE = {"question": "Should the sea wall of Saltmere be raised?", "query_type": "opinion"}
 

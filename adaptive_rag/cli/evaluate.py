@@ -30,6 +30,10 @@ def evaluate(
     seed: Annotated[int, Option(help="Seed of the sample, the random arm and the resampling.")] = 0,
     model: options.Model = None,
     setting: options.Settings = None,
+    replies: Annotated[
+        Path | None,
+        Option(help="Folder of recorded replies, DATASET.jsonl, in place of a model.", metavar="FOLDER"),
+    ] = None,
     answers: Annotated[
         bool | None,
         Option(help="Score answers too.", show_default="where the data are documents with questions"),
@@ -59,7 +63,8 @@ def evaluate(
     from adaptive_rag.evaluation.provenance import RunSettings
     from adaptive_rag.evaluation.terminal import print_against, print_report
 
-    settings = RunSettings(k, seed, limit, answers, options.given_settings(setting, model=model))
+    given = options.given_settings(setting, model=model)
+    settings = RunSettings(k, seed, limit, answers, given, str(replies) if replies else None)
     named = [name.strip() for name in arms.split(",") if name.strip()]
     experiment = Experiment(
         datasets, out, settings, named, judge, against, markdown, cache=cache, jobs=jobs, fresh=fresh

@@ -109,8 +109,9 @@ class ModelSettings(Group):
         None, description="TOML file of model prices. It corrects or extends the built-in prices."
     )
     steps: Annotated[frozenset[ModelStep], NoDecode, BeforeValidator(listed)] = Field(
-        frozenset({"classify", "enhance", "decompose", "viewpoints", "contextualize", "score", "generate"}),
-        description="Steps that ask a chat model, where there is one; the others go their local way.",
+        frozenset({"classify", "viewpoints", "contextualize", "score", "generate"}),
+        description="Steps that ask a chat model, where there is one; the others go their local way. By "
+        "default those that earn their call (docs/calls.md).",
     )
     temperatures: Annotated[dict[ModelStep | Literal["select"], float], NoDecode, BeforeValidator(paired)] = (
         Field(
@@ -195,11 +196,12 @@ class RetrievalSettings(Group):
         "cross-encoder/ms-marco-MiniLM-L-6-v2",
         description="Cross-encoder to load: a Hugging Face id or a local folder.",
     )
-    sub_questions: Annotated[int, Field(ge=1, le=8)] | Literal["k"] = Field(
-        3, description="Sub-questions of an analytical question, 1 to 8, or as many as `k`."
+    sub_questions: Annotated[int, Field(ge=1, le=50)] | Literal["k"] = Field(
+        3,
+        description="Sub-questions that a chat model splits an analytical question into, or as many as `k`.",
     )
-    viewpoints: Annotated[int, Field(ge=2, le=8)] | Literal["k"] = Field(
-        3, description="Viewpoints that a chat model names, 2 to 8, or as many as `k`; at most `k` are heard."
+    viewpoints: Annotated[int, Field(ge=2, le=50)] | Literal["k"] = Field(
+        3, description="Viewpoints that a chat model names, or as many as `k`; at most `k` are heard."
     )
     branch_candidates: int | None = Field(
         None,
@@ -212,8 +214,10 @@ class RetrievalSettings(Group):
         description="How passages are drawn from the branches: by their joined scores, or in turn, as the "
         "branches found them.",
     )
-    rewrites: Literal["follow-ups", "always"] = Field(
-        "always", description="Which contextual questions a chat model makes to stand alone."
+    rewrites: Literal["follow-ups", "always", "alone"] = Field(
+        "follow-ups",
+        description="Which contextual questions a chat model makes to stand alone. The question itself is "
+        "searched beside it, but not with `alone`.",
     )
     diversity: Diversity = Field(
         "mmr", description="How a diverse set is selected for an analytical question."

@@ -7,16 +7,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
 from langchain_core.runnables import Runnable
 
 from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.context import Context, make_context
-from adaptive_rag.context.groups import MECHANISMS, OF_ANSWERS
+from adaptive_rag.context.groups import MECHANISMS, OF_ANSWERS, ModelStep
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.records import Cost
+from adaptive_rag.evaluation.replay import Replies, replaying
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.recipes import NAMES as RECIPES
 from adaptive_rag.search.fusion import fuse, fuse_rankings
@@ -41,10 +42,16 @@ class Bench:
     k: int = 10
     seed: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
+    # what a chat model once wrote, by question; None where the settings' own model is asked
+    replies: Replies | None = None
 
-    def context(self, own: Mapping[str, Any] | None = None) -> Context:
+    def context(self, question: Question, own: Mapping[str, Any] | None = None) -> Context:
         """Return the context of one question; an arm's own settings win over those of the run."""
-        return make_context({"index": self.source, "k": self.k}, self.settings, own or {})
+        layers = {"index": self.source, "k": self.k}, self.settings, own or {}
+        context = make_context(*layers)
+        if self.replies is None:
+            return context
+        return make_context(*layers, replaying(self.replies.get(question.id, {}), context.models.steps))
 
 
 @dataclass(frozen=True)
@@ -103,7 +110,7 @@ def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], 
         return _result({"trace": []}, documents, started, bench)
     # Plain retrieval knows no types; a factual answer is the plainest.
     state = {"question": question.text, "query_type": "factual", "documents": documents, "trace": []}
-    return _result(bench.answering.invoke(state, context=bench.context()), documents, started, bench)
+    return _result(bench.answering.invoke(state, context=bench.context(question)), documents, started, bench)
 
 
 def by_vector(found: list[Candidate]) -> list[Candidate]:
@@ -133,7 +140,7 @@ def _graph(
 ) -> Result:
     """Ask the graph what a person would ask it."""
     started = time.perf_counter()
-    context = bench.context({**(settings or {}), **({"route": route} if route else {})})
+    context = bench.context(question, {**(settings or {}), **({"route": route} if route else {})})
     if without:
         context = context.model_copy(update={"without": context.without | {without}})
     state = {
@@ -171,7 +178,14 @@ def _result(output: dict[str, Any], documents: list[Candidate], started: float, 
 
 
 # Ways that are off by default, each measured beside the default: what it is, and the settings for it.
-VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {}
+ALL_STEPS = sorted(get_args(ModelStep))
+VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "all-plans": (
+        "a chat model's plan in every strategy",
+        {"models.steps": ALL_STEPS, "retrieval.rewrites": "always"},
+    ),
+    "no-plans": ("no chat model before the answer", {"models.steps": ["generate"]}),
+}
 
 ARMS: dict[str, Arm] = {
     "standard": Arm("dense top-k for the question as it stands", partial(_plain, order=by_vector)),

@@ -14,6 +14,7 @@ from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
 from adaptive_rag.evaluation.judge import comparison, judge_run
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.records import read_records
+from adaptive_rag.evaluation.replay import only_replied
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import OpenBar, no_bar, open_bench, run_arms
 from adaptive_rag.index import Progress
@@ -58,7 +59,10 @@ def evaluate(
     whole = list(experiment.arms) == ["all"]
     named = whole_table(answers=bool(settings.answers)) if whole else experiment.arms
     arms = find_arms([*named, *judged])
-    datasets = [limited(load_dataset(path), settings.limit, settings.seed) for path in experiment.datasets]
+    datasets = [load_dataset(path) for path in experiment.datasets]
+    if settings.replies:
+        datasets = [only_replied(dataset, Path(settings.replies)) for dataset in datasets]
+    datasets = [limited(dataset, settings.limit, settings.seed) for dataset in datasets]
     earlier = read_records(experiment.against) if experiment.against else []
     model = chat_model_of(make_context(**settings.settings), "answer") if judged else None
     if judged and model is None:
@@ -100,5 +104,6 @@ def _command(
     parts += ["--seed", str(settings.seed)] if settings.seed else []
     for name, value in settings.settings.items():
         parts += ["--model", str(value)] if name == "model" else ["--set", f"{name}={value}"]
+    parts += ["--replies", Path(settings.replies).name] if settings.replies else []
     parts += ["--markdown", markdown.as_posix()] if markdown and not markdown.is_absolute() else []
     return " ".join(parts)

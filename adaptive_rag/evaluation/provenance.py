@@ -22,7 +22,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, write_json
 
 # The modules of the evaluation that decide an answer; the others only count and show.
-DECIDING = ("arms.py", "metrics.py", "run.py")
+DECIDING = ("arms.py", "metrics.py", "replay.py", "run.py")
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,8 @@ class RunSettings:
     # None scores answers where documents are searched and leaves them out where passages are judged
     answers: bool | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    # folder of recorded replies that stand in for a chat model before the answer
+    replies: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain data: settings under their present names, a live model named by its class."""
@@ -88,7 +90,7 @@ def code_digest() -> str:
             parts = file.relative_to(root).parts
             if parts[0] in ("cli", "evaluation", "samples") and file.name not in DECIDING:
                 continue
-            if file.suffix in (".py", ".md", ".npz", ".npy", ".json", ".yaml") and file.is_file():
+            if file.suffix in (".py", ".md", ".npz", ".npy", ".json", ".toml", ".yaml") and file.is_file():
                 digest.update("/".join(parts).encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
@@ -135,6 +137,6 @@ def _git(*arguments: str) -> str:
 def _as_plain(value: Any) -> Any:
     if isinstance(value, frozenset):
         return sorted(value)
-    if value is None or isinstance(value, str | int | float | bool):
+    if value is None or isinstance(value, str | int | float | bool | dict):
         return value
     return f"{type(value).__module__}.{type(value).__qualname__}"

@@ -22,6 +22,7 @@ from adaptive_rag.evaluation.datasets import Dataset, Question, with_gold
 from adaptive_rag.evaluation.metrics import ranked_ids, score_answer, score_ranking
 from adaptive_rag.evaluation.provenance import RunSettings, begin_run, code_digest, now
 from adaptive_rag.evaluation.records import RUN, ArmRecord, Journal, QuestionRecord, write_json
+from adaptive_rag.evaluation.replay import read_replies
 from adaptive_rag.evaluation.sweep import sweep_alpha
 from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.index import Progress
@@ -82,6 +83,7 @@ def open_bench(
         k=settings.k,
         seed=settings.seed,
         settings=dict(settings.settings),
+        replies=read_replies(Path(settings.replies), dataset.name) if settings.replies else None,
     )
     if not dataset.passages:
         dataset = with_gold(dataset, index.chunks())

@@ -46,6 +46,11 @@ def format_passages(documents: Sequence[Candidate], budget: int) -> str:
     )
 
 
+def cut_texts(documents: Sequence[Candidate], characters: int | None) -> list[Candidate]:
+    """Return the documents with so many characters of each text; None leaves them whole."""
+    return [{**document, "text": document["text"][:characters]} for document in documents]
+
+
 def neutralize(text: str) -> str:
     """Respell what a model could take for a fence, a marker, a role or a template's token."""
     text = "".join(

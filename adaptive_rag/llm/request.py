@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from adaptive_rag.models.chat import Role
 
 StepName = Literal[
-    "classify", "enhance", "decompose", "viewpoints", "contextualize", "score", "select", "generate"
+    "classify", "enhance", "decompose", "viewpoints", "infer", "contextualize", "score", "select", "generate"
 ]
 ResultT = TypeVar("ResultT", bound=BaseModel)
 ReturnT = TypeVar("ReturnT")
@@ -37,6 +37,8 @@ class Request(Generic[ResultT]):
     check: Callable[[ResultT], ResultT] | None = None
     # JSON-schema bounds that hold for this request only, by the schema's fields
     bounds: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    # stands for a reply that cannot be read; the model is then not asked again
+    otherwise: ResultT | None = None
     # makes the same request with shorter passages, for a prompt that was too long
     shortened: Callable[[], Request[ResultT]] | None = None
     role: Role = "fast"

@@ -32,21 +32,52 @@ class ContextualizedQuery(BaseModel):
     query: str = Field(min_length=1, max_length=2000, description="The question, self-contained.")
 
 
+class InferredContext(BaseModel):
+    """Who is likely to ask."""
+
+    context: str = Field(min_length=1, max_length=MAX_CONTEXT, description="The asker's likely situation.")
+
+
+def ask_to_infer(question: str, history: Sequence[Turn]) -> Request[InferredContext]:
+    """Ask the model who is likely to ask; without a reply nothing is known of them."""
+    return Request(
+        "infer",
+        InferredContext,
+        values=lambda: {"question": question, "history": format_history(history) or "(none)"},
+        read=lambda value: {"context": one_text(_context_in(value), "context")},
+    )
+
+
 def ask_to_contextualize(
-    question: str, user_context: str, history: Sequence[Turn]
+    question: str,
+    user_context: str,
+    history: Sequence[Turn],
+    *,
+    no_context: str = "",
+    locally_because: str = "",
 ) -> Request[ContextualizedQuery]:
-    """Ask the model to make the question stand alone, and to infer a context where none is given."""
+    """Ask the model to make the question stand alone.
+
+    Where no context is given the model infers one, unless `no_context` says what stands in its place.
+    """
     return Request(
         "contextualize",
         ContextualizedQuery,
         values=lambda: {
             "question": question,
-            "user_context": user_context or "(none given: infer the likely one)",
+            "user_context": user_context or no_context or "(none given: infer the likely one)",
             "history": format_history(history) or "(none)",
         },
         read=_read,
-        check=lambda result: _check(user_context, result),
+        check=lambda result: _check(user_context or no_context, result),
+        locally_because=locally_because,
     )
+
+
+def is_follow_up(question: str, user_context: str, history: Sequence[Turn]) -> bool:
+    """Tell whether most of what is known besides the question are earlier turns that it may lean on."""
+    known = parse_history(question, user_context, history)
+    return _share_of_other_turns(known, known.situation) > MOSTLY_OTHER
 
 
 def plan_contextual(
@@ -70,8 +101,7 @@ def plan_contextual(
     if not (known.situation or known.answered or other):
         return [Query(text=question, dense=1.0, sparse=1.0)], None
     situation = known.situation if situated else ""
-    weight = len(terms(" ".join(other)))
-    share = weight / max(1, weight + len(terms(" ".join([situation, *known.answered]))))
+    share = _share_of_other_turns(known, situation)
     joined = _lines(question, situation, *known.answered)
     bare = _lines(question, *known.answered)
     # BM25 is a sum over words, so two halves give the situation's own words half a weight.
@@ -103,6 +133,12 @@ def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
     return with_it < without - OFF_TOPIC
 
 
+def _context_in(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return pick(value, "context", "user_context", "situation")
+    return labelled(value, "context").get("context", value) if isinstance(value, str) else value
+
+
 def _read(value: Any) -> dict[str, Any]:
     """Read the query, and the context where there is one, from a form or from labelled lines."""
     if isinstance(value, Mapping):
@@ -125,6 +161,12 @@ def _check(user_context: str, result: ContextualizedQuery) -> ContextualizedQuer
     if not user_context:
         return result
     return result.model_copy(update={"context": user_context[:MAX_CONTEXT]})
+
+
+def _share_of_other_turns(known: Conversation, situation: str) -> float:
+    """Return the share of the last turns, by content words, in all that is known besides the question."""
+    other = len(terms(" ".join(_last_turns(known))))
+    return other / max(1, other + len(terms(" ".join([situation, *known.answered]))))
 
 
 def _last_turns(known: Conversation) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field
 
@@ -20,10 +22,16 @@ _FRAME = re.compile(
 )
 
 
+ViewpointSide = Literal["for", "against", "other"]
+
+
 class Viewpoints(BaseModel):
     """Different, preferably opposed, viewpoints."""
 
-    viewpoints: list[str] = Field(min_length=1, max_length=8, description="Short names of viewpoints.")
+    viewpoints: list[str] = Field(min_length=1, max_length=50, description="Short names of viewpoints.")
+    sides: list[ViewpointSide] = Field(
+        default_factory=list, description="For each viewpoint: for what the question proposes, or against."
+    )
 
 
 def ask_for_viewpoints(question: str, n: int) -> Request[Viewpoints]:
@@ -35,10 +43,29 @@ def ask_for_viewpoints(question: str, n: int) -> Request[Viewpoints]:
         "viewpoints",
         Viewpoints,
         values=lambda: {"question": question, "n": str(n)},
-        read=lambda value: {"viewpoints": exactly(n, texts(value, "viewpoints"), "viewpoints")},
-        check=lambda result: Viewpoints(viewpoints=exactly(n, result.viewpoints, "viewpoints")),
-        bounds={"viewpoints": {"minItems": n, "maxItems": n}},
+        read=lambda value: {
+            "viewpoints": exactly(n, texts(_named(value), "viewpoints"), "viewpoints"),
+            "sides": _sides(value, n),
+        },
+        check=lambda result: result.model_copy(
+            update={"viewpoints": exactly(n, result.viewpoints, "viewpoints")}
+        ),
+        bounds={"viewpoints": {"minItems": n, "maxItems": n}, "sides": {"minItems": n, "maxItems": n}},
     )
+
+
+def _named(value: Any) -> Any:
+    """Return what holds the viewpoints, without their sides."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: item for key, item in value.items() if str(key).lower() != "sides"}
+
+
+def _sides(value: Any, n: int) -> list[str]:
+    """Return the side of each viewpoint; none where they do not go with the viewpoints one by one."""
+    sides = value.get("sides") if isinstance(value, Mapping) else None
+    known = get_args(ViewpointSide)
+    return sides if isinstance(sides, list) and len(sides) == n and all(s in known for s in sides) else []
 
 
 def matter(question: str) -> str:

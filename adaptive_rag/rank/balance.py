@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adaptive_rag.state import Candidate, Hit
+from adaptive_rag.state import Candidate, Hit, Query
 
 
 def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Candidate]:
@@ -26,16 +26,42 @@ def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Cand
     return [{**candidate, "labels": viewpoints(candidate["id"])} for candidate in candidates]
 
 
-def draw_named(candidates: Sequence[Candidate], labels: Sequence[str], k: int) -> list[Candidate]:
-    """Return k candidates: first the one that speaks most for each viewpoint, then the rest in order.
+# Among how many of the first candidates a side's strongest is looked for, for each that is kept. Further down
+# stands what speaks for a viewpoint in general, and not to the question.
+NEAR = 2
+
+
+def by_side(queries: Sequence[Query]) -> list[list[str]]:
+    """Return the viewpoints of each side; each by itself where its side is not known."""
+    sides: dict[str, list[str]] = {}
+    for query in queries:
+        if "label" in query:
+            side = query.get("side", "other")
+            sides.setdefault(query["label"] if side == "other" else side, []).append(query["label"])
+    return list(sides.values())
+
+
+def draw_named(candidates: Sequence[Candidate], sides: Sequence[Sequence[str]], k: int) -> list[Candidate]:
+    """Return k candidates: first the one that speaks most for each side, then the rest in order.
 
     For viewpoints that were named for this question, and so find chunks of their own.
+
+    Args:
+        candidates: with their viewpoints as labels, the strongest first; best first.
+        sides: the viewpoints of each side, as `by_side` returns them.
+        k: how many are kept.
     """
     chosen: list[Candidate] = []
-    for label in labels:
-        free = [c for c in candidates if c not in chosen and label in c["labels"]]
-        strongest = min(free, key=lambda c: c["labels"].index(label), default=None)
-        if strongest is not None:
+    for labels in sides:
+        taken = {candidate["id"] for candidate in chosen}
+        spoken = [
+            (candidate["labels"].index(label), label, candidate)
+            for candidate in candidates[: NEAR * k]
+            for label in labels
+            if candidate["id"] not in taken and label in candidate["labels"]
+        ]
+        if spoken:
+            _, label, strongest = min(spoken, key=lambda found: found[0])
             others = [other for other in strongest["labels"] if other != label]
             chosen.append({**strongest, "labels": [label, *others]})
     ids = {candidate["id"] for candidate in chosen}

@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 
 from adaptive_rag.context.groups import Diversity, Selection
 from adaptive_rag.llm.numbers import read_numbers
-from adaptive_rag.llm.passages import format_passages
+from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.replies import pick
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.state import Candidate
@@ -114,18 +114,23 @@ class PassageChoice(BaseModel):
 
 
 def select(
-    question: str, candidates: list[Candidate], local: list[Candidate], selection: Selection
+    question: str,
+    candidates: list[Candidate],
+    local: list[Candidate],
+    selection: Selection,
+    characters: int | None = None,
 ) -> Asking[tuple[list[Candidate], bool]]:
     """Return the set that a model chose, where the setting asks for it and it did; else the local one.
 
     A model's choice is filled up from the local one. The second value says whether the set is the model's.
+    `characters` of each text are shown to it; None shows what fits.
     """
     if selection != "model":
         return local, False
     # What was selected locally is always among what the model reads.
     ids = {candidate["id"] for candidate in local}
     read = [*local, *(c for c in candidates if c["id"] not in ids)][: MODEL_READS * len(local)]
-    [reply] = yield [ask_to_select(question, read, len(local))]
+    [reply] = yield [ask_to_select(question, cut_texts(read, characters), len(local))]
     if reply.result is None:
         return local, False
     numbers = dict.fromkeys([*reply.result.passages, *range(1, len(local) + 1)])
@@ -139,10 +144,11 @@ def ask_to_select(
     n = len(candidates)
 
     def check(result: PassageChoice) -> PassageChoice:
-        wrong = [number for number in result.passages if not 1 <= number <= n]
-        if wrong:
-            raise ValueError(f"passages are numbered 1 to {n}, got {wrong!r}")
-        return result
+        """Drop numbers that name no passage; a choice of nothing else is refused."""
+        named = [number for number in result.passages if 1 <= number <= n]
+        if not named:
+            raise ValueError(f"passages are numbered 1 to {n}, got {result.passages!r}")
+        return PassageChoice(passages=named)
 
     def read(value: Any) -> dict[str, Any]:
         if isinstance(value, Mapping):

@@ -10,9 +10,10 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from adaptive_rag.context import Context
-from adaptive_rag.context.groups import Profile
+from adaptive_rag.context.groups import Profile, ScoringSettings
+from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm.numbers import read_scores
-from adaptive_rag.llm.passages import format_passages
+from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, load_reranker
 from adaptive_rag.models.onnx import load_minilm
@@ -26,10 +27,11 @@ from adaptive_rag.text.vectors import min_max
 MODEL_READS, CROSS_ENCODER_READS = 2, 3
 # Characters of passage text in a prompt: every candidate is in it, and relevance shows in few sentences.
 SCORING_BUDGET = 8_000
-# Weight of a model's score beside the local one: whole numbers tie often, and small models judge badly.
-MODEL_WEIGHT, CROSS_ENCODER_WEIGHT = 0.6, 0.6
+# Weight of a cross-encoder's score beside the fused one.
+CROSS_ENCODER_WEIGHT = 0.6
 # Candidates that a model gave at least this much of 10 stay, even if the later search missed them.
 WORTH_KEEPING = 5.0
+AS_BY_DEFAULT = ScoringSettings()
 # Scores of both kinds that are needed to translate one scale into the other.
 COMMON = 3
 # Of the user's context, in characters: the passage must keep its place among the tokens of a pair.
@@ -57,6 +59,8 @@ class RerankRequest:
     k: int
     # scores all candidates without a model, 0-10
     score_locally: Callable[[], list[float]]
+    # how a chat model is asked, and what its scores count
+    scoring: ScoringSettings = AS_BY_DEFAULT
     # what `cross-encoder` loads
     model: str = ""
     # why `auto` is not to ask a chat model; empty where it may
@@ -72,19 +76,31 @@ def ask_to_score(
     context: str,
     candidates: Sequence[Candidate],
     *,
+    scoring: ScoringSettings = AS_BY_DEFAULT,
     budget: int = SCORING_BUDGET,
     by_setting: bool = False,
     locally_because: str = "",
 ) -> Request[PassageScores]:
-    """Ask the model for one score a candidate, all in one call; `budget` counts characters of passages."""
-    n = len(candidates)
+    """Ask the model for one score a candidate, all in one call; `budget` counts characters of passages.
+
+    With `scoring.missing` a reply for one candidate that holds no number counts that much.
+    """
+    n, lowest = len(candidates), scoring.lowest
 
     def check(result: PassageScores) -> PassageScores:
         if len(result.scores) != n:
             raise ValueError(f"expected {n} scores, got {len(result.scores)}")
-        if any(not 0 <= score <= 10 for score in result.scores):
-            raise ValueError(f"every score must lie between 0 and 10, got {result.scores!r}")
+        if any(not lowest <= score <= 10 for score in result.scores):
+            raise ValueError(f"every score must lie between {lowest} and 10, got {result.scores!r}")
         return result
+
+    def read(value: Any) -> dict[str, Any]:
+        try:
+            return {"scores": read_scores(value, n)}
+        except ValueError:
+            if scoring.missing is None or n > 1:
+                raise
+            return {"scores": [scoring.missing]}
 
     return Request(
         "score",
@@ -93,19 +109,20 @@ def ask_to_score(
             "question": question,
             "context": context or "(none)",
             "n": str(n),
-            "passages": format_passages(candidates, budget),
+            "lowest": str(lowest),
+            "passages": format_passages(cut_texts(candidates, scoring.characters), budget),
         },
-        read=lambda value: {"scores": read_scores(value, n)},
+        read=read,
         check=check,
         bounds={
             "scores": {
-                "items": {"type": "integer", "minimum": 0, "maximum": 10},
+                "items": {"type": "integer", "minimum": lowest, "maximum": 10},
                 "minItems": n,
                 "maxItems": n,
             }
         },
         shortened=lambda: ask_to_score(
-            question, context, candidates, budget=budget // 3, by_setting=by_setting
+            question, context, candidates, scoring=scoring, budget=budget // 3, by_setting=by_setting
         ),
         by_setting=by_setting,
         optional=True,
@@ -137,7 +154,10 @@ def score_together(request: RerankRequest) -> Asking[list[Candidate]]:
 def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
     """Let a chat model score each of the first candidates in a call of its own, all at once."""
     read = _first(request, MODEL_READS)
-    replies = yield [ask_to_score(request.question, request.context, [c], by_setting=True) for c in read]
+    replies = yield [
+        ask_to_score(request.question, request.context, [c], scoring=request.scoring, by_setting=True)
+        for c in read
+    ]
     # A model's scale and the local one do not mix: where one call failed, none counts.
     scores = [reply.result.scores[0] for reply in replies if reply.result is not None]
     return _ranked(request, read, scores if len(scores) == len(read) else [])
@@ -166,6 +186,21 @@ def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
     # No model is asked: this puts into the trace who scored.
     yield [ask_to_score(request.question, request.context, [], locally_because=said)]
     return scored
+
+
+def check_calls(context: Context) -> None:
+    """Refuse a setting whose calls no budget of this size can hold.
+
+    Raises:
+        ConfigurationError: scoring one by one would never be done.
+    """
+    limit, calls = context.budget.max_llm_calls, MODEL_READS * context.k
+    asks = context.model is not None and context.uses("rerank") and "score" in context.models.steps
+    if asks and context.retrieval.reranker == "pointwise" and calls + 1 > limit:
+        raise ConfigurationError(
+            f"retrieval.reranker = 'pointwise' makes 2 * k = {calls} calls and one more for the answer, and "
+            f"budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls + 2}, or lower k."
+        )
 
 
 def prepare_reranker(context: Context) -> None:
@@ -197,9 +232,14 @@ def add_missed(candidates: Sequence[Candidate], scored: Sequence[Candidate]) -> 
 
 
 def join_scores(
-    candidates: Sequence[Candidate], local: Sequence[float], scored: Sequence[Candidate]
+    candidates: Sequence[Candidate],
+    local: Sequence[float],
+    scored: Sequence[Candidate],
+    weight: float = AS_BY_DEFAULT.weight,
 ) -> list[float]:
-    """Return MODEL_WEIGHT * the model's score + the rest of the local one, 0 to 10.
+    """Return weight * the model's score + the rest of the local one, 0 to 10.
+
+    The local one counts too since whole numbers tie often, and small models judge badly.
 
     Where the model gave none, the local score is brought to its scale by the straight line that fits the
     candidates which have both; it may not rise above what the model gave its best.
@@ -214,7 +254,7 @@ def join_scores(
         return float(min(max(start + slope * score, 0.0), most))
 
     scores = [known.get(c["id"], guess(score)) for c, score in zip(candidates, local, strict=True)]
-    return [MODEL_WEIGHT * a + (1 - MODEL_WEIGHT) * b for a, b in zip(scores, local, strict=True)]
+    return [weight * a + (1 - weight) * b for a, b in zip(scores, local, strict=True)]
 
 
 def by_relevance(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
@@ -299,7 +339,14 @@ def _score_once(
 ) -> Asking[list[Candidate]]:
     read = _first(request, MODEL_READS)
     [reply] = yield [
-        ask_to_score(request.question, request.context, read, by_setting=by_setting, locally_because=because)
+        ask_to_score(
+            request.question,
+            request.context,
+            read,
+            scoring=request.scoring,
+            by_setting=by_setting,
+            locally_because=because,
+        )
     ]
     return _ranked(request, read, reply.result.scores if reply.result is not None else [])
 
@@ -309,7 +356,7 @@ def _ranked(request: RerankRequest, read: list[Candidate], by_model: list[float]
     if not by_model:
         return by_relevance(request.candidates, local)
     scored = [with_scores(c, judged=score) for c, score in zip(read, by_model, strict=True)]
-    return by_relevance(read, join_scores(read, local[: len(read)], scored))
+    return by_relevance(read, join_scores(read, local[: len(read)], scored, request.scoring.weight))
 
 
 def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:

@@ -105,15 +105,24 @@ def join_branches(hits: Sequence[Hit]) -> list[Candidate]:
     ]
 
 
-def fuse_rankings(rankings: Sequence[Sequence[Candidate]], weights: Sequence[float]) -> list[Candidate]:
-    """Join rankings by weighted reciprocal rank; a chunk's scores are those of its first ranking."""
+def fuse_rankings(
+    rankings: Sequence[Sequence[Candidate]],
+    weights: Sequence[float],
+    *,
+    name: str = "hedged",
+    smoothing: int = RRF_K,
+) -> list[Candidate]:
+    """Join rankings by weighted reciprocal rank, weight / (smoothing + rank), as `scores[name]`.
+
+    A chunk's other scores are those of its first ranking.
+    """
     fused: dict[str, Candidate] = {}
     for ranking, weight in zip(rankings, weights, strict=True):
         for rank, candidate in enumerate(ranking, start=1):
-            seen = fused.get(candidate["id"]) or with_scores(candidate, hedged=0.0)
-            score = seen["scores"]["hedged"] + weight / (RRF_K + rank)
-            fused[candidate["id"]] = with_scores(seen, hedged=score)
-    return sorted(fused.values(), key=lambda candidate: -candidate["scores"]["hedged"])
+            seen = fused.get(candidate["id"]) or with_scores(candidate, **{name: 0.0})
+            score = seen["scores"][name] + weight / (smoothing + rank)
+            fused[candidate["id"]] = with_scores(seen, **{name: score})
+    return sorted(fused.values(), key=lambda candidate: -candidate["scores"][name])
 
 
 def with_scores(candidate: Candidate, **scores: float) -> Candidate:

@@ -16,7 +16,6 @@ from adaptive_rag.text.vectors import Scores
 
 POOL = 50  # candidates by vector and by words, each
 PLAIN_ALPHA = 0.5
-FEEDBACK_HITS = 10
 # What a trace keeps: how many candidates, and what of each.
 TRACED, TRACED_KEYS = 20, ("id", "source", "page", "scores", "labels")
 
@@ -94,12 +93,6 @@ def sum_scores(
     if dense_only:
         scored = sorted(scored, key=lambda candidate: -candidate["scores"]["dense"])[:limit]
     return scored
-
-
-def first_hits(source: ChunkSource, question: str) -> list[Candidate]:
-    """Return the first hits for a question, for a step that learns from them."""
-    [found] = source.search([question], limit=FEEDBACK_HITS)
-    return fuse(found, method="weighted", alpha=0.5)[:FEEDBACK_HITS]
 
 
 def summarise(candidates: Sequence[Candidate]) -> list[dict[str, Any]]:

@@ -2,9 +2,13 @@
 
 import re
 
+from adaptive_rag.analysis import analyse
+from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.ingest import split
 from adaptive_rag.ingest.documents import Page, SourceText
+from adaptive_rag.search.search import search
+from adaptive_rag.state import Candidate, Query
 from adaptive_rag.text.sentences import sentence_spans
 
 PAGES = [
@@ -62,3 +66,9 @@ def passages_of(prompt):
     """Return the text of each passage of a prompt, in order."""
     bodies = re.findall(r'<passage n="\d+"[^>]*>\n(.*?)\n</passage>', prompt, re.DOTALL)
     return [" ".join(line.removeprefix("| ") for line in body.splitlines()) for body in bodies]
+
+
+def first_hits(source: MemoryIndex, question: str) -> list[Candidate]:
+    """Return the ten best candidates of a plain search, for a node that begins with some."""
+    found, _ = search(source, [Query(text=question)], make_context(), analyse(question))
+    return found[:10]

@@ -8,9 +8,9 @@ from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import diversify
 from adaptive_rag.nodes.diversify import LOCALLY
-from adaptive_rag.search.search import first_hits
 from adaptive_rag.state import Hit
 from adaptive_rag.testing import ScriptedChatModel, run_node
+from tests.nodes.made import first_hits
 
 QUESTION = "How do the waves affect the town?"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adaptive_rag.context import make_context
-from adaptive_rag.search.search import FEEDBACK_HITS, TRACED, first_hits, search, sum_scores, summarise
+from adaptive_rag.search.search import TRACED, search, sum_scores, summarise
 from adaptive_rag.state import Query, SearchPlan
 
 QUERIES = [Query(text="q", dense=0.5, sparse=1.0), Query(text="talk", dense=0.5, sparse=0.0)]
@@ -123,13 +123,6 @@ def test_a_plan_that_goes_by_vector_alone_does_so_where_scores_are_weighed(make)
     ranked = make_context(retrieval={"fusion": "reciprocal-rank"})
     by_rank, _ = search(source, [Query(text="q")], ranked, ANALYSIS, plan)
     assert "far" not in scores(weighed) and "far" in scores(by_rank)
-
-
-def test_first_hits_are_few_and_found_by_vector_and_words_alike(make):
-    many = [make(str(i), dense=1 - i / 100, sparse=float(i)) for i in range(FEEDBACK_HITS + 5)]
-    got = first_hits(Blind({"q": many}), "q")
-    assert len(got) == FEEDBACK_HITS
-    assert [c["scores"]["fused"] for c in got] == pytest.approx([0.5] * FEEDBACK_HITS)
 
 
 def test_a_trace_keeps_the_scores_of_the_first_candidates_and_no_text(make):

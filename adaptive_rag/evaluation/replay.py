@@ -1,0 +1,72 @@
+"""Replays what a chat model once wrote for each question, to measure what its plans are worth without it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from adaptive_rag.context.groups import ModelStep
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.datasets import Dataset
+from adaptive_rag.evaluation.records import parse_lines
+from adaptive_rag.testing import ScriptedChatModel
+
+# What a recorded reply holds, by the type of its question -> the step that asked for it, and its keys.
+RECORDED: dict[str, dict[ModelStep, tuple[str, ...]]] = {
+    "factual": {"enhance": ("query",)},
+    "analytical": {"decompose": ("sub_questions",)},
+    "opinion": {"viewpoints": ("viewpoints", "sides")},
+    "contextual": {"infer": ("context",), "contextualize": ("context", "query")},
+}
+Replies = Mapping[str, Mapping[ModelStep, Mapping[str, Any]]]
+
+
+def read_replies(folder: Path, dataset: str) -> Replies:
+    """Return the recorded replies of a data set: question id -> step -> the reply's fields.
+
+    The folder holds DATASET.jsonl; a line has `_id`, `type`, and the fields of RECORDED for that type.
+
+    Raises:
+        ConfigurationError: there is no such file, or a line lacks a field.
+    """
+    file = folder / f"{dataset}.jsonl"
+    if not file.is_file():
+        raise ConfigurationError(
+            f"{str(folder)!r} holds no replies to {dataset}; expected {file.name} there."
+        )
+    found: dict[str, dict[ModelStep, dict[str, Any]]] = {}
+    for line in parse_lines(file.read_text(encoding="utf-8"), file):
+        try:
+            steps = RECORDED[line["type"]]
+            found[line["_id"]] = {step: {key: line[key] for key in keys} for step, keys in steps.items()}
+        except (KeyError, TypeError) as error:
+            raise ConfigurationError(f"{file}: a reply lacks {error}: {str(line)[:120]}") from error
+    return found
+
+
+def only_replied(dataset: Dataset, folder: Path) -> Dataset:
+    """Keep the questions that a reply was recorded for, and note how many were left out.
+
+    Raises:
+        ConfigurationError: as `read_replies`.
+    """
+    replies = read_replies(folder, dataset.name)
+    kept = tuple(question for question in dataset.questions if question.id in replies)
+    if len(kept) == len(dataset.questions):
+        return dataset
+    note = f"{dataset.name}: {len(kept)} of {len(dataset.questions)} questions have a recorded reply"
+    return replace(dataset, questions=kept, notes=(*dataset.notes, f"{note}; the others are left out"))
+
+
+def replaying(replies: Mapping[ModelStep, Mapping[str, Any]], steps: frozenset[ModelStep]) -> dict[str, Any]:
+    """Return the settings under which a question is answered with recorded replies.
+
+    Steps without a recorded reply go their local way, so that nothing else is asked of a model.
+    """
+    return {
+        "model": ScriptedChatModel(script=dict(replies)),
+        "models.steps": steps & set(replies),
+        "models.fast_model": None,
+    }

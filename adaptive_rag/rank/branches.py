@@ -1,0 +1,77 @@
+"""What the branches of a fan-out found, put together: by rank, or in turn as they found it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from adaptive_rag.rank.balance import attribute
+from adaptive_rag.search.fusion import fuse_rankings, with_scores
+from adaptive_rag.state import Candidate, Hit
+
+# Weight of each sub-question beside the question itself, and how flat the reciprocal ranks are. Read off the
+# public analytical questions with a strong model's sub-questions; see docs/calls.md for what that is worth.
+BRANCH_WEIGHT, SMOOTHING = 0.2, 10
+# A chunk speaks to a sub-question whose search has it among so many first ones.
+SPEAKS_TO = 5
+
+
+def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:
+    """Return the candidates of all branches, each chunk once, by the ranks that the branches gave them.
+
+    relevance = 10 * joined / best, where joined = sum over the branches of weight / (SMOOTHING + rank) and
+    the question's own branch weighs 1: a passage that one sub-question places first need not be near to
+    the question as a whole. Each is labelled with the sub-questions that it speaks to, the nearest first.
+
+    Args:
+        hits: the question's own first; the candidates of each in the order of their relevance to its text.
+    """
+    weights = [1.0 if hit["label"] is None else BRANCH_WEIGHT for hit in hits]
+    rankings = [hit["candidates"] for hit in hits]
+    joined = fuse_rankings(rankings, weights, name="joined", smoothing=SMOOTHING)
+    most = max((candidate["scores"]["joined"] for candidate in joined), default=1.0)
+    scored = [with_scores(c, relevance=10 * c["scores"]["joined"] / most) for c in joined]
+    first = [Hit(**{**hit, "candidates": hit["candidates"][:SPEAKS_TO]}) for hit in hits]
+    return attribute(scored, first)
+
+
+def take_in_turn(hits: Sequence[Hit], k: int) -> list[Candidate]:
+    """Return what each sub-question found, one sub-question after the other, each text once.
+
+    Where fewer than k remain, the first k of the question's own search fill them up.
+    """
+    found = _each_text_once(_labelled(hits))
+    if len(found) >= k:
+        return found
+    own = (candidate for hit in hits if hit["label"] is None for candidate in hit["candidates"][:k])
+    return _each_text_once([*found, *own])[:k]
+
+
+def take_first_of_each(hits: Sequence[Hit]) -> list[Candidate]:
+    """Return the first that each viewpoint found, then the rest by their cosine, each text once.
+
+    Where no viewpoint was named, it is what the question itself found.
+    """
+    branches = [hit for hit in hits if hit["label"] is not None]
+    if not branches:
+        return _each_text_once(candidate for hit in hits for candidate in hit["candidates"])
+    firsts = [Hit(**{**hit, "candidates": hit["candidates"][:1]}) for hit in branches]
+    rest = [Hit(**{**hit, "candidates": hit["candidates"][1:]}) for hit in branches]
+    nearest = sorted(_labelled(rest), key=lambda candidate: -candidate["scores"]["dense"])
+    return _each_text_once([*_labelled(firsts), *nearest])
+
+
+def _labelled(hits: Sequence[Hit]) -> list[Candidate]:
+    """Return the candidates of the labelled branches, each tagged with its branch's label."""
+    return [
+        {**candidate, "labels": [hit["label"]]}
+        for hit in hits
+        if hit["label"] is not None
+        for candidate in hit["candidates"]
+    ]
+
+
+def _each_text_once(candidates: Iterable[Candidate]) -> list[Candidate]:
+    first: dict[str, Candidate] = {}
+    for candidate in candidates:
+        first.setdefault(candidate["text"], candidate)
+    return list(first.values())
