@@ -85,7 +85,7 @@ def compare_columns(question: str, user_context: str, columns: Sequence[Column])
         passages=_difference({name: [chunk["id"] for chunk in found] for name, found in chunks.items()}),
         sentences=_difference({c.name: map(words_of, split_answer(c.output["answer"])) for c in columns}),
         places={
-            chunk["id"]: {key: chunk[key] for key in ("source", "page", "start", "end")}  # type: ignore[literal-required]
+            chunk["id"]: {key: chunk[key] for key in ("source", "page", "start", "end")}
             for found in chunks.values()
             for chunk in found
         },
@@ -93,13 +93,14 @@ def compare_columns(question: str, user_context: str, columns: Sequence[Column])
 
 
 def split_answer(answer: str) -> list[str]:
-    """Return the sentences of an answer as they are written, each with its markers."""
-    return [answer[start:end] for start, end in sentence_spans(answer)]
+    """Return the sentences of an answer, each with its markers and on one line, without emphasis."""
+    plain = answer.replace("**", "")
+    return [" ".join(plain[start:end].split()) for start, end in sentence_spans(plain)]
 
 
 def words_of(sentence: str) -> str:
-    """Return a sentence without markers, emphasis and line breaks, as two answers are compared."""
-    return " ".join(strip_markers(sentence).replace("**", "").split())
+    """Return a sentence without its markers, as those of two answers are compared."""
+    return strip_markers(sentence).strip()
 
 
 def second_likeliest(analysis: QueryAnalysis) -> str:
