@@ -13,6 +13,7 @@ from adaptive_rag.cli.compare import compare
 from adaptive_rag.cli.demo import demo
 from adaptive_rag.cli.doctor import doctor
 from adaptive_rag.cli.evaluate import evaluate
+from adaptive_rag.cli.feedback import feedback
 from adaptive_rag.cli.graph import graph
 from adaptive_rag.cli.index import index
 from adaptive_rag.cli.info import info
@@ -34,7 +35,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask, "chat": chat, "index": index, "search": search, "route": route, "info": info,
     "compare": compare,
-    "recipes": recipes,
+    "recipes": recipes, "feedback": feedback,
     "graph": graph, "demo": demo, "settings": settings, "doctor": doctor, "eval": evaluate,
 }  # fmt: skip
 
