@@ -32,7 +32,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Overlap:
     """What several columns share; what only some of several columns hold stands in neither field."""
 
     in_all: list[str]
@@ -48,9 +48,9 @@ class Comparison:
     user_context: str
     columns: list[Column]
     # by the ids of the chunks that were read
-    passages: Difference
+    passages: Overlap
     # by their words, without markers
-    sentences: Difference
+    sentences: Overlap
     # id of a chunk -> where it stands: source, page, start, end
     places: dict[str, dict[str, Any]]
 
@@ -82,8 +82,8 @@ def compare_columns(question: str, user_context: str, columns: Sequence[Column])
         question=question,
         user_context=user_context,
         columns=list(columns),
-        passages=_difference({name: [chunk["id"] for chunk in found] for name, found in chunks.items()}),
-        sentences=_difference({c.name: map(words_of, split_answer(c.output["answer"])) for c in columns}),
+        passages=_overlap({name: [chunk["id"] for chunk in found] for name, found in chunks.items()}),
+        sentences=_overlap({c.name: map(words_of, split_answer(c.output["answer"])) for c in columns}),
         places={
             chunk["id"]: {key: chunk[key] for key in ("source", "page", "start", "end")}
             for found in chunks.values()
@@ -109,10 +109,10 @@ def second_likeliest(analysis: QueryAnalysis) -> str:
     return max(others, key=lambda name: others[name])
 
 
-def _difference(held: Mapping[str, Iterable[str]]) -> Difference:
+def _overlap(held: Mapping[str, Iterable[str]]) -> Overlap:
     held = {name: list(dict.fromkeys(items)) for name, items in held.items()}
     holders = Counter(item for items in held.values() for item in items)
-    return Difference(
+    return Overlap(
         in_all=[item for item in next(iter(held.values())) if holders[item] == len(held)],
         only={name: [item for item in items if holders[item] == 1] for name, items in held.items()},
     )

@@ -33,10 +33,9 @@ app = typer.Typer(
 )
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "ask": ask, "chat": chat, "index": index, "search": search, "route": route, "info": info,
-    "compare": compare,
-    "recipes": recipes, "feedback": feedback,
-    "graph": graph, "demo": demo, "settings": settings, "doctor": doctor, "eval": evaluate,
+    "ask": ask, "chat": chat, "index": index, "search": search, "compare": compare, "recipes": recipes,
+    "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
+    "doctor": doctor, "eval": evaluate,
 }  # fmt: skip
 
 for name, command in COMMANDS.items():

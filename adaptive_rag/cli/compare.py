@@ -149,8 +149,8 @@ def _wrapped(text: Text, width: int, sign: Text = SHARED) -> Iterator[Text]:
 
 def _print_summary(found: Comparison) -> None:
     parts = []
-    for what, difference in (("passage", found.passages), ("sentence", found.sentences)):
-        alone = sum(map(len, difference.only.values()))
-        parts.append(f"{count_of(len(difference.in_all), what)} in every column, {alone} in one alone")
+    for what, overlap in (("passage", found.passages), ("sentence", found.sentences)):
+        alone = sum(map(len, overlap.only.values()))
+        parts.append(f"{count_of(len(overlap.in_all), what)} in every column, {alone} in one alone")
     print_line(f"  {'; '.join(parts)}.", style="dim")
     print_line(("+ ", "bold green"), ("marks what only that column has.", "dim"))
