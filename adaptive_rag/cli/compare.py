@@ -130,14 +130,17 @@ def _answer(column: Column, found: Comparison, width: int) -> Iterator[Text]:
 
 
 def _passages(column: Column, found: Comparison, width: int) -> Iterator[Text]:
+    from adaptive_rag.answer.passages import chunks_of
+
     only = found.passages.only[column.name]
     for number, passage in enumerate(column.output["documents"], start=1):
-        parts = passage.get("parts", [passage])
-        alone = any(part["id"] in only for part in parts)
+        chunks = chunks_of(passage)
+        alone = [chunk for chunk in chunks if chunk["id"] in only]
         place = f"{write_marker(number)} {place_of(passage['source'], passage['page'])}"
+        place += ", in part" if 0 < len(alone) < len(chunks) else ""
         yield from _wrapped(Text(place, "green" if alone else "bold"), width, ONLY if alone else SHARED)
         if alone:
-            yield from _wrapped(Text(shorten(passage["text"], SNIPPET), "dim"), width)
+            yield from _wrapped(Text(shorten(alone[0]["text"], SNIPPET), "dim"), width)
 
 
 def _wrapped(text: Text, width: int, sign: Text = SHARED) -> Iterator[Text]:
@@ -149,7 +152,7 @@ def _wrapped(text: Text, width: int, sign: Text = SHARED) -> Iterator[Text]:
 
 def _print_summary(found: Comparison) -> None:
     parts = []
-    for what, overlap in (("passage", found.passages), ("sentence", found.sentences)):
+    for what, overlap in (("chunk", found.passages), ("sentence", found.sentences)):
         alone = sum(map(len, overlap.only.values()))
         parts.append(f"{count_of(len(overlap.in_all), what)} in every column, {alone} in one alone")
     print_line(f"  {'; '.join(parts)}.", style="dim")

@@ -1,9 +1,12 @@
 """`adaptive-rag compare`: columns side by side, and what only one of them has."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from adaptive_rag.cli.compare import _passages
+from adaptive_rag.compare import Column, compare_columns
 from tests.cli.conftest import Run, parsed
 
 VIEWS = "What are the different views on raising the sea wall?"
@@ -34,6 +37,29 @@ def test_what_one_column_alone_has_is_marked_without_colour(run: Run, town_index
     only = [found[what]["only"] for what in ("sentences", "passages")]
     assert marked == sum(len(held) for difference in only for held in difference.values()) > 0
     assert lines[-1] == "+ marks what only that column has."
+
+
+def test_a_joined_passage_of_which_one_chunk_is_shared_is_marked_in_part() -> None:
+    text = "The wall is old. It is long."
+    parts = [{"id": name, "rank": rank, "section": None, "start": start, "end": end, "scores": {}, "labels": []}
+             for rank, (name, start, end) in enumerate((("a", 0, 16), ("b", 17, 28)), start=1)]  # fmt: skip
+    passage = {
+        "id": "a",
+        "source": "a.txt",
+        "page": None,
+        "section": None,
+        "start": 0,
+        "end": 28,
+        "text": text,
+    }
+    rest: dict[str, Any] = {"metadata": {}, "scores": {}, "labels": []}
+    columns = [
+        Column(name, {}, [name], {"documents": [{**passage, **rest, **more}], "answer": ""}, 0, 1.0)
+        for name, more in (("one", {"parts": parts}), ("two", {"text": text[:16], "end": 16}))
+    ]
+    found = compare_columns("What?", "", columns)
+    shown = [[line.plain for line in _passages(column, found, 40)] for column in columns]
+    assert shown == [["+ [1] a.txt, in part", "  It is long."], ["  [1] a.txt"]]
 
 
 def test_columns_that_do_not_fit_beside_each_other_stand_below(
