@@ -305,6 +305,15 @@ async def test_a_query_gives_the_answer_and_the_texts_that_it_was_made_from(two_
     assert await rag.aquery(LONG) == (answer, contexts)
 
 
+def test_a_recipe_is_queried_from_a_document_as_it_was_published(two_folders: Path) -> None:
+    model = ScriptedChatModel(script={"generate": "It is 2,340 metres long [1]."})
+    rag = AdaptiveRAG.from_documents("sea/wall.txt", k=3, recipe="schema-routing", model=model)
+    answer, contexts = rag.query(LONG, user_context=None)
+    assert answer == "It is 2,340 metres long [1]."
+    assert contexts == ["The sea wall of Saltmere is 2,340 metres long."]
+    assert model.skills[-1] == "generate"
+
+
 async def test_a_query_takes_the_users_context_and_a_thread(town: MemoryIndex) -> None:
     rag = AdaptiveRAG(town, route="contextual", checkpointer=InMemorySaver())
     ask = "How should I prepare for a flood?"

@@ -41,8 +41,11 @@ def test_what_one_column_alone_has_is_marked_without_colour(run: Run, town_index
 
 def test_a_joined_passage_of_which_one_chunk_is_shared_is_marked_in_part() -> None:
     text = "The wall is old. It is long."
-    parts = [{"id": name, "rank": rank, "section": None, "start": start, "end": end, "scores": {}, "labels": []}
-             for rank, (name, start, end) in enumerate((("a", 0, 16), ("b", 17, 28)), start=1)]  # fmt: skip
+    empty: dict[str, Any] = {"section": None, "scores": {}, "labels": []}
+    parts = [
+        {"id": "a", "rank": 1, "start": 0, "end": 16, **empty},
+        {"id": "b", "rank": 2, "start": 17, "end": 28, **empty},
+    ]
     passage = {
         "id": "a",
         "source": "a.txt",
