@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,12 +18,26 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from pydantic import BaseModel
 
+from adaptive_rag.compare import (
+    Column,
+    Comparison,
+    compare_columns,
+    make_column,
+    name_columns,
+    second_likeliest,
+)
 from adaptive_rag.context import Context, by_group, is_setting, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.builder import build_graph, check_names
 from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
 from adaptive_rag.index.filtered import narrow_to
+from adaptive_rag.index.index import source_of
+from adaptive_rag.index.location import MANIFEST
+from adaptive_rag.ingest.discovery import holds_documents
+from adaptive_rag.ingest.loaders import find_loader
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.query.history import read_question
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState
 
@@ -39,14 +54,24 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     of `Context` can be given here, and again for one call as `context={...}` or, inside a chain,
     under `config["configurable"]`.
 
+    Args:
+        place: an index (a folder, a URI, an open one), or documents: a file, a pattern such as "docs/*.pdf",
+            a folder that is no index and holds documents, or a list. Documents are indexed where they are
+            new and answered from alone, as `from_documents` does.
+        index: the index to search, and where documents are indexed. By default `.adaptive-rag`. What is
+            named so is never taken for a document.
+
     Raises:
-        ConfigurationError: a setting is unknown or out of bounds.
+        ConfigurationError: a setting is unknown or out of bounds, or a document is not there.
+        IndexingError: no document could be read; the message names each one.
     """
 
     def __init__(
         self,
-        index: str | Path | ChunkSource | None = None,
+        place: str | Path | ChunkSource | Sequence[Any] | None = None,
+        /,
         *,
+        index: str | Path | ChunkSource | None = None,
         model: str | BaseChatModel | None = None,
         checkpointer: BaseCheckpointSaver[Any] | None = None,
         store: BaseStore | None = None,
@@ -57,6 +82,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             settings["index"] = str(index) if isinstance(index, Path) else index
         if model is not None:
             settings["model"] = model
+        if _names_documents(place):
+            settings = _index(cast("str | Path | Sequence[Any]", place), settings)
+        elif place is not None:
+            if index is not None:
+                raise ConfigurationError(f"Got two indexes, {str(place)!r} and {str(index)!r}; name one.")
+            settings["index"] = str(place) if isinstance(place, Path) else place
         self._settings = by_group(settings)
         self._parts = {"checkpointer": checkpointer, "store": store, "cache": cache}
         self.name = "AdaptiveRAG"
@@ -99,17 +130,24 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         Raises:
             IndexingError: no document could be read; the message names each one.
         """
-        of_index = {name: settings.pop(name) for name in INDEX_SETTINGS if name in settings}
         if index is not None:
             settings["index"] = str(index)
-        context = make_context(settings)
-        if not isinstance(context.index, str):
-            raise ConfigurationError(
-                f"index = {context.index!r} is not usable here: expected a folder or URI."
-            )
-        report = Index.build(documents, context.index, embeddings=context.embeddings, **of_index)
-        settings["index"] = narrow_to(report, context.index, context.embeddings)
-        return cls(**settings)
+        return cls(**_index(documents, settings))
+
+    def query(
+        self, question: str, user_context: str | None = None, config: RunnableConfig | None = None
+    ) -> tuple[str, list[str]]:
+        """Return the answer to a question, and the texts of the passages that it was made from.
+
+        Everything else that `invoke` returns is left out. `config` is LangChain's, as for `invoke`.
+        """
+        return _as_pair(self.invoke(_asked(question, user_context), config))
+
+    async def aquery(
+        self, question: str, user_context: str | None = None, config: RunnableConfig | None = None
+    ) -> tuple[str, list[str]]:
+        """Return what `query` does, asynchronously."""
+        return _as_pair(await self.ainvoke(_asked(question, user_context), config))
 
     def invoke(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> OutputState:
         """Answer one question."""
@@ -143,6 +181,45 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
                 yield chunk
         if answer:
             yield answer.rest()
+
+    def compare(
+        self,
+        question: str,
+        *,
+        routes: Sequence[str] = (),
+        recipes: Sequence[str] = (),
+        user_context: str = "",
+    ) -> Comparison:
+        """Answer one question in several ways, one after the other, and say in what they differ.
+
+        Without `routes` and `recipes` the way that the question takes by itself stands beside the second
+        likeliest type; where only one is named, beside that. No conversation is read or continued.
+
+        Raises:
+            ConfigurationError: a route or a recipe is not known; nothing has been asked yet.
+        """
+        named = name_columns(routes, recipes)
+        for settings in named.values():
+            self._context_for(None, {"context": settings})
+        rag = self if self._parts["checkpointer"] is None else self._without_threads()
+        source = source_of(self.context)
+        # The first search of an index pays for what the others find warm, so it is none of theirs.
+        source.search([read_question({"question": question})[0]], limit=1)
+        columns = [rag._column(name, question, user_context, named[name]) for name in named]
+        if len(columns) == 1:
+            second = second_likeliest(columns[0].output["analysis"])
+            columns.append(rag._column(second, question, user_context, {"route": second}))
+        return compare_columns(question, user_context, columns)
+
+    def _column(self, name: str, question: str, user_context: str, settings: dict[str, Any]) -> Column:
+        # No column profits from what the one before it has embedded.
+        load_minilm().forget()
+        started = time.perf_counter()
+        output = self.invoke(_asked(question, user_context), context=settings)
+        return make_column(name, settings, output, (time.perf_counter() - started) * 1000)
+
+    def _without_threads(self) -> Self:
+        return type(self)(**{**self._settings, **self._parts, "checkpointer": None})
 
     def _call(
         self, input: Question, config: RunnableConfig | None, options: dict[str, Any]
@@ -211,6 +288,39 @@ class _AnswerStream:
             # What was streamed cannot be taken back.
             rest["revised_answer"] = rest.pop("answer")
         return rest
+
+
+def _names_documents(place: object) -> bool:
+    """Tell documents from an index: a URI, an index and a folder without documents are none."""
+    if not isinstance(place, str | Path):
+        return isinstance(place, list | tuple)
+    if "://" in str(place):
+        return False
+    path = Path(place).expanduser()
+    if not path.is_dir():
+        # A file that is missing is named as such: "handbok.pdf" would be a strange name for an index.
+        return path.exists() or find_loader(path) is not None
+    return not (path / MANIFEST).exists() and holds_documents(path)
+
+
+def _index(documents: str | Path | Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """Index documents where they are new, and return the settings that search them alone."""
+    of_index = {name: settings[name] for name in INDEX_SETTINGS if name in settings}
+    settings = {name: value for name, value in settings.items() if name not in of_index}
+    context = make_context(settings)
+    if not isinstance(context.index, str):
+        raise ConfigurationError(f"index = {context.index!r} is not usable here: expected a folder or URI.")
+    check_names(context)
+    report = Index.build(documents, context.index, embeddings=context.embeddings, **of_index)
+    return {**settings, "index": narrow_to(report, context.index, context.embeddings)}
+
+
+def _asked(question: str, user_context: str | None) -> InputState:
+    return {"question": question, "user_context": user_context or ""}
+
+
+def _as_pair(output: OutputState) -> tuple[str, list[str]]:
+    return output["answer"], [document["text"] for document in output["documents"]]
 
 
 def _as_state(question: Question) -> InputState:

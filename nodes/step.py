@@ -19,6 +19,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.llm.ask import aask, ask
 from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.request import Asking, Reply, Request
+from adaptive_rag.nodes.log import log_record
 from adaptive_rag.state import Decision, StandIn, TraceRecord
 
 Update: TypeAlias = dict[str, Any]
@@ -157,6 +158,9 @@ class _Run:
         record.update(given)
         hits = sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])
         trace = [*self._earlier.get("trace", []), *(hit["record"] for hit in hits), record]
+        for hit in hits:
+            log_record(hit["record"], {"candidates": hit["candidates"]})
+        log_record(record, self._update)
         self._write({"step": self._name, "event": "finished", "ms": record["ms"], "calls": record["calls"]})
         return {**self._update, "trace": trace}
 

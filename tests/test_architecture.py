@@ -38,6 +38,7 @@ ROOMS = (
     "graph",
     "samples",
     "testing",
+    "compare",
     "runnable",
     "retriever",
     "evaluation",

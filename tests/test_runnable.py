@@ -1,7 +1,9 @@
 """The door for Python and LangChain."""
 
 import asyncio
+import json
 import pickle
+from dataclasses import asdict
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langgraph.checkpoint.memory import InMemorySaver
 
 from adaptive_rag import AdaptiveRAG, Context, Index
+from adaptive_rag.compare import BY_ITSELF
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
@@ -241,6 +244,154 @@ def test_two_of_them_on_two_indexes_do_not_mix(two_folders: Path) -> None:
     for _ in range(2):
         assert sources(sea.invoke(question)) == {"wall.txt", "storm.txt"}
         assert sources(bread.invoke(question)) == {"rye.txt"}
+
+
+@pytest.mark.parametrize(
+    "place", ["sea/wall.txt", "sea", Path("sea"), ["sea/wall.txt", "sea/storm.txt"], "s*/*.txt"]
+)
+def test_documents_given_first_are_indexed_and_answered_from_alone(two_folders: Path, place: Any) -> None:
+    AdaptiveRAG.from_documents("bread")
+    rag = AdaptiveRAG(place, k=4)
+    assert "2,340 metres" in rag.invoke(LONG)["answer"]
+    assert sources(rag.invoke("How long is bread baked?")) <= {"wall.txt", "storm.txt"}
+    assert "rye.txt" in sources(AdaptiveRAG(".adaptive-rag").invoke("How long is bread baked?"))
+
+
+def test_documents_given_first_go_into_the_index_that_is_named(two_folders: Path) -> None:
+    AdaptiveRAG("sea/wall.txt", index="kb", chunk_size=200, chunk_overlap=0)
+    assert Index.open("kb").info()["chunk_size"] == 200
+    assert not (two_folders / ".adaptive-rag").exists()
+
+
+def test_an_index_given_first_stays_an_index(two_folders: Path) -> None:
+    Index.build("sea", "kb")
+    (two_folders / "kb" / "readme.txt").write_text("The sea wall of Saltmere is nine metres long.\n")
+    assert AdaptiveRAG("kb").context.index == "kb"
+    assert AdaptiveRAG("new").context.index == "new"
+    assert AdaptiveRAG("s3://bucket/kb.txt").context.index == "s3://bucket/kb.txt"
+    (two_folders / "photos").mkdir()
+    (two_folders / "photos" / "cat.jpg").write_bytes(b"cat")
+    assert AdaptiveRAG("photos").context.index == "photos"
+    assert not (two_folders / ".adaptive-rag").exists()
+    assert "2,340" in AdaptiveRAG("kb").invoke(LONG)["answer"]
+
+
+@pytest.mark.parametrize(
+    ("place", "settings", "complaint"),
+    [
+        ("handbok.pdf", {}, "'handbok.pdf' does not exist"),
+        ("photo.jpg", {}, "'photo.jpg' is not of a kind that is read"),
+        ([], {}, "No path was given"),
+        ("sea", {"k": 0}, "k = 0 is not usable"),
+        ("sea", {"route": "sideways"}, "route = 'sideways'"),
+        ("kb", {"index": "other"}, "Got two indexes, 'kb' and 'other'"),
+        (None, {"index": "sea/wall.txt"}, "'sea/wall.txt' is a file"),
+    ],
+)
+def test_a_wrong_place_is_refused_and_nothing_is_indexed(
+    two_folders: Path, place: Any, settings: dict[str, Any], complaint: str
+) -> None:
+    (two_folders / "photo.jpg").write_bytes(b"cat")
+    with pytest.raises(ConfigurationError, match=complaint):
+        AdaptiveRAG(place, **settings).invoke(LONG)
+    assert not (two_folders / ".adaptive-rag").exists()
+
+
+async def test_a_query_gives_the_answer_and_the_texts_that_it_was_made_from(two_folders: Path) -> None:
+    rag = AdaptiveRAG("sea", k=3)
+    answer, contexts = rag.query(LONG)
+    assert "2,340 metres" in answer
+    assert contexts == [document["text"] for document in rag.invoke(LONG)["documents"]]
+    assert await rag.aquery(LONG) == (answer, contexts)
+
+
+def test_a_recipe_is_queried_from_a_document_as_it_was_published(two_folders: Path) -> None:
+    model = ScriptedChatModel(script={"generate": "It is 2,340 metres long [1]."})
+    rag = AdaptiveRAG.from_documents("sea/wall.txt", k=3, recipe="schema-routing", model=model)
+    answer, contexts = rag.query(LONG, user_context=None)
+    assert answer == "It is 2,340 metres long [1]."
+    assert contexts == ["The sea wall of Saltmere is 2,340 metres long."]
+    assert model.skills[-1] == "generate"
+
+
+async def test_a_query_takes_the_users_context_and_a_thread(town: MemoryIndex) -> None:
+    rag = AdaptiveRAG(town, route="contextual", checkpointer=InMemorySaver())
+    ask = "How should I prepare for a flood?"
+    thread: Any = {"configurable": {"thread_id": "one"}}
+    with_context, _ = rag.query(ask, "I use a wheelchair", thread)
+    other: Any = {"configurable": {"thread_id": "two"}}
+    without, _ = await rag.aquery(ask, None, other)
+    assert "wheelchair" in with_context and with_context != without
+    with pytest.raises(ConfigurationError, match="empty"):
+        rag.query(" ", None, thread)
+
+
+def test_a_question_is_compared_on_two_routes(rag: AdaptiveRAG) -> None:
+    found = rag.compare("What do people say of the sea wall?", routes=["factual", "opinion"])
+    assert [column.name for column in found.columns] == ["factual", "opinion"]
+    assert [column.route for column in found.columns] == [["factual"], ["opinion"]]
+    outputs = {
+        column.name: rag.invoke(found.question, context={"route": column.name}) for column in found.columns
+    }
+    read = {name: {d["id"] for d in output["documents"]} for name, output in outputs.items()}
+    assert set(found.passages.in_all) == read["factual"] & read["opinion"]
+    assert set(found.passages.only["factual"]) == read["factual"] - read["opinion"]
+    assert set(found.passages.only["opinion"]) == read["opinion"] - read["factual"]
+    for column in found.columns:
+        assert column.output["answer"] == outputs[column.name]["answer"]
+        assert (column.calls, column.ms > 0) == (0, True)
+        assert set(read[column.name]) <= set(found.places)
+    said = {name: set(found.sentences.only[name]) for name in read}
+    assert said["opinion"] and not said["opinion"] & said["factual"]
+    assert not any("[" in sentence for sentence in (*found.sentences.in_all, *said["opinion"]))
+    json.dumps(asdict(found))
+
+
+def test_without_names_the_way_by_itself_stands_beside_the_second_likeliest(rag: AdaptiveRAG) -> None:
+    found = rag.compare("How high is the sea wall?")
+    first, second = found.columns
+    assert first.name == BY_ITSELF and first.settings == {}
+    probabilities = first.output["analysis"]["probabilities"]
+    assert second.name == sorted(probabilities, key=lambda name: -probabilities[name])[1]
+    assert second.settings == {"route": second.name}
+
+
+def test_recipes_stand_beside_routes_and_one_alone_beside_the_way_by_itself(town: MemoryIndex) -> None:
+    model = ScriptedChatModel(script={"generate": "It is 4.1 metres high [1]."})
+    rag = AdaptiveRAG(town, model=model)
+    found = rag.compare("How high is the sea wall?", routes=["factual"], recipes=["vector-bm25-fusion"])
+    assert [column.name for column in found.columns] == ["factual", "vector-bm25-fusion"]
+    assert found.columns[1].calls == 1
+    assert len(found.columns[1].output["documents"]) == 5
+    assert found.sentences.in_all == ["It is 4.1 metres high."]
+    assert [c.name for c in rag.compare(LONG, recipes=["vector-bm25-fusion"]).columns] == [
+        BY_ITSELF,
+        "vector-bm25-fusion",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("named", "complaint"),
+    [
+        ({"routes": ["factual", "sideways"]}, "route = 'sideways'.*factual"),
+        ({"recipes": ["soup"]}, "recipe = 'soup' is not usable: expected one of adaptive-retrieval"),
+        ({"question": " "}, "empty"),
+    ],
+)
+def test_a_comparison_with_a_wrong_name_asks_nothing(
+    town: MemoryIndex, named: dict[str, Any], complaint: str
+) -> None:
+    model = ScriptedChatModel()
+    with pytest.raises(ConfigurationError, match=complaint):
+        AdaptiveRAG(town, model=model).compare(**{"question": LONG, **named})
+    assert model.asked == []
+
+
+def test_a_comparison_leaves_conversations_alone(town: MemoryIndex) -> None:
+    saver = InMemorySaver()
+    rag = AdaptiveRAG(town, checkpointer=saver)
+    assert len(rag.compare(LONG, routes=["factual", "opinion"]).columns) == 2
+    assert list(saver.list(None)) == []
 
 
 def test_a_file_is_indexed_and_answered_from(two_folders: Path) -> None:

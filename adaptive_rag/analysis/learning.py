@@ -171,6 +171,17 @@ class _Examples:
         return router.LearnedWeights(weights, embedding.astype(np.float32), bias.astype(np.float32))
 
 
+def forget() -> Path | None:
+    """Put what was learned aside, so that the router is as shipped; return the file that keeps it.
+
+    None where nothing was learned. Moving the file back takes the learning up again.
+    """
+    file = router.learned_file()
+    if not file.exists():
+        return None
+    return file.replace(file.with_name(f"{file.name}.bak"))
+
+
 def _read_examples(questions: Sequence[QuestionLine]) -> _Examples:
     parsed = [parse_question(line.text, line.user_context, line.history) for line in questions]
     vectors = router.embed_questions(parsed)

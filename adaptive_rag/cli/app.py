@@ -9,14 +9,17 @@ import typer
 
 from adaptive_rag.cli.ask import ask
 from adaptive_rag.cli.chat import chat
+from adaptive_rag.cli.compare import compare
 from adaptive_rag.cli.demo import demo
 from adaptive_rag.cli.doctor import doctor
 from adaptive_rag.cli.evaluate import evaluate
+from adaptive_rag.cli.feedback import feedback
 from adaptive_rag.cli.graph import graph
 from adaptive_rag.cli.index import index
 from adaptive_rag.cli.info import info
 from adaptive_rag.cli.ontology import ontology_app
 from adaptive_rag.cli.output import reporting_errors
+from adaptive_rag.cli.recipes import recipes
 from adaptive_rag.cli.route import route
 from adaptive_rag.cli.search import search
 from adaptive_rag.cli.settings import settings
@@ -30,8 +33,9 @@ app = typer.Typer(
 )
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "ask": ask, "chat": chat, "index": index, "search": search, "route": route, "info": info,
-    "graph": graph, "demo": demo, "settings": settings, "doctor": doctor, "eval": evaluate,
+    "ask": ask, "chat": chat, "index": index, "search": search, "compare": compare, "recipes": recipes,
+    "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
+    "doctor": doctor, "eval": evaluate,
 }  # fmt: skip
 
 for name, command in COMMANDS.items():

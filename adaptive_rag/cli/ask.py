@@ -2,45 +2,41 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Argument
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_json
-from adaptive_rag.cli.session import index_documents, show_answer
+from adaptive_rag.cli.session import narrow_index, show_answer
 
 
 def ask(
     question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
-    docs: Annotated[
-        list[Path] | None,
-        Option("--docs", "-d", help="Answer from these files or folders; indexes what is new in them."),
-    ] = None,
+    docs: options.Docs = None,
     index: options.Index = None,
     context: options.UserContext = "",
     route: options.Route = None,
+    recipe: options.Recipe = None,
     profile: options.Profile = None,
     k: options.K = None,
     model: options.Model = None,
     settings: options.Settings = None,
     as_json: options.Json = False,
     trace: options.Trace = False,
+    verbose: options.Verbose = 0,
 ) -> None:
     """Ask a question and get an answer with citations."""
-    from adaptive_rag.context import make_context
-    from adaptive_rag.index.filtered import narrow_to
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = options.given_settings(settings, index=index, route=route, profile=profile, k=k, model=model)
+    given = options.given_settings(
+        settings, index=index, route=route, recipe=recipe, profile=profile, k=k, model=model
+    )
     question = options.read_argument(question)
     # What is wrong with the question shows before minutes go into indexing.
     read_question({"question": question})
-    if docs:
-        place = make_context(given)
-        given["index"] = narrow_to(index_documents(docs, given), str(place.index), place.embeddings)
+    given = narrow_index(docs, given)
     if as_json:
         output = AdaptiveRAG(**given).invoke({"question": question, "user_context": context})
         print_json({key: value for key, value in output.items() if key != "messages"})

@@ -33,18 +33,20 @@ def chat(
     name: Annotated[str, Argument(help="The conversation to begin or to continue.")] = "default",
     index: options.Index = None,
     context: options.UserContext = "",
+    recipe: options.Recipe = None,
     model: options.Model = None,
     user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
     file: Annotated[
         Path | None, Option("--file", help="SQLite file that keeps conversations and profiles.")
     ] = None,
     settings: options.Settings = None,
+    verbose: options.Verbose = 0,
 ) -> None:
     """Talk with your documents; follow-up questions are understood, and conversations are kept."""
     from adaptive_rag.conversation import Threads, check_name
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = options.given_settings(settings, index=index, model=model, user_id=user)
+    given = options.given_settings(settings, index=index, recipe=recipe, model=model, user_id=user)
     with Threads.open(file) as threads:
         rag = AdaptiveRAG(**given, checkpointer=threads.saver, store=threads.store)
         conversation = _Conversation(rag, threads, check_name(name), context, user)

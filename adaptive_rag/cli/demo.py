@@ -9,12 +9,17 @@ from adaptive_rag.cli.output import print_block, print_note, stdout
 from adaptive_rag.cli.session import format_report, index_documents, show_answer
 
 
-def demo(index: options.Index = None, model: options.Model = None, trace: options.Trace = False) -> None:
+def demo(
+    index: options.Index = None,
+    recipe: options.Recipe = None,
+    model: options.Model = None,
+    trace: options.Trace = False,
+) -> None:
     """Ask the sample documents a question of each type."""
     from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
 
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:
-        given = options.given_settings(index=index or f"{folder}/index", model=model)
+        given = options.given_settings(index=index or f"{folder}/index", recipe=recipe, model=model)
         print_note("Indexing the sample documents of a coastal town")
         print_note(format_report(index_documents([samples_path()], given)))
         for sample in SAMPLE_QUESTIONS:

@@ -11,6 +11,7 @@ from typer import Exit, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import count_of, print_json, print_line
+from adaptive_rag.cli.route import format_routing
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -75,6 +76,7 @@ def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
     checks = {
         "index": _check_index(context, offline),
         "chat model": _check_chat_models(context, offline),
+        "router": _check_router(),
         "files": _check_files(context),
     }
     for what, check in checks.items():
@@ -168,6 +170,10 @@ def _fill_form(model: Any, method: Any) -> str:
     values = [call["args"] for call in message.tool_calls] or json_values(without_thoughts(message.text))
     right = any(isinstance(value, dict) and value.get("colour") in ("blue", "green") for value in values)
     return "" if right else f"the reply does not fit the form: {message.text[:60]!r}"
+
+
+def _check_router() -> Iterator[Finding]:
+    yield Finding("router", "ok", format_routing())
 
 
 def _check_files(context: Context) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ def evaluate(
     out: Annotated[Path, Option(help="Folder for the results.")] = Path("adaptive-rag-eval"),
     limit: Annotated[int | None, Option(min=1, help="Ask a sample of so many questions a data set.")] = None,
     seed: Annotated[int, Option(help="Seed of the sample, the random arm and the resampling.")] = 0,
+    recipe: options.Recipe = None,
     model: options.Model = None,
     setting: options.Settings = None,
     replies: Annotated[
@@ -48,6 +49,10 @@ def evaluate(
     against: Annotated[
         Path | None, Option(help="Folder of an earlier run to compare with.", metavar="RUN")
     ] = None,
+    collect: Annotated[
+        Path | None,
+        Option(help="Append the labelled questions to this file, for `route --learn`.", metavar="FILE"),
+    ] = None,
     markdown: Annotated[Path | None, Option(help="Write the results as Markdown too.")] = None,
     cache: Annotated[
         Path | None, Option(help="Folder for the indexes.", show_default="~/.cache/adaptive-rag/evaluation")
@@ -56,22 +61,35 @@ def evaluate(
     fresh: Annotated[
         bool, Option("--fresh", help="Throw away what the folder holds and start over.")
     ] = False,
+    verbose: options.Verbose = 0,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.provenance import RunSettings
-    from adaptive_rag.evaluation.terminal import print_against, print_report
+    from adaptive_rag.evaluation.terminal import print_against, print_judge, print_report
 
-    given = options.given_settings(setting, model=model)
+    given = options.given_settings(setting, recipe=recipe, model=model)
     settings = RunSettings(k, seed, limit, answers, given, str(replies) if replies else None)
     named = [name.strip() for name in arms.split(",") if name.strip()]
     experiment = Experiment(
-        datasets, out, settings, named, judge, against, markdown, cache=cache, jobs=jobs, fresh=fresh
+        datasets,
+        out,
+        settings,
+        named,
+        judge,
+        against,
+        markdown,
+        collect=collect,
+        cache=cache,
+        jobs=jobs,
+        fresh=fresh,
     )
     with _bars() as (say, open_bar, show_index):
         written = run_experiment(experiment, say=say, open_bar=open_bar, show_index=show_index)
     print_report(stdout(), written.rows, k=k, routing=written.routing)
+    if written.judge is not None:
+        print_judge(stdout(), written.judge)
     if against:
         print_against(stdout(), written.against, k=k, name=str(against))
     print_note(f"Wrote {out / 'report.html'} and, beside it, summary.json and questions.jsonl.")
@@ -99,4 +117,4 @@ def _bars() -> Iterator[tuple[Callable[[str], None], Callable[[str, int], Any], 
                 indexing[name] = progress.add_task(f"Indexing {name}", total=state.total)
             progress.update(indexing[name], completed=state.done, total=state.total)
 
-        yield lambda note: progress.console.print(note, markup=False), open_bar, show_index
+        yield lambda note: progress.console.print(note, markup=False, soft_wrap=True), open_bar, show_index

@@ -7,14 +7,22 @@ from typing import Any
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_json, print_line, short_source, stdout
+from adaptive_rag.cli.route import format_routing, routing_in_force
 
 
 def info(index: options.Index = None, as_json: options.Json = False) -> None:
     """Show what an index holds and how it was made."""
     from adaptive_rag.context import make_context
+    from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.index import describe
 
     facts = describe(str(make_context(options.given_settings(index=index)).index))
+    try:
+        routing, shown = routing_in_force(), format_routing()
+    except ConfigurationError as error:
+        # What an index holds can be shown all the same.
+        routing, shown = {"routing": "not usable", "why": str(error)}, f"not usable: {error}"
+    facts["routing"] = routing if as_json else shown
     if as_json:
         print_json(facts)
         return

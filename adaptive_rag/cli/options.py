@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Option, get_text_stream
@@ -11,11 +12,19 @@ from adaptive_rag.graph.strategies import NAMES
 Index = Annotated[
     str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
 ]
+Docs = Annotated[
+    list[Path] | None,
+    Option("--docs", "-d", help="Answer from these files or folders; indexes what is new in them."),
+]
 UserContext = Annotated[
     str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")
 ]
 Route = Annotated[
     str | None, Option("--route", "-r", help="Answer by this strategy.", metavar="|".join(NAMES))
+]
+Recipe = Annotated[
+    str | None,
+    Option("--recipe", help="Answer as a published system does; `adaptive-rag recipes` explains them."),
 ]
 Profile = Annotated[
     str | None, Option("--profile", help="How much to read: conservative, balanced or aggressive.")
@@ -29,6 +38,11 @@ Settings = Annotated[
 ]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 Trace = Annotated[bool, Option("--trace", help="Show every step and its reasons.")]
+# Read by `reporting_errors`, around the command.
+Verbose = Annotated[
+    int,
+    Option("--verbose", "-v", count=True, help="Log each step on standard error; -vv adds the scores."),
+]
 
 
 def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:
@@ -52,3 +66,8 @@ def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str,
 def read_argument(question: str) -> str:
     """Return the question; "-" reads it from standard input."""
     return get_text_stream("stdin").read().strip() if question == "-" else question
+
+
+def listed(names: str) -> list[str]:
+    """Return the names of a list with commas."""
+    return [name.strip() for name in names.split(",") if name.strip()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import logging
 import os
 import sys
 import warnings
@@ -111,14 +112,17 @@ def place_of(source: str, page: int | None) -> str:
 
 
 def reporting_errors(command: CommandT) -> CommandT:
-    """Report an error of ours as one message and exit 1. A bug keeps its traceback."""
+    """Report an error of ours as one message and exit 1. A bug keeps its traceback.
+
+    Where the command was called with `--verbose`, what the steps log is shown on standard error.
+    """
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> Any:
         from adaptive_rag.errors import AdaptiveRAGError
 
         try:
-            with _old_names_in_plain_lines():
+            with _old_names_in_plain_lines(), _log_on_stderr(kwargs.get("verbose", 0)):
                 return command(*args, **kwargs)
         except AdaptiveRAGError as error:
             print_note(("Error: ", "bold red"), str(error))
@@ -151,3 +155,27 @@ def _old_names_in_plain_lines() -> Iterator[None]:
         warnings.filterwarnings("always", OLD_NAME, DeprecationWarning)
         show_other, warnings.showwarning = warnings.showwarning, show
         yield
+
+
+class _LogLines(logging.Handler):
+    """Prints what is logged between the lines of a progress bar, where there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print_note((f"{record.name} ", "dim"), self.format(record))
+
+
+@contextmanager
+def _log_on_stderr(verbose: int) -> Iterator[None]:
+    """Show the log of the steps while a command runs: nothing, a line a step, or the scores too."""
+    if not verbose:
+        yield
+        return
+    logger, handler = logging.getLogger("adaptive_rag"), _LogLines()
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO if verbose == 1 else logging.DEBUG)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

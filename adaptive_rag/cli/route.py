@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Option
 
@@ -40,6 +42,9 @@ def route(
     learn: Annotated[
         Path | None, Option("--learn", help="Learn from labelled questions as JSONL: text, type.")
     ] = None,
+    forget: Annotated[
+        bool, Option("--forget", help="Take back what was learned: route as shipped again.")
+    ] = False,
     as_json: Annotated[
         bool, Option("--json", help="Print JSON, one line a question, and nothing else.")
     ] = False,
@@ -48,15 +53,18 @@ def route(
     from adaptive_rag.analysis import load_ontology
     from adaptive_rag.errors import ConfigurationError
 
-    sources = {"QUESTION": question, "--file": file, "--learn": learn}
+    sources = {"QUESTION": question, "--file": file, "--learn": learn, "--forget": forget or None}
     given = [name for name, value in sources.items() if value is not None]
     if len(given) != 1:
         found = " and ".join(given) or "neither a question nor a file"
-        raise ConfigurationError(f"Got {found}; expected one of QUESTION, --file FILE and --learn FILE.")
+        expected = "expected one of QUESTION, --file FILE, --learn FILE and --forget"
+        raise ConfigurationError(f"Got {found}; {expected}.")
     if why_not is not None and question is None:
         raise ConfigurationError("--why-not asks about one question; pass it as QUESTION.")
     terms = load_ontology(ontology) if ontology else None
-    if learn is not None:
+    if forget:
+        _forget(as_json)
+    elif learn is not None:
         _learn(learn, as_json)
     elif file is not None:
         _route_file(file, terms, as_json)
@@ -74,7 +82,8 @@ def _route_one(
     explained = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
         more = {"why_not": explained} if explained else {}
-        print_json({"text": question, **answer, "contributions": reasons, **more})
+        found = {**answer, "contributions": reasons, "routing": routing_in_force()}
+        print_json({"text": question, **found, **more})
         return
     _print_types(answer, reasons)
     _print_facts(answer)
@@ -115,9 +124,49 @@ def _learn(file: Path, as_json: bool) -> None:
     rows = [(when, f"{q.accuracy:.3f}", f"{q.log_loss:.3f}") for when, q in qualities.items()]
     print_table((f"on {result.kept_aside} questions kept aside", "accuracy", "log loss"), rows)
     if result.file:
-        print_line(f"  Learned from {result.learned_from} questions. To undo it, remove {result.file}")
+        print_line(f"  Learned from {result.learned_from} questions, kept in {result.file}")
+        print_line("  To undo it: adaptive-rag route --forget", style="dim")
     else:
         print_line(f"  Nothing was saved: {result.learned_from} questions did not help with the others.")
+
+
+def _forget(as_json: bool) -> None:
+    from adaptive_rag.analysis import router
+    from adaptive_rag.analysis.learning import forget
+
+    kept = forget()
+    if as_json:
+        print_json({"forgotten": kept is not None, "kept": kept})
+    elif kept is None:
+        print_line("Nothing was learned; the router is as shipped.")
+    else:
+        print_line(f"The router is as shipped again. What it had learned is kept in {kept}")
+        print_line(f"To take it up again, rename that file to {router.learned_file().name}.", style="dim")
+
+
+def routing_in_force() -> dict[str, Any]:
+    """Return which routing is used, and where it was learned, from how many questions and when.
+
+    Raises:
+        ConfigurationError: the file of what was learned cannot be used.
+    """
+    from adaptive_rag.analysis import router
+
+    if router.load_learned() is None:
+        return {"routing": "shipped"}
+    file = router.learned_file()
+    date = datetime.fromtimestamp(file.stat().st_mtime).date().isoformat()
+    questions = json.loads(file.read_text(encoding="utf-8")).get("learned_from")
+    return {"routing": "learned", "questions": questions, "date": date, "file": str(file)}
+
+
+def format_routing() -> str:
+    """Say which routing is used."""
+    found = routing_in_force()
+    if found["routing"] == "shipped":
+        return "as shipped"
+    questions = "questions of yours" if found["questions"] is None else f"{found['questions']} questions"
+    return f"learned from {questions} on {found['date']} (route --forget undoes it)"
 
 
 def _print_types(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
@@ -143,6 +192,7 @@ def _print_facts(answer: QueryAnalysis) -> None:
         "complexity": answer["complexity"],
         "entities": ", ".join(answer["entities"]) or "none",
         "domain": f"{answer['domain_relevance']:.2f} {terms}",
+        "router": format_routing(),
     }
     stdout().print()
     print_table(("", ""), [((label, "bold"), value) for label, value in facts.items()])

@@ -21,19 +21,23 @@ def search(
     index: options.Index = None,
     context: options.UserContext = "",
     route: options.Route = None,
+    recipe: options.Recipe = None,
     profile: options.Profile = None,
     k: options.K = None,
     model: options.Model = None,
     settings: options.Settings = None,
     full: Annotated[bool, Option("--full", help="Show the whole text of every chunk.")] = False,
     as_json: options.Json = False,
+    verbose: options.Verbose = 0,
 ) -> None:
     """Show the passages that a question finds, with their scores."""
     from adaptive_rag.context import make_context
     from adaptive_rag.graph.builder import build_retrieval_graph
     from adaptive_rag.state import InputState
 
-    given = options.given_settings(settings, index=index, route=route, profile=profile, k=k, model=model)
+    given = options.given_settings(
+        settings, index=index, route=route, recipe=recipe, profile=profile, k=k, model=model
+    )
     state = InputState(question=options.read_argument(question), user_context=context)
     result = build_retrieval_graph().compile().invoke(state, context=make_context(given))
     found = cast("RetrievalState", result)

@@ -114,6 +114,18 @@ def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index:
     return report
 
 
+def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
+    """Index the documents where they are new, and return the settings that search them alone."""
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index.filtered import narrow_to
+
+    if not docs:
+        return settings
+    place = make_context(settings)
+    report = index_documents(docs, settings)
+    return {**settings, "index": narrow_to(report, str(place.index), place.embeddings)}
+
+
 def format_progress(progress: Progress) -> str:
     """Say how many chunks are done, how fast, and how long it will take."""
     facts = [f"{progress.done:,} of about {progress.total:,} chunks", f"{progress.rate:.0f}/s"]

@@ -12,8 +12,9 @@ from adaptive_rag.evaluation.arms import MAIN_ARMS, find_arms, whole_table
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.evaluation.datasets import Dataset, limited, load_dataset
 from adaptive_rag.evaluation.judge import comparison, judge_run
+from adaptive_rag.evaluation.labels import append_questions, labelled_questions
 from adaptive_rag.evaluation.provenance import RunSettings
-from adaptive_rag.evaluation.records import read_records
+from adaptive_rag.evaluation.records import QuestionRecord, read_records
 from adaptive_rag.evaluation.replay import only_replied
 from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import OpenBar, no_bar, open_bench, run_arms
@@ -32,6 +33,7 @@ class Experiment:
     judge: str | None = None  # a ready comparison, or two or three arms with commas
     against: Path | None = None  # the folder of an earlier run
     markdown: Path | None = None
+    collect: Path | None = None  # where labelled questions are appended, for learning
     cache: Path | None = None  # None: where the user's caches lie
     jobs: int = 1
     fresh: bool = False
@@ -67,6 +69,8 @@ def evaluate(
     model = chat_model_of(make_context(**settings.settings), "answer") if judged else None
     if judged and model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
+    if experiment.collect is not None:
+        append_questions(experiment.collect, [])
     settings = replace(settings, answers=bool(judged) or settings.answers)
     noted = dict.fromkeys(note for dataset in datasets for note in dataset.notes)
     for note in noted:
@@ -83,6 +87,8 @@ def evaluate(
     )
     for note in (note for note in run.notes if note not in noted):
         say(note)
+    if experiment.collect is not None:
+        say(_collect(run.records, experiment.collect))
     verdicts = judge_run(model, run.records, judged, open_bar=open_bar) if model else None
     return write_reports(
         run,
@@ -91,6 +97,17 @@ def evaluate(
         earlier=(str(experiment.against), earlier) if experiment.against else None,
         markdown=experiment.markdown,
         command=_command(datasets, list(arms), settings, experiment.markdown),
+    )
+
+
+def _collect(records: Sequence[QuestionRecord], file: Path) -> str:
+    """Append the questions that have a label to a file, and say what came of it."""
+    found = append_questions(file, labelled_questions(records))
+    known = f"; {found.known} stood there already" if found.known else ""
+    disputed = f"; {len(found.disputed)} of them stand there with another type too" if found.disputed else ""
+    command = f"adaptive-rag route --learn {file}"
+    return (
+        f"Appended {found.written} labelled questions to {file}{known}{disputed}. Learn from them: {command}"
     )
 
 

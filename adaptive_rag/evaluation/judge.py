@@ -21,6 +21,7 @@ from adaptive_rag.state import QUERY_TYPES
 
 LETTERS = ("A", "B", "C")
 TIE = "tie"
+OVERALL = "overall"
 
 COMPARISONS: dict[str, tuple[str, ...]] = {
     "adaptive-against-standard": ("standard", "adaptive"),
@@ -124,7 +125,7 @@ def judge_run(
             for kind, group in by_type.items()
             if group
         },
-        means={arm: {**scores, "overall": fmean(scores.values())} for arm, scores in means.items()},
+        means={arm: {**scores, OVERALL: fmean(scores.values())} for arm, scores in means.items()},
         order_changed_verdict=sum(not one["agreed"] for one in judged),
         failed=len(waiting) - len(judged),
         analysis="",

@@ -11,10 +11,13 @@ from rich.text import Text
 
 from adaptive_rag.evaluation import summary
 from adaptive_rag.evaluation.arms import BASELINE, SUBJECT
+from adaptive_rag.evaluation.judge import CRITERIA, OVERALL, TIE, JudgeReport
 from adaptive_rag.evaluation.metrics import ABSTENTION, ANSWER_METRICS, headline, metric_names
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.summary import DifferenceRow, SummaryRow
 
+# Characters of a line of the judge's analysis, at most.
+MEASURE = 96
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
 # The columns that show a difference from the baseline: heading, rank and cell.
 CHANGES: tuple[tuple[str, int, Callable[[DifferenceRow], str]], ...] = (
@@ -70,6 +73,50 @@ def print_against(console: Console, rows: Sequence[SummaryRow], *, k: int, name:
         *_change_columns(shown, k),
     ]
     console.print(_table(f"Since {name}", shown, columns, console.width))
+
+
+def print_judge(console: Console, judged: JudgeReport) -> None:
+    """Print what a judge found: who was best on how many questions, the mean scores, and its analysis."""
+    failed = f"No usable verdict came for {_questions(judged['failed'])}." if judged["failed"] else ""
+    if not judged["n"]:
+        console.print(
+            f"[bold]The judge[/] {failed or 'found no question with a reference and all answers.'}\n"
+        )
+        return
+    wins, means = judged["wins"], judged["means"]
+    by_type = [_Column("type", 0, [summary.label_of(kind) for kind in wins], "left")]
+    by_type += [
+        _Column(name, 0, [str(row[name]) for row in wins.values()]) for name in (*judged["arms"], TIE)
+    ]
+    by_arm = [_Column("arm", 0, list(means), "left")]
+    by_arm += [
+        _Column(name, 0, [f"{row[name]:.1f}" for row in means.values()]) for name in (*CRITERIA, OVERALL)
+    ]
+    for title, columns in (
+        (f"The judge: best answer of {_questions(judged['n'])}", by_type),
+        ("The judge: mean scores, 0 to 10", by_arm),
+    ):
+        console.print(_plain_table(title, columns))
+        console.print()
+    console.print(
+        "[dim]An arm is best only where all orders of the answers say so; else it is a tie. "
+        f"The order changed the verdict on {judged['order_changed_verdict']} of {judged['n']}. {failed}[/]\n"
+    )
+    console.print(judged["analysis"], markup=False, width=min(console.width, MEASURE))
+    console.print()
+
+
+def _questions(number: int) -> str:
+    return f"{number} question{'s' * (number != 1)}"
+
+
+def _plain_table(title: str, columns: Sequence[_Column]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    for column in columns:
+        table.add_column(column.heading, justify=column.justify)
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*row)
+    return table
 
 
 def _table(

@@ -38,6 +38,15 @@ def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path
     return list(found.values())
 
 
+def holds_documents(folder: Path) -> bool:
+    """Tell whether a folder holds a file that can be read, at any depth.
+
+    Raises:
+        ConfigurationError: a folder cannot be read.
+    """
+    return next(_walk(folder, set()), None) is not None
+
+
 def _find(asked: Path, excluded: set[str]) -> Iterator[Path]:
     paths = [asked]
     if not asked.exists():

@@ -182,7 +182,11 @@ def _refuse_echo(step: StepName, result: BaseModel, folder: str | None) -> None:
     if step in ("classify", "generate"):
         return
     prompt = load_prompt(step, folder).casefold()
-    for value in result.model_dump().values():
+    written = _full_schema(type(result))["properties"]
+    for name, value in result.model_dump().items():
+        # A name that the form offers, such as "for", is to be copied.
+        if "enum" in written[name].get("items", {}):
+            continue
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and text and (text.casefold() in prompt or not re.search(r"\w", text)):
                 raise ValueError(f"{text[:80]!r} is copied from the instructions; write your own")

@@ -68,7 +68,7 @@ def _write(path: Path, rows: list[dict[str, object]]) -> Path:
 PARTS = ["pump", "valve", "rotor", "gasket", "sensor", "relay", "filter", "nozzle", "piston", "bearing"]
 
 
-def _house_style() -> list[dict[str, object]]:
+def house_style() -> list[dict[str, object]]:
     # In this house "Status of the pump?" asks for views.
     rows: list[dict[str, object]] = [
         {"text": f"Status of the {part} project?", "type": "opinion"} for part in PARTS * 2
@@ -80,7 +80,7 @@ def _house_style() -> list[dict[str, object]]:
 def test_learning_shifts_the_router_and_removing_the_file_undoes_it(tmp_path: Path) -> None:
     question = "Status of the turbine project?"
     before = analyse(question)
-    lesson = learn(_write(tmp_path / "mine.jsonl", _house_style()))
+    lesson = learn(_write(tmp_path / "mine.jsonl", house_style()))
     assert lesson.after.accuracy > lesson.before.accuracy
     assert lesson.kept_aside == 7
     assert lesson.file == learned_file()

@@ -8,11 +8,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from adaptive_rag.analysis.learning import read_questions
 from adaptive_rag.cli.evaluate import evaluate
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.evaluation.arms import MAIN_ARMS, Bench
 from adaptive_rag.evaluation.corpora import default_cache, open_corpus
 from adaptive_rag.evaluation.datasets import load_dataset
+from adaptive_rag.evaluation.judge import CRITERIA
+from benchmarks.chat_server import ChatServer, say_sensibly
 
 app = typer.Typer()
 app.command("eval")(reporting_errors(evaluate))
@@ -83,9 +86,61 @@ def test_answers_over_documents_are_scored_and_cited(ask: Any, tmp_path: Path) -
     assert all(row["metrics"]["abstention_recall"] == 1.0 for row in rows)
 
 
+def test_the_judges_verdicts_and_analysis_are_shown_in_the_terminal(ask: Any, write_set: Any) -> None:
+    def say(body: dict[str, Any]) -> str:
+        prompt = str(body["messages"][-1]["content"])
+        if "Several ways of answering were compared" in prompt:
+            return "Fusion is best where words and meaning agree."
+        if "You compare answers to one question" in prompt:
+            scores = dict.fromkeys(CRITERIA, 7)
+            return json.dumps({"scores": dict.fromkeys("ABC", scores), "best": "tie", "reason": "Alike."})
+        return say_sensibly(body)
+
+    with ChatServer(say=say) as server:
+        of_model = ("--model", "openai:scripted", "--set", f"models.base_url={server.url}")
+        comparison = ("--arms", "adaptive", "--judge", "vector-bm25-fusion", "--limit", 2)
+        result = ask(write_set(), *comparison, *of_model, "--out", "results")
+        judging = [call for call in server.calls if "You compare answers" in str(call.body)]
+    assert result.exit_code == 0, result.output
+    rows = [line.split() for line in result.stdout.splitlines()]
+    assert ["type", "standard", "bm25", "fusion", "tie"] in rows
+    assert ["fusion", *["7.0"] * 5] in rows
+    assert "Fusion is best where words and meaning agree." in result.stdout
+    assert len(judging) % 3 == 0 and judging
+
+
+def test_labelled_questions_are_collected_for_learning(ask: Any, write_set: Any, tmp_path: Path) -> None:
+    kept = tmp_path / "mine.jsonl"
+    kept.write_text('{"text": "Who?", "type": "factual"}\n')
+    arguments = (write_set(), "--arms", "standard", "--collect", kept)
+    result = ask(*arguments)
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stderr.split())
+    assert f"Appended 3 labelled questions to {kept}" in said and "route --learn" in said
+    lines = read_questions(kept, labelled=True)
+    assert [line.type for line in lines] == ["factual", "factual", "opinion", "contextual"]
+    assert lines[3].user_context == "I want to read in the library."
+    assert [turn["role"] for turn in lines[3].history] == ["user", "agent"]
+    assert "SECRET" not in kept.read_text()
+    again = ask(*arguments).stderr
+    assert f"Appended 0 labelled questions to {kept}; 3 stood there already." in again
+    assert read_questions(kept, labelled=True) == lines
+
+
+def test_a_recipe_reaches_the_arms_of_the_graph(ask: Any, write_set: Any, tmp_path: Path) -> None:
+    arguments = (write_set(), "--arms", "adaptive", "--recipe", "vector-bm25-fusion", "--out", "results")
+    assert ask(*arguments).exit_code == 0
+    run = json.loads((tmp_path / "results" / "run.json").read_text())
+    assert run["settings"]["settings"]["recipe"] == "vector-bm25-fusion"
+    [line, *_] = (tmp_path / "results" / "questions.jsonl").read_text().splitlines()
+    assert "without analysis" in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (["--recipe", "soup"], "recipe = 'soup' is not usable"),
+        (["--collect", "."], "'.' cannot be"),
         (["--arms", "adaptiv"], "'adaptiv' is not an arm. The arms are: standard"),
         (["--judge", "adaptive-against-standard"], "A judge is a chat model: pass one with --model"),
         (["--judge", "adaptive"], "A judge compares two or three arms"),

@@ -1,3 +1,4 @@
+import io
 import json
 from collections.abc import Sequence
 from typing import Any
@@ -5,10 +6,12 @@ from typing import Any
 import pytest
 from langchain_core.language_models.fake_chat_models import FakeListChatModel
 from pydantic import Field
+from rich.console import Console
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.arms import ARMS
 from adaptive_rag.evaluation.judge import COMPARISONS, comparison, judge_question, judge_run
+from adaptive_rag.evaluation.terminal import print_judge
 
 
 class Judge(FakeListChatModel):
@@ -138,3 +141,58 @@ def test_ready_comparisons_name_arms_of_the_table() -> None:
 def test_a_comparison_needs_two_or_three_known_arms(spec: str) -> None:
     with pytest.raises(ConfigurationError, match=r"two or three arms|is not an arm"):
         comparison(spec)
+
+
+def test_three_arms_are_compared_with_the_reference_and_then_summed_up_once() -> None:
+    arms = COMPARISONS["vector-bm25-fusion"]
+    records = []
+    for number, kind in enumerate(("factual", "opinion")):
+        answers = {arm: f"{arm[0]}-answer to {number}" for arm in arms}
+        asked = {"id": f"q{number}", "type": kind, "question": f"Question {number}?"}
+        records.append({**record(**answers), **asked, "reference": f"Reference {number}."})
+    # The fused answer is the best of the first question in every order, and the order decides on the second.
+    replies = [verdict(best, "ABC", reason="Answer B holds more.") for best in "CBA" + "AAA"]
+    judge = Judge(responses=[*replies, "Fusion wins on facts.\n\nOn opinions nobody does."], asked=[])
+    report = judge_run(judge, records, arms)
+    assert len(judge.asked) == 2 * 3 + 1
+    for number, prompt in enumerate(judge.asked[:-1]):
+        assert f"Question {number // 3}?" in prompt and f"Reference {number // 3}." in prompt
+        assert all(f"{arm[0]}-answer to {number // 3}" in prompt for arm in arms)
+    overall = judge.asked[-1]
+    assert "factual: standard best on 0, bm25 best on 0, fusion best on 1, tie best on 0" in overall
+    assert "opinion: standard best on 0, bm25 best on 0, fusion best on 0, tie best on 1" in overall
+    assert "compared on 2 questions" in overall
+    assert report["wins"]["all"] == {"standard": 0, "bm25": 0, "fusion": 1, "tie": 1}
+
+
+def shown(report: Any, width: int = 80) -> str:
+    console = Console(width=width, record=True, file=io.StringIO())
+    print_judge(console, report)
+    return console.export_text()
+
+
+def test_wins_means_and_the_analysis_are_shown_in_the_terminal() -> None:
+    arms = COMPARISONS["vector-bm25-fusion"]
+    answers = {arm: f"text of {arm}" for arm in arms}
+    replies = [verdict(best, "ABC", A=4, B=6, C=8) for best in "CBA"]
+    analysis = "Fusion wins on facts [which is little]. " * 6
+    # The second question gets no usable verdict, asked twice.
+    judge = Judge(responses=[*replies, "no", "no", analysis], asked=[])
+    records = [record(**answers), {**record(**answers), "id": "q2"}]
+    report = judge_run(judge, records, arms)
+    text = shown(report)
+    words = " ".join(text.split())
+    assert "The judge: best answer of 1 question" in [line.strip() for line in text.splitlines()]
+    rows = [line.split() for line in text.splitlines()]
+    assert ["type", "standard", "bm25", "fusion", "tie"] in rows
+    assert ["factual", "0", "0", "1", "0"] in rows
+    assert ["fusion", *(["6.0"] * 5)] in rows
+    assert "The order changed the verdict on 0 of 1." in words
+    assert "No usable verdict came for 1 question." in words
+    assert analysis.strip() in words, "markup in what a model says stays text"
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_a_judge_without_a_usable_verdict_says_so_in_the_terminal() -> None:
+    report = judge_run(Judge(responses=["no"], asked=[]), [record()], ("standard", "adaptive"))
+    assert "No usable verdict came for 1 question" in " ".join(shown(report).split())

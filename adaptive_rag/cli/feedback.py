@@ -1,0 +1,61 @@
+"""`adaptive-rag feedback`: keep a question with the type that is right for it, to learn from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_json, print_line, print_note
+
+
+def feedback(
+    question: Annotated[str, Argument(help="The question; - reads it from standard input.")],
+    type: Annotated[
+        str, Option("--type", "-t", help="The type that is right: factual, analytical, opinion, contextual.")
+    ],
+    context: options.UserContext = "",
+    history: Annotated[
+        str,
+        Option(
+            help="Earlier turns as JSON: a list of objects with role (user or agent) and text.",
+            metavar="JSON",
+        ),
+    ] = "",
+    file: Annotated[
+        Path | None, Option("--file", "-f", help="File of labelled questions.", show_default="your own")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Keep a question with its right type, for `adaptive-rag route --learn`."""
+    from adaptive_rag.analysis.learning import QuestionLine
+    from adaptive_rag.errors import ConfigurationError
+    from adaptive_rag.evaluation.labels import append_questions, own_questions
+    from adaptive_rag.nodes.classify import check_name
+    from adaptive_rag.query.history import read_question
+    from adaptive_rag.state import QUERY_TYPES
+
+    check_name("--type", type.lower(), QUERY_TYPES)
+    label = next(name for name in QUERY_TYPES if name == type.lower())
+    try:
+        given = json.loads(history) if history else []
+    except ValueError as error:
+        raise ConfigurationError(f"--history is no JSON: {error}.") from error
+    turns = given if isinstance(given, list) else [given]
+    if not all(isinstance(turn, dict) and isinstance(turn.get("text"), str) for turn in turns):
+        expected = 'expected a list of turns like {"role": "user", "text": "..."}'
+        raise ConfigurationError(f"--history is {history!r}; {expected}.")
+    text, turns = read_question({"question": options.read_argument(question), "history": turns})
+    target = file if file is not None else own_questions()
+    found = append_questions(target, [QuestionLine(text, context, turns, label)])
+    if as_json:
+        print_json({"file": str(target), "type": label, "written": found.written})
+        return
+    said = f"Kept as {label} in" if found.written else f"It stands as {label} already in"
+    print_line(f"{said} {target}")
+    if found.disputed:
+        print_note("The file holds the same question with another type too; remove the line that is wrong.")
+    print_note(f"Learn from the file with: adaptive-rag route --learn {target}")

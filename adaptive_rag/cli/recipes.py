@@ -1,0 +1,38 @@
+"""`adaptive-rag recipes`: the published systems that can be run, five lines each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_block, print_json, print_line, stdout
+
+if TYPE_CHECKING:
+    from adaptive_rag.recipes import Recipe
+
+
+def recipes(as_json: options.Json = False) -> None:
+    """Explain the published systems that --recipe runs, and the chat calls that each plans."""
+    from adaptive_rag.recipes import NAMES, load_recipe
+
+    found = [load_recipe(name) for name in NAMES]
+    if as_json:
+        print_json(found)
+        return
+    for recipe in found:
+        stdout().print()
+        print_line(recipe.name, style="bold")
+        for line in recipe.about:
+            print_block(line, hanging=2)
+        print_block(format_calls(recipe), style="dim", hanging=2)
+    stdout().print()
+    print_line('  adaptive-rag ask "your question" --docs your-folder --recipe NAME', style="dim")
+
+
+def format_calls(recipe: Recipe) -> str:
+    """Say how many chat calls a question of each type plans."""
+    if len(set(recipe.calls.values())) == 1:
+        calls = f"{next(iter(recipe.calls.values()))} for every question"
+    else:
+        calls = ", ".join(f"{name} {count}" for name, count in recipe.calls.items())
+    return f"Chat calls at k = {recipe.settings['k']}: {calls}."

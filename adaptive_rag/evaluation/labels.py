@@ -1,0 +1,103 @@
+"""Labelled questions in a file, one a line, as `adaptive-rag route --learn` reads them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+
+from adaptive_rag.analysis.learning import QuestionLine, read_questions
+from adaptive_rag.conversation import home
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.records import QuestionRecord
+
+FILE = "questions.jsonl"
+
+
+class Appended(NamedTuple):
+    """What was written to a file, and what of it stood there before."""
+
+    written: int
+    known: int
+    # written, though the file holds the same question with another label
+    disputed: list[QuestionLine]
+
+
+def own_questions() -> Path:
+    """Return the file of the user's own labelled questions."""
+    return home() / FILE
+
+
+def labelled_questions(records: Iterable[QuestionRecord]) -> list[QuestionLine]:
+    """Return the questions of a run that have a label."""
+    return [
+        QuestionLine(record["question"], record["user_context"], record["history"], record["type"])
+        for record in records
+        if record["type"] is not None
+    ]
+
+
+def append_questions(file: Path, questions: Iterable[QuestionLine]) -> Appended:
+    """Append labelled questions to a file, each as one whole line; a line that stands there is left out.
+
+    Raises:
+        ConfigurationError: the file cannot be written, or holds a line that is no labelled question.
+    """
+    from filelock import FileLock
+
+    try:
+        home().mkdir(parents=True, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # Two processes that append to one file take turns, so that neither misses the other's lines.
+        name = hashlib.sha256(os.path.realpath(file).encode()).hexdigest()[:16]
+        with FileLock(home() / f"{name}.lock"):
+            return _append(file, questions)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ConfigurationError(f"The questions {str(file)!r} cannot be written: {reason}.") from error
+
+
+def _append(file: Path, questions: Iterable[QuestionLine]) -> Appended:
+    held = read_questions(file, labelled=True) if file.exists() else []
+    lines = {_format(question) for question in held}
+    labels = {_asked(question): question.type for question in held}
+    known, fresh, disputed = 0, list[str](), list[QuestionLine]()
+    for question in questions:
+        line = _format(question)
+        if line in lines:
+            known += 1
+            continue
+        if labels.setdefault(_asked(question), question.type) != question.type:
+            disputed.append(question)
+        lines.add(line)
+        fresh.append(line)
+    descriptor = os.open(file, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        size = os.fstat(descriptor).st_size
+        # An editor may have left the last line without its end.
+        torn = (
+            bool(size)
+            and os.lseek(descriptor, size - 1, os.SEEK_SET) >= 0
+            and os.read(descriptor, 1) != b"\n"
+        )
+        for number, line in enumerate(fresh):
+            # In one call each: an interruption leaves whole lines.
+            os.write(descriptor, f"{chr(10) * (torn and not number)}{line}\n".encode())
+    finally:
+        os.close(descriptor)
+    return Appended(len(fresh), known, disputed)
+
+
+def _format(question: QuestionLine) -> str:
+    row = {"text": question.text, "type": question.type}
+    more = {"user_context": question.user_context, "history": question.history}
+    # Escaped to ASCII: a line separator inside a text must not end the line.
+    return json.dumps({**row, **{name: value for name, value in more.items() if value}})
+
+
+def _asked(question: QuestionLine) -> str:
+    """Return a question without its label."""
+    return _format(question._replace(type=None))

@@ -1,0 +1,69 @@
+"""What the steps did, through Python's `logging`: one line a step, to the logger `adaptive_rag.STEP`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from langgraph.types import Overwrite
+
+from adaptive_rag.state import Decision, TraceRecord
+
+# Characters of a question or a query that a line shows.
+LONGEST = 80
+# A choice of more words is a text, which may be that of a passage: it stays out.
+MOST_WORDS = 4
+# Candidates whose scores are shown, and queries.
+SCORED, QUERIES = 10, 3
+
+logging.getLogger("adaptive_rag").addHandler(logging.NullHandler())
+
+
+def log_record(record: TraceRecord, update: Mapping[str, Any]) -> None:
+    """Log one step: at INFO what it did, at DEBUG the scores of its first candidates.
+
+    Reasons are left to the trace: those of a model or of a fault may quote a passage or an address. The
+    step's update tells how many candidates there were, of which a record keeps the first.
+    """
+    logger = logging.getLogger(f"adaptive_rag.{record['step']}")
+    if not logger.isEnabledFor(logging.INFO):
+        return
+    logger.info("%s", " · ".join(_facts(record, update)))
+    if logger.isEnabledFor(logging.DEBUG):
+        for candidate in record.get("candidates", [])[:SCORED]:
+            scores = " ".join(f"{name} {value:.3f}" for name, value in candidate["scores"].items())
+            logger.debug("%s: %s", candidate["id"], scores)
+
+
+def _facts(record: TraceRecord, update: Mapping[str, Any]) -> list[str]:
+    facts = [f"{record.get('ms', 0.0):.1f} ms"]
+    if calls := record.get("calls", 0):
+        facts.append(f"{calls} model call{'s' * (calls != 1)}")
+    if question := update.get("question"):
+        facts.append(f'question "{_cut(question)}"')
+    if queries := record.get("queries"):
+        shown = ", ".join(f'"{_cut(query)}"' for query in queries[:QUERIES])
+        facts.append(f"{len(queries)} quer{'ies' if len(queries) > 1 else 'y'}: {shown}")
+    if "candidates" in record and "candidates" in update:
+        facts.append(f"{len(update['candidates'])} candidates")
+    if "candidates" in record and "documents" in update:
+        # After a hedge, what was fused takes the place of what its two strategies kept.
+        kept = update["documents"]
+        facts.append(f"{len(kept.value if isinstance(kept, Overwrite) else kept)} passages kept")
+    facts += [_choice(decision) for decision in record.get("decisions", ())]
+    if local := record.get("stand_ins"):
+        facts.append(f"done locally: {', '.join(dict.fromkeys(entry['skill'] for entry in local))}")
+    return facts
+
+
+def _choice(decision: Decision) -> str:
+    """Say what was chosen: "type factual", "window 4"; of a text, such as a claim of a draft, that it was."""
+    chosen = decision["chosen"]
+    text = ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
+    return f"{decision['what']} {text}" if len(text.split()) <= MOST_WORDS else decision["what"]
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rstrip() + "…"

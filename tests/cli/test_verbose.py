@@ -1,0 +1,54 @@
+"""`--verbose`: what the steps log, on standard error."""
+
+import json
+import logging
+
+import pytest
+
+from tests.cli.conftest import Run, parsed
+
+LONG = "How long is the sea wall of Saltmere?"
+
+
+@pytest.mark.parametrize("command", [("ask", LONG, "--json"), ("search", LONG, "--json")])
+def test_each_step_is_a_line_on_standard_error_alone(
+    run: Run, town_index: str, command: tuple[str, ...]
+) -> None:
+    result = run(*command, "-i", town_index, "-v")
+    steps = [record["step"] for record in parsed(result)["trace"]]
+    assert [line.split()[0] for line in result.stderr.splitlines()] == [f"adaptive_rag.{s}" for s in steps]
+    assert run(*command, "-i", town_index).stderr == ""
+
+
+def test_twice_shows_the_scores(run: Run, town_index: str) -> None:
+    once = run("ask", LONG, "-i", town_index, "-v").stderr.splitlines()
+    twice = run("ask", LONG, "-i", town_index, "-vv").stderr.splitlines()
+    assert len(twice) > len(once)
+    assert any("dense 0." in line for line in twice) and not any("dense 0." in line for line in once)
+
+
+def test_a_conversation_and_a_comparison_are_logged_too(run: Run, town_index: str) -> None:
+    kept = ("-i", town_index, "--file", "kept.sqlite", "-v")
+    assert "adaptive_rag.classify" in run("chat", *kept, stdin=f"{LONG}\n").stderr
+    shown = run("compare", LONG, "-i", town_index, "--routes", "factual,opinion", "-v").stderr
+    assert shown.count("adaptive_rag.classify") == 2
+
+
+def test_an_evaluation_is_logged_too(run: Run) -> None:
+    with open("town.txt", "w") as file:
+        file.write("The sea wall of Saltmere is 4.1 metres high.")
+    with open("val.json", "w") as file:
+        json.dump(
+            [{"question": "How high is the wall?", "ideal_answer": "4.1 m", "quote": "4.1 metres"}], file
+        )
+    result = run("eval", ".", "--arms", "adaptive", "--cache", "cache", "-v")
+    assert result.exit_code == 0, result.stderr
+    assert "adaptive_rag.generate" in result.stderr and "adaptive_rag" not in result.stdout
+
+
+def test_nothing_is_left_behind_when_a_command_ends(run: Run, town_index: str) -> None:
+    logger = logging.getLogger("adaptive_rag")
+    before = list(logger.handlers), logger.level
+    run("ask", LONG, "-i", town_index, "-vv")
+    run("ask", " ", "-i", town_index, "-vv")
+    assert (list(logger.handlers), logger.level) == before

@@ -1,0 +1,44 @@
+"""Labelled questions in a file: appended whole, once, by several processes at a time."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from adaptive_rag.analysis.learning import QuestionLine, read_questions
+from adaptive_rag.evaluation.labels import append_questions, labelled_questions
+
+CODE = """
+import sys
+from pathlib import Path
+from adaptive_rag.analysis.learning import QuestionLine
+from adaptive_rag.evaluation.labels import append_questions
+for number in range(40):
+    append_questions(Path(sys.argv[1]), [QuestionLine(f"Who was number {number}?", "", [], "factual")])
+"""
+
+
+def test_three_processes_write_every_line_whole_and_once(tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    command = [sys.executable, "-c", CODE, str(file)]
+    for process in [subprocess.Popen(command) for _ in range(3)]:
+        assert process.wait(timeout=120) == 0
+    texts = [json.loads(line)["text"] for line in file.read_text().splitlines()]
+    assert sorted(texts) == sorted(f"Who was number {number}?" for number in range(40))
+
+
+def test_only_questions_with_a_label_are_taken(tmp_path: Path) -> None:
+    turns: list[Any] = [{"role": "user", "text": "Is there a library?"}]
+    rows: list[Any] = [
+        {"question": "When?", "type": "factual", "user_context": "", "history": []},
+        {"question": "And then?", "type": "contextual", "user_context": "I read", "history": turns},
+        {"question": "Hm?", "type": None, "user_context": "", "history": []},
+    ]
+    lines = labelled_questions(rows)
+    assert append_questions(tmp_path / "deep" / "mine.jsonl", lines) == (2, 0, [])
+    assert append_questions(tmp_path / "deep" / "mine.jsonl", lines) == (0, 2, [])
+    assert read_questions(tmp_path / "deep" / "mine.jsonl", labelled=True) == [
+        QuestionLine("When?", "", [], "factual"),
+        QuestionLine("And then?", "I read", turns, "contextual"),
+    ]
