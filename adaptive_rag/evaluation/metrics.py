@@ -14,6 +14,7 @@ Answers, each part between 0 and 1:
 - token_f1: overlap of the words of answer and reference (Rajpurkar et al., EMNLP 2016).
 - rouge_l: F-measure of their longest common subsequence of words (Lin, 2004).
 - context_relevance: mean cosine of the question and each document that was read.
+- quoted_aspects, quoted_both: what `aspects` and `both` measure, among the passages that the answer cites.
 - citation_correctness: share of citations whose quote stands in a document that was read and is close in
   meaning to the answer's sentence that carries the marker; no value for an answer without citations.
 
@@ -55,7 +56,8 @@ RANKING_METRICS: dict[str, str] = {
 # Where the top of the list matters most, whatever k is asked for.
 SHORT = 5
 WEIGHTS = {"semantic_similarity": 0.4, "token_f1": 0.2, "context_relevance": 0.2, "citation_correctness": 0.2}
-ANSWER_METRICS = ("quality", "semantic_similarity", "token_f1", "rouge_l", *tuple(WEIGHTS)[2:])
+QUOTED = ("quoted_aspects", "quoted_both")
+ANSWER_METRICS = ("quality", "semantic_similarity", "token_f1", "rouge_l", *tuple(WEIGHTS)[2:], *QUOTED)
 ABSTENTION = ("abstention_precision", "abstention_recall")
 # A cited sentence supports a claim from this cosine on; below it they share a topic at most.
 SUPPORT = 0.5
@@ -141,6 +143,12 @@ def score_answer(question: Question, result: Result, embed: Embed) -> Scores:
         scores["context_relevance"] = float(np.clip(vectors[1:] @ vectors[0], 0, 1).mean())
     if not result.abstained and result.citations:
         scores["citation_correctness"] = citation_correctness(result, embed)
+    if question.aspects:
+        cited = {citation["source"] for citation in result.citations}
+        quoted = ranked_ids([document for document in result.documents if document["source"] in cited])
+        scores["quoted_aspects"] = aspects_at(question.aspects, quoted, max(1, len(result.documents)))
+        if len(stances(question.aspects, question.aspects)) > 1:
+            scores["quoted_both"] = both_at(question.aspects, quoted, len(quoted))
     if question.reference is None:
         return scores
     text = strip_markers(result.answer or "").strip()

@@ -22,6 +22,8 @@ SHORT_NAMES = {
     "semantic_similarity": "similarity",
     "context_relevance": "context",
     "citation_correctness": "citations",
+    "quoted_aspects": "aspects quoted",
+    "quoted_both": "both quoted",
     "abstention_precision": "abst. P",
     "abstention_recall": "abst. R",
 }

@@ -1,0 +1,95 @@
+"""Recipes as settings: what they set, who wins over them, where they are offered."""
+
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag import AdaptiveRAG, Context
+from adaptive_rag.context import CONFIG_FILE, make_context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.evaluation.arms import ARMS
+from adaptive_rag.graph.builder import context_schema
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.recipes import NAMES, load_recipe
+from adaptive_rag.state import QUERY_TYPES
+
+FOLDER = Path(__file__).parents[2] / "adaptive_rag" / "recipes"
+
+
+def test_every_file_is_a_recipe_of_the_table() -> None:
+    assert {file.stem for file in FOLDER.glob("*.toml")} == set(NAMES)
+    assert len(NAMES) == 5
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_recipe_is_five_lines_and_ordinary_settings(name: str) -> None:
+    recipe = load_recipe(name)
+    assert len(recipe.about) == 5 and all(line.endswith(".") for line in recipe.about)
+    assert set(recipe.calls) <= set(QUERY_TYPES) and "factual" in recipe.calls
+    assert make_context(recipe.settings).k in (4, 5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", QUERY_TYPES)
+def test_without_a_chat_model_every_recipe_answers_every_type(
+    town: MemoryIndex, name: str, kind: str
+) -> None:
+    rag = AdaptiveRAG(town, recipe=name, route=kind, retrieval={"reranker": "fused"})
+    output = rag.invoke("What do people say about raising the sea wall?")
+    assert output["documents"] and output["answer"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_has_an_arm_and_a_place_in_the_form(name: str) -> None:
+    assert f"recipe-{name}" in ARMS
+    schema = context_schema().model_json_schema()
+    assert name in str(schema["properties"]["recipe"])
+
+
+def test_an_unknown_recipe_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigurationError, match=r"recipe = 'adaptive' is not usable.*faq-hybrid"):
+        make_context(recipe="adaptive")
+
+
+def test_what_is_set_besides_wins_over_the_recipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(CONFIG_FILE).write_text("[scoring]\nmissing = 4.0\n")
+    monkeypatch.setenv("ADAPTIVE_RAG_SCORING__CHARACTERS", "900")
+    context = make_context(recipe="adaptive-retrieval", retrieval={"pool": 3})
+    assert (context.scoring.missing, context.scoring.characters, context.retrieval.pool) == (4.0, 900, 3)
+    # All that nobody else set is the recipe's.
+    assert (context.scoring.weight, context.retrieval.branch_candidates) == (1.0, 2)
+    assert context.models.temperatures["generate"] == 0.2
+
+
+def test_what_was_set_before_wins_over_a_recipe_that_is_named_later() -> None:
+    context = make_context({"k": 6, "retrieval.pool": 5}, {"recipe": "schema-routing"})
+    assert (context.k, context.retrieval.pool, context.scoring.characters) == (6, 5, 1000)
+
+
+def test_a_recipe_is_named_in_the_environment_or_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path(CONFIG_FILE).write_text("recipe = 'faq-hybrid'\n")
+    assert make_context().retrieval.alpha_by == "intent"
+    monkeypatch.setenv("ADAPTIVE_RAG_RECIPE", "vector-bm25-fusion")
+    assert make_context().retrieval.lexical == "okapi"
+    assert Context(recipe="schema-routing").scoring.characters == 1000
+
+
+def test_a_recipe_for_one_call(town: MemoryIndex) -> None:
+    rag = AdaptiveRAG(town)
+    output = rag.invoke("How long is the sea wall?", context={"recipe": "vector-bm25-fusion"})
+    assert len(output["documents"]) == 5
+
+
+def test_scoring_one_by_one_beyond_the_budget_is_refused_with_what_mends_it(town: MemoryIndex) -> None:
+    from adaptive_rag.testing import ScriptedChatModel
+
+    model = ScriptedChatModel()
+    rag = AdaptiveRAG(town, model=model, k=4, retrieval={"reranker": "pointwise"})
+    with pytest.raises(
+        ConfigurationError, match=r"makes 2 \* k = 8 calls.*Set it to at least 10, or lower k"
+    ):
+        rag.invoke("How long is the sea wall?")
+    assert model.asked == []
+    rag = AdaptiveRAG(town, model=model, k=2, retrieval={"reranker": "pointwise"})
+    assert rag.invoke("How long is the sea wall of Saltmere?")["answer"]
+    assert model.skills.count("score") == 4
