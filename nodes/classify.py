@@ -11,8 +11,8 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from adaptive_rag.analysis import UNSURE_THRESHOLD, analyse
-from adaptive_rag.analysis.classify import ask_to_classify
+from adaptive_rag.analysis import analyse
+from adaptive_rag.analysis.classify import classify_by_model, decided
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
 from adaptive_rag.context import Context, context_of, live_key
 from adaptive_rag.conversation import read_profile
@@ -24,12 +24,12 @@ from adaptive_rag.rank.rerank import check_calls, prepare_reranker
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import QUERY_TYPES, DecidedBy, Decision, QueryAnalysis, State
+from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State
 
 
 @step
 def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = QUERY_TYPES) -> Steps:
-    """Choose the strategy: the caller's, the router's, or the model's where the router is unsure."""
+    """Choose the strategy: the caller's, the router's, or the model's where it is asked."""
     context = context_of(runtime)
     started_at = time.time()
     check_name("route", context.route, routes)
@@ -44,20 +44,24 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
     user_context = join_context(own, profile)
     ontology = _ontology(context.ontology) if context.ontology else None
-    analysis = analyse(question, user_context=user_context, history=history, ontology=ontology)
+    routing = context.routing
+    analysis = analyse(
+        question,
+        user_context=user_context,
+        history=history,
+        ontology=ontology,
+        threshold=routing.threshold,
+        low_confidence=routing.low_confidence,
+    )
     if context.route is not None:
         why = f"the caller fixed the route to {context.route}"
-        analysis = _decided(analysis, context.route, "caller", why)
+        analysis = decided(analysis, context.route, "caller", why)
     elif not context.uses("analysis"):
         why = "without analysis every question goes to factual"
-        analysis = _decided(analysis, "factual", "caller", why)
-    elif context.model is not None and analysis["probabilities"][analysis["type"]] < UNSURE_THRESHOLD:
-        [reply] = yield [ask_to_classify(question, user_context, history)]
-        if (answer := reply.result) is not None:
-            why = f"the router was unsure ({analysis['reason']}); the model decided: "
-            analysis = _decided(analysis, answer.type, "model", why + (answer.reason or answer.type))
-    if not context.uses("hedge"):
-        analysis = {**analysis, "alternatives": []}
+        analysis = decided(analysis, "factual", "caller", why)
+    else:
+        analysis = yield from classify_by_model(analysis, question, user_context, history, context)
+    analysis = _hedged(analysis, hedges=context.uses("hedge"))
     return {
         **_FRESH,
         "question": question,
@@ -108,8 +112,14 @@ def _ontology(path: str) -> Ontology:
     return load_ontology(path)
 
 
-def _decided(analysis: QueryAnalysis, route: str, by: DecidedBy, reason: str) -> QueryAnalysis:
-    return {**analysis, "type": route, "decided_by": by, "reason": reason, "alternatives": []}
+def _hedged(analysis: QueryAnalysis, *, hedges: bool) -> QueryAnalysis:
+    """Say of a question that is left open whether both strategies are run; without the hedge one is."""
+    if not analysis["alternatives"]:
+        return analysis
+    if hedges:
+        return {**analysis, "reason": f"{analysis['reason']}; so both are run"}
+    why = f"{analysis['reason']}; without the hedge {analysis['type']} alone is run"
+    return {**analysis, "decided_by": "local", "alternatives": [], "reason": why}
 
 
 def _fingerprint(context: Context, source: ChunkSource) -> str:

@@ -24,8 +24,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from adaptive_rag.analysis.features import KINDS, extract_features, find_kind
 from adaptive_rag.analysis.parse import parse_question
-from adaptive_rag.analysis.router import WEIGHTS
-from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.analysis.router import WEIGHTS, embed_questions
 from adaptive_rag.state import QUERY_TYPES
 
 EXAMPLES = Path(__file__).parent / "router_examples.jsonl"
@@ -78,7 +77,7 @@ class Questions:
             for row in self.rows
         ]
         self.features = [extract_features(part) for part in parts]
-        self.vectors = load_minilm().encode([part.text for part in parts])
+        self.vectors = embed_questions(parts)
         self.kinds = np.array([find_kind(features["form"]) for features in self.features])
         self.labels = np.array([QUERY_TYPES.index(row["type"]) for row in self.rows])
 

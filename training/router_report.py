@@ -1,7 +1,8 @@
-"""Prints every figure of docs/routing.md: python training/router_report.py --data PATH.
+"""Prints every figure of docs/routing.md: python training/router_report.py --data PATH --replies FILE.
 
 PATH is the folder of the evaluation data; the dev split, the first-person slice and the retrieval sets in it
-are only measured on, never trained on.
+are only measured on, never trained on. FILE holds what a chat model replied to the same dev questions, as
+lines of `text` and `reply`; without it the comparison with that model is left out.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from adaptive_rag.state import QUERY_TYPES
 Row = dict[str, Any]
 Array = NDArray[Any]
 
+EVERYDAY = Path(__file__).parents[1] / "tests" / "analysis" / "everyday_questions.jsonl"
 RETRIEVAL_SETS = (
     "factual_squad",
     "analytical_clapnq",
@@ -167,11 +169,31 @@ def show_conversation(rows: Sequence[Row], clean: Array, history: list[dict[str,
     print(f"    stand-alone questions amid an unrelated conversation: same type {same.mean():.3f}")
 
 
+def show_model(rows: Sequence[Row], probabilities: Array, replies: Path) -> None:
+    """Print the router, a chat model, and the model asked only where the router is unsure."""
+    lines = (json.loads(line) for line in replies.read_text("utf-8").splitlines())
+    reply_to = {line["text"]: line["reply"] for line in lines}
+    truth, router = label(rows), probabilities.argmax(axis=1)
+    model = np.array([QUERY_TYPES.index(reply_to[row["text"]].strip().lower()) for row in rows])
+    top = probabilities.max(axis=1)
+    ways = {"router": (router, 0.0), "model": (model, 1.0)}
+    for threshold in (0.5, UNSURE_THRESHOLD, 0.7, 0.8, 0.9):
+        unsure = top < threshold
+        ways[f"both, threshold {threshold:.2f}"] = np.where(unsure, model, router), float(unsure.mean())
+    for name, (chosen, asked) in ways.items():
+        right = np.mean(chosen == truth)
+        print(
+            f"    {name:22} macro-F1 {macro_f1(truth, chosen):.3f}  accuracy {right:.3f}  asked {asked:.3f}"
+        )
+
+
 def main() -> None:
     """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, required=True)
-    data = parser.parse_args().data
+    parser.add_argument("--data", type=Path, required=True, help="folder of the evaluation data")
+    parser.add_argument("--replies", type=Path, help="what a chat model replied to the dev questions (JSONL)")
+    arguments = parser.parse_args()
+    data = arguments.data
     rows = read(data / "classification" / "classification.jsonl")
     dev = [row for row in rows if row["split"] == "dev"]
     people = read(data / "classification" / "first_person_slice.jsonl")
@@ -188,6 +210,12 @@ def main() -> None:
     show_curve(dev, on_dev)
     print("Risk and coverage, first-person slice")
     show_curve(people, on_people)
+    if arguments.replies:
+        print("Router, chat model, and the model asked only where the router is unsure, dev")
+        show_model(dev, on_dev, arguments.replies)
+    print("Everyday questions, of our own")
+    everyday = read(EVERYDAY)
+    show("everyday", everyday, predict(everyday))
     print("Retrieval sets, routed by the text and what surrounds it")
     for name in RETRIEVAL_SETS:
         queries = read(data / name / "queries.jsonl")

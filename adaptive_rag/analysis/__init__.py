@@ -2,7 +2,7 @@
 
 from adaptive_rag.analysis.analyse import UNSURE_THRESHOLD, analyse, analyse_batch
 from adaptive_rag.analysis.explain import explain_contributions, why_not
-from adaptive_rag.analysis.learning import learn
+from adaptive_rag.analysis.learning import forget, learn
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
 from adaptive_rag.analysis.suggest import format_ontology, suggest_ontology
 
@@ -12,6 +12,7 @@ __all__ = [
     "analyse",
     "analyse_batch",
     "explain_contributions",
+    "forget",
     "format_ontology",
     "learn",
     "load_ontology",

@@ -11,9 +11,9 @@ from adaptive_rag.analysis.parse import ParsedQuestion, parse_question
 from adaptive_rag.analysis.router import Floats, embed_questions, load_learned, load_router, softmax
 from adaptive_rag.analysis.traits import find_entities, find_intent, measure_complexity
 from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, QueryType, Turn
+from adaptive_rag.state import QUERY_TYPES, QueryAnalysis, Turn
 
-# Below this probability of the likeliest type the question is unsure: ask a model, or hedge.
+# Below this probability of the likeliest type the router is unsure: the curve in docs/routing.md says why.
 UNSURE_THRESHOLD = 0.6
 # The domain relevance where no ontology is given: neither near the domain nor far from it.
 NEUTRAL_RELEVANCE = 0.5
@@ -36,6 +36,7 @@ def analyse(
     vector: Vectors | None = None,
     ontology: Ontology | None = None,
     threshold: float = UNSURE_THRESHOLD,
+    low_confidence: float = 0.0,
 ) -> QueryAnalysis:
     """Analyse one question.
 
@@ -45,12 +46,13 @@ def analyse(
         history: the conversation before the question, oldest first.
         vector: the question's unit vector (384,) from the embedded MiniLM, where the caller has it.
         ontology: terms of the domain, for the domain relevance.
-        threshold: the probability below which to hedge.
+        threshold: the probability of the likeliest type below which the router is unsure.
+        low_confidence: the confidence below which it is unsure as well.
     """
     parsed = parse_question(question, user_context, history)
     if vector is None or parsed.altered:
         [vector] = embed_questions([parsed])
-    return _analyse_parsed(parsed, vector, ontology, threshold)
+    return _analyse_parsed(parsed, vector, ontology, (threshold, low_confidence))
 
 
 def analyse_batch(
@@ -60,26 +62,35 @@ def analyse_batch(
     histories: Sequence[Sequence[Turn]] | None = None,
     ontology: Ontology | None = None,
     threshold: float = UNSURE_THRESHOLD,
+    low_confidence: float = 0.0,
 ) -> list[QueryAnalysis]:
     """Analyse many questions, embedding them together."""
     contexts, turns = user_contexts or [""] * len(questions), histories or [()] * len(questions)
     parsed = [parse_question(*item) for item in zip(questions, contexts, turns, strict=True)]
     pairs = zip(parsed, embed_questions(parsed), strict=True)
-    return [_analyse_parsed(question, vector, ontology, threshold) for question, vector in pairs]
+    limits = (threshold, low_confidence)
+    return [_analyse_parsed(question, vector, ontology, limits) for question, vector in pairs]
 
 
 def _analyse_parsed(
-    question: ParsedQuestion, vector: Vectors, ontology: Ontology | None, threshold: float
+    question: ParsedQuestion, vector: Vectors, ontology: Ontology | None, limits: tuple[float, float]
 ) -> QueryAnalysis:
     scores = load_router().score(question, vector, load_learned()).total
     doubt, doubt_reason = find_doubt(question.text, question.words)
     # A doubt pulls the probabilities towards "one in four".
     probabilities = softmax(scores) * (1 - doubt) + doubt / len(scores)
-    best, second = (QUERY_TYPES[i] for i in np.argsort(-probabilities, kind="stable")[:2])
-    top = float(probabilities.max())
+    order = np.argsort(-probabilities, kind="stable")[:2]
+    (best, second), (top, next_) = [QUERY_TYPES[i] for i in order], probabilities[order].tolist()
     entities = find_entities(question.text)
     relevance = ontology.relevance(question.text) if ontology else None
     confidence, factors = measure_confidence(question, probabilities, entities, relevance, doubt)
+    verdict, unsure = f"{best} at {top:.2f}", ""
+    if confidence < limits[1]:
+        unsure = f"the confidence, {confidence:.3f}, is under {limits[1]:g}"
+    if top < limits[0]:
+        unsure = f"{top:.3f} is under {limits[0]:g}"
+    if unsure:
+        verdict = f"unsure between {best} ({top:.2f}) and {second} ({next_:.2f}), for {unsure}"
     return {
         "type": best,
         "probabilities": dict(zip(QUERY_TYPES, probabilities.tolist(), strict=True)),
@@ -90,20 +101,14 @@ def _analyse_parsed(
         "domain_relevance": NEUTRAL_RELEVANCE if relevance is None else relevance,
         "confidence": confidence,
         "factors": factors,
-        "decided_by": "hedge" if top < threshold else "local",
-        "reason": "; ".join(_reasons(question, best, second, top, threshold, doubt_reason)),
-        "alternatives": [second] if top < threshold else [],
+        "decided_by": "hedge" if unsure else "local",
+        "reason": "; ".join([verdict, *_reasons(question, doubt_reason)]),
+        "alternatives": [second] if unsure else [],
     }
 
 
-def _reasons(
-    question: ParsedQuestion, best: QueryType, second: QueryType, top: float, threshold: float, doubt: str
-) -> list[str]:
-    reasons = [f"{best} at {top:.2f}"]
-    if top < threshold:
-        reasons = [f"unsure: {reasons[0]} is under {threshold:.2f}, so {best} and {second} are both run"]
-    if doubt:
-        reasons.append(doubt)
+def _reasons(question: ParsedQuestion, doubt: str) -> list[str]:
+    reasons = [doubt] if doubt else []
     dangling = question.references.dangling
     if dangling and question.has_history:
         reasons.append(f"{dangling[0]!r} points back at the conversation")

@@ -1,4 +1,4 @@
-"""Asks a chat model for the question's type, where the router is unsure."""
+"""Asks a chat model for the question's type."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from adaptive_rag.context import Context
 from adaptive_rag.llm.messages import format_history
 from adaptive_rag.llm.replies import pick
-from adaptive_rag.llm.request import Request
-from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
+from adaptive_rag.llm.request import Asking, Request
+from adaptive_rag.state import QUERY_TYPES, DecidedBy, QueryAnalysis, QueryType, Turn
 
 _LABEL = re.compile(rf"\b({'|'.join(QUERY_TYPES)})", re.I)
 # "not factual", "isn't really an opinion": a type that the model rules out.
@@ -28,8 +29,53 @@ class Classification(BaseModel):
     reason: str = Field("", max_length=300, description="Why, in at most one sentence.")
 
 
-def ask_to_classify(question: str, user_context: str, history: Sequence[Turn]) -> Request[Classification]:
-    """Ask the model for the type; without a usable reply the router's decision stands."""
+def classify_by_model(
+    analysis: QueryAnalysis, question: str, user_context: str, history: Sequence[Turn], context: Context
+) -> Asking[QueryAnalysis]:
+    """Have a chat model decide where `routing.classify` says so; without a usable reply the router does."""
+    routing = context.routing
+    has_model = context.model is not None or context.models.fast_model is not None
+    unsure = has_model and analysis["decided_by"] == "hedge"
+    if routing.classify == "router" or (routing.classify == "unsure" and not unsure):
+        return analysis
+    every = routing.classify == "model"
+    request = ask_to_classify(question, user_context, history, fallback=routing.fallback, by_setting=every)
+    [reply] = yield [request]
+    answer: Classification | None = reply.result
+    if answer is None:
+        return {**analysis, "reason": f"{analysis['reason']}; the model did not decide: {reply.reason}"}
+    why = f"the router was {analysis['reason']}"
+    if every:
+        why = f"a model classifies every question (the router: {analysis['reason']})"
+    if answer is request.otherwise:
+        why += f"; the model's reply named no type, so routing.fallback decided: {answer.type}"
+    else:
+        why += f"; the model decided: {answer.reason or answer.type}"
+    return decided(analysis, answer.type, "model", why)
+
+
+def decided(analysis: QueryAnalysis, route: str, by: DecidedBy, why: str) -> QueryAnalysis:
+    """Return the analysis with a type that the router did not choose."""
+    return {**analysis, "type": route, "decided_by": by, "reason": why, "alternatives": []}
+
+
+def ask_to_classify(
+    question: str,
+    user_context: str,
+    history: Sequence[Turn],
+    *,
+    fallback: QueryType | None = None,
+    by_setting: bool = False,
+) -> Request[Classification]:
+    """Ask the model for the type; without a usable reply the router's decision stands.
+
+    Args:
+        question: what the user asked.
+        user_context: what the user says of themselves.
+        history: the conversation before the question, oldest first.
+        fallback: the type for a reply that names none; of several that it names the first counts then.
+        by_setting: the caller wants every question classified, beyond the calls that are planned.
+    """
     return Request(
         "classify",
         Classification,
@@ -38,12 +84,34 @@ def ask_to_classify(question: str, user_context: str, history: Sequence[Turn]) -
             "user_context": user_context or "(none given)",
             "history": format_history(history) or "(none)",
         },
-        read=_read,
+        read=_read if fallback is None else _read_first,
+        otherwise=Classification(type=fallback, reason="") if fallback else None,
+        by_setting=by_setting,
     )
 
 
 def _read(value: Any) -> dict[str, Any]:
     """Read a type in any case, alone or in a sentence that names no other."""
+    value, reason = _split(value)
+    named = {match.lower() for match in _LABEL.findall(str(value))}
+    if len(named) != 1 or _DENIED.search(str(value)):
+        raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
+    return {"type": named.pop(), "reason": reason}
+
+
+def _read_first(value: Any) -> dict[str, Any]:
+    """Read the first type that is named: where a form has one for it, else anywhere."""
+    try:
+        answer, reason = _split(value)
+    except ValueError:  # a form without a place for the type
+        answer, reason = "", ""
+    if found := _LABEL.search(str(answer)) or _LABEL.search(str(value)):
+        return {"type": found[0].lower(), "reason": reason}
+    raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
+
+
+def _split(value: Any) -> tuple[Any, str]:
+    """Return what a reply gives as the type, and the reason that it gives."""
     reason = ""
     if isinstance(value, Mapping):
         plain = {str(key).lower(): item for key, item in value.items()}
@@ -52,7 +120,4 @@ def _read(value: Any) -> dict[str, Any]:
         value = pick(rest, "type", "query_type", "question_type", "category", "classification", "label")
     elif isinstance(value, list) and len(value) == 1:
         value = value[0]
-    named = {match.lower() for match in _LABEL.findall(str(value))}
-    if len(named) != 1 or _DENIED.search(str(value)):
-        raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
-    return {"type": named.pop(), "reason": reason}
+    return value, reason

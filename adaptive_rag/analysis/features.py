@@ -117,6 +117,7 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
         **{f"at most {limit} topic words": len(topics) <= limit for limit in (0, 1, 2, 3)},
         "asks yes or no": opening in _YES_OR_NO,
         f"few topic words, opens with {opening}": len(topics) <= 2,
+        "asks what something is": _asks_what_something_is(words),
         "ends on a bare definite noun": len(words) > 2 and words[-2] == "the" and words[-1] in topics,
         "first person": i_or_my,
         **{f"first person with {modal}": i_or_my for modal in sorted(present & lx.MODALS)},
@@ -149,6 +150,20 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
         "shares words with context": has_context and not question.context_words.isdisjoint(topics),
     }
     return {name: float(value) for name, value in found.items() if value}
+
+
+def _asks_what_something_is(words: list[str]) -> bool:
+    """Recognise a definition: "What is osmosis?", "what is the greenhouse effect", "Who was Hannibal?".
+
+    Not "What is the punishment?", "What is the main difference?", which ask about what was named before.
+    """
+    if words[:1] not in (["what"], ["who"]) or not lx.COPULAS.issuperset(words[1:2]):
+        return False
+    article, name = (words[2:3], words[3:]) if words[2:3] in (["the"], ["a"], ["an"]) else ([], words[2:])
+    if not 1 + (article == ["the"]) <= len(name) <= 4 or name[0] in lx.RELATIVE_WORDS:
+        return False
+    # The greenhouse "effect" is no topic word, but ends a name.
+    return lx.SHAPE_WORDS.isdisjoint(name[:-1] or name) and name[-1] not in lx.FUNCTION_WORDS
 
 
 def _dependence(references: References, topics: list[str]) -> float:

@@ -135,6 +135,24 @@ def learn(path: str | Path) -> LearningResult:
     return LearningResult(len(train), len(test), before, after, penalty, file)
 
 
+def forget() -> bool:
+    """Remove what the router learned from use, and return whether there was anything.
+
+    Raises:
+        ConfigurationError: the file cannot be removed.
+    """
+    file = router.learned_file()
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise ConfigurationError(
+            f"What the router learned, {str(file)!r}, cannot be removed: {error}. Remove the file yourself."
+        ) from error
+    return True
+
+
 @dataclass
 class _Examples:
     """The questions as numbers; `kernel` (n, n) holds the products of their features."""

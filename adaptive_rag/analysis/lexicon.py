@@ -71,6 +71,15 @@ VAGUE_NOUNS = word_set(
     "study city country team program law sauce recipe treatment disease test result results answer reason "
     "outcome"
 )
+# "the main difference", "the next step": these say which one of what was named before; "the gold standard" is
+# a name of its own.
+RELATIVE_WORDS = VAGUE_NOUNS | word_set(
+    "main major next previous current present final original initial early late average usual normal typical "
+    "common total overall full exact actual real true new old right wrong best worst better worse whole key "
+    "possible proposed expected required recommended alternative opposite different similar own big small "
+    "biggest cheapest closest earliest easiest fastest greatest hardest highest largest latest longest "
+    "lowest nearest newest oldest richest safest shortest simplest smallest strongest weakest youngest"
+)
 OPENERS = word_set("and but so also then ok okay interesting thanks oh hmm well yes no sure great right")
 
 # Correct words that look like a misspelling of one of the words above: "quit" is no "quite".
@@ -92,6 +101,9 @@ FOREIGN_WORDS = word_set(
 ENGLISH_WORDS = FUNCTION_WORDS - word_set(
     "was in an so do no me he as is on at a i we or over per for to his has am her us"
 )
+
+# Abbreviations that read like a pronoun or a question word in lower case: "What is IT?", "who leads the us".
+ABBREVIATIONS = {"it": "information technology", "us": "United States", "who": "World Health Organization"}
 
 # Contractions without their apostrophe, as "whats" is often typed.
 CONTRACTIONS = {

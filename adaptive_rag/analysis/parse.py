@@ -18,6 +18,11 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
 _LONG_WORD = re.compile(r"\b[A-Za-z]{4,}\b")
 _CONTRACTED = re.compile(r"^([a-z]+)'(ll|d|ve|re|m)$")
 _MARKUP = re.compile(r"</?\w[^>\n]{0,40}>")
+_INITIALS = re.compile(r"\b(?:[A-Z]\.){2,}")
+_ABBREVIATION = re.compile(rf"\b(?:{'|'.join(lx.ABBREVIATIONS).upper()})\b")
+# No pronoun follows "the": "the us economy".
+_ABBREVIATION_AFTER_THE = re.compile(rf"(?<=\bthe )(?:{'|'.join(lx.ABBREVIATIONS)})\b", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:])\W*$")
 
 # An instruction about the question's own type is no part of the question: "Classify this as opinion."
 _LABELS = (
@@ -61,10 +66,12 @@ class References(NamedTuple):
 class ParsedQuestion(NamedTuple):
     """A question, cleaned and split into words, with what surrounds it.
 
-    `altered` says that `text` is not what the user wrote, so that a vector of the original does not fit.
+    `full_text` is `text` with abbreviations written out; it is what the words are of and what is embedded.
+    `altered` says that it is not what the user wrote, so that a vector of the original does not fit.
     """
 
     text: str
+    full_text: str
     words: tuple[str, ...]
     references: References
     user_context: str
@@ -77,16 +84,18 @@ class ParsedQuestion(NamedTuple):
 def parse_question(question: str, user_context: str = "", history: Sequence[Turn] = ()) -> ParsedQuestion:
     """Clean a question, split it into words, and note what surrounds it."""
     text, altered, instruction_removed = _clean(question)
-    words = tokenize(text)
+    full_text = write_out_abbreviations(text)
+    words = tokenize(full_text)
     context_words = (word for word in tokenize(user_context[:2000]) if len(word) > 2)
     return ParsedQuestion(
         text=text,
+        full_text=full_text,
         words=tuple(words),
         references=find_references(words[:MAX_WORDS]),
         user_context=user_context,
         context_words=frozenset(context_words) - lx.SHAPE_WORDS,
         has_history=any(turn["text"].strip() for turn in history),
-        altered=altered,
+        altered=altered or full_text != text,
         instruction_removed=instruction_removed,
     )
 
@@ -103,6 +112,23 @@ def _clean(question: str) -> tuple[str, bool, bool]:
     corrections = _misspellings()
     corrected = _LONG_WORD.sub(lambda match: corrections.get(match[0].lower(), match[0]), text)
     return corrected, removed or corrected != text, removed
+
+
+def write_out_abbreviations(text: str) -> str:
+    """Write out the abbreviations that read like pronouns: "What is IT?", "in the U.S.", "who runs the who".
+
+    Not "Tell us", "WHO said so?", and not in a text that is all in capitals, where nobody can say.
+    """
+    text = _INITIALS.sub(lambda match: match[0].replace(".", ""), text)
+    text = _ABBREVIATION_AFTER_THE.sub(lambda match: lx.ABBREVIATIONS[match[0].lower()], text)
+    if not any(character.islower() for character in text):
+        return text
+
+    def write_out(match: re.Match[str]) -> str:
+        asks = match[0] == "WHO" and _SENTENCE_START.search(text[: match.start()])
+        return match[0] if asks else lx.ABBREVIATIONS[match[0].lower()]
+
+    return _ABBREVIATION.sub(write_out, text)
 
 
 @cache

@@ -127,7 +127,7 @@ def load_router(path: Path = WEIGHTS) -> Router:
 
 def embed_questions(questions: Sequence[ParsedQuestion]) -> Vectors:
     """Return the MiniLM vectors of questions (n, d)."""
-    return load_minilm().encode([question.text for question in questions])
+    return load_minilm().encode([question.full_text for question in questions])
 
 
 def learned_file() -> Path:

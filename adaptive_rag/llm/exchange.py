@@ -132,6 +132,8 @@ def converse(
             result = read_reply(request, reply)
             _refuse_echo(request.step, result, prompts)
         except ValueError as error:
+            if request.otherwise is not None:
+                return Reply(result=request.otherwise, **spending.spent())
             reason = _short(error)
             spending.notes.append(f"the reply was not usable: {reason}")
             if reply_failures == REPLY_RETRIES:

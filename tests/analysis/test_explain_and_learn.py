@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from adaptive_rag.analysis import analyse, explain_contributions, learn, why_not
+from adaptive_rag.analysis import analyse, explain_contributions, forget, learn, why_not
 from adaptive_rag.analysis.learning import read_questions
 from adaptive_rag.analysis.router import WEIGHTS, learned_file, load_router, softmax
 from adaptive_rag.errors import ConfigurationError
@@ -77,7 +77,7 @@ def house_style() -> list[dict[str, object]]:
     return rows + [{"text": f"Who invented the {part}?", "type": "factual"} for part in PARTS]
 
 
-def test_learning_shifts_the_router_and_removing_the_file_undoes_it(tmp_path: Path) -> None:
+def test_learning_shifts_the_router_and_forgetting_undoes_it(tmp_path: Path) -> None:
     question = "Status of the turbine project?"
     before = analyse(question)
     lesson = learn(_write(tmp_path / "mine.jsonl", house_style()))
@@ -86,8 +86,17 @@ def test_learning_shifts_the_router_and_removing_the_file_undoes_it(tmp_path: Pa
     assert lesson.file == learned_file()
     assert analyse(question)["type"] == "opinion" != before["type"]
     assert analyse("Who painted Guernica?")["type"] == "factual"
-    learned_file().unlink()
+    assert forget() is True
+    assert not learned_file().exists()
     assert analyse(question) == before
+    assert forget() is False
+
+
+def test_what_cannot_be_forgotten_is_said() -> None:
+    # A folder stands where the file should.
+    learned_file().mkdir(parents=True)
+    with pytest.raises(ConfigurationError, match="cannot be removed"):
+        forget()
 
 
 def test_nothing_is_saved_where_nothing_was_learned(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptive_rag.analysis.parse import find_references, tokenize
+from adaptive_rag.analysis.parse import find_references, parse_question, tokenize, write_out_abbreviations
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,45 @@ def test_elliptic_openings_are_found() -> None:
     assert find_references(tokenize("What about winter?")).openers == ("what about",)
     assert find_references(tokenize("And the costs?")).openers == ("and",)
     assert find_references(tokenize("What is winter?")).openers == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "written_out"),
+    [
+        ("What is IT?", "What is information technology?"),
+        ("Who founded the WHO?", "Who founded the World Health Organization?"),
+        ("who founded the who", "who founded the World Health Organization"),
+        ("IS THE US ECONOMY GROWING?", "IS THE United States ECONOMY GROWING?"),
+        ("Who leads the U.S.?", "Who leads the United States?"),
+        ("What did J.R.R. Tolkien teach?", "What did JRR Tolkien teach?"),
+        (
+            "What do WHO and US officials say?",
+            "What do World Health Organization and United States officials say?",
+        ),
+    ],
+)
+def test_an_abbreviation_that_reads_like_a_pronoun_is_written_out(text: str, written_out: str) -> None:
+    assert write_out_abbreviations(text) == written_out
+    assert find_references(tokenize(written_out)).dangling == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is it?",
+        "WHAT IS IT?",
+        "Tell us who it was.",
+        "WHO said so?",
+        "Fine. WHO said so?",
+        "e.g. at 5 p.m.",
+    ],
+)
+def test_a_pronoun_is_left_as_it_is(text: str) -> None:
+    assert write_out_abbreviations(text) == text
+
+
+def test_names_are_read_as_the_user_wrote_them() -> None:
+    parsed = parse_question("What does the US export?")
+    assert parsed.text == "What does the US export?"
+    assert parsed.altered, "a vector of the question as written does not fit"
+    assert "states" in parsed.words

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import pytest
 from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage
@@ -109,11 +108,9 @@ def test_a_question_costs_at_most_three_calls_and_three_rounds(rag, model, route
 
 
 @pytest.mark.parametrize("kind", QUERY_TYPES)
-def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(town, kind, monkeypatch):
-    # The package exports the node under the name of its module.
-    monkeypatch.setattr(sys.modules["adaptive_rag.nodes.classify"], "UNSURE_THRESHOLD", 2.0)
+def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(town, kind):
     model = ScriptedChatModel(script={"classify": {"type": kind, "reason": ""}, "generate": ANSWER})
-    output = AdaptiveRAG(town, model=model).invoke(QUESTION)
+    output = AdaptiveRAG(town, model=model, routing={"classify": "model"}).invoke(QUESTION)
     assert output["query_type"] == kind
     assert model.skills[0] == "classify"
     assert len(model.asked) <= 3
