@@ -16,12 +16,13 @@ from adaptive_rag.query.contextualize import (
     plan_contextual,
 )
 from adaptive_rag.rank.rerank import early_scores
+from adaptive_rag.rank.window import READING, ReadingBudget
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState
 
 
 @step
-def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
+def contextualize(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Make the question stand alone; meanwhile the model scores what the local query finds."""
     context = context_of(runtime)
     source = source_of(context)
@@ -31,7 +32,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     decisions: list[Decision] = []
     if context.uses("context"):
         known = question, user_context, state.get("history", [])
-        scoring, candidates = search_to_score(state, lambda: contextual_query(*known), context)
+        scoring, candidates = search_to_score(state, lambda: contextual_query(*known), context, reading)
         reply, *scores = yield [ask_to_contextualize(*known), *scoring]
         scored = early_scores(candidates, scores)
         if reply.result is not None:

@@ -4,7 +4,7 @@ import pytest
 
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.rank.rerank import keep_window, reserve_for_context, threshold, window_size
+from adaptive_rag.rank.rerank import reserve_for_context
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.state import Candidate
 
