@@ -5,7 +5,7 @@
 For each data set: passages and tokens that one question reads, and what is among them: the share of the
 passages judged relevant (recall), questions with at least one of them (any), both sides and the share of
 all aspects, where the data know them. Once with `k` unset, once with each `--k`, and once with the k that
-reads as many tokens as the budget: where that lies between two whole numbers, by a straight line between them.
+reads as many tokens: it lies between two whole numbers, and the figures on a straight line between theirs.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import argparse
 import math
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ from adaptive_rag.source import ChunkSource
 from adaptive_rag.text.tokens import count_tokens
 
 COLUMNS = ("passages", "tokens", "recall", "any", "both", "aspects")
+# No k beyond it is tried.
+LARGEST = 100
 
 
 def measure(dataset: Dataset, source: ChunkSource, graph: Any, **settings: Any) -> dict[str, float]:
@@ -52,10 +55,8 @@ def at_tokens(tokens: float, fewer: dict[str, float], more: dict[str, float]) ->
 
 def _row(question: Question, documents: Sequence[Any]) -> dict[str, float]:
     ids = ranked_ids(documents)
-    row = {
-        "passages": float(len(documents)),
-        "tokens": float(sum(count_tokens(d["text"]) for d in documents)),
-    }
+    tokens = sum(count_tokens(document["text"]) for document in documents)
+    row = {"passages": float(len(documents)), "tokens": float(tokens)}
     if gold := {id_ for id_, grade in question.gold.items() if grade > 0}:
         row |= {"recall": len(gold & set(ids)) / len(gold), "any": float(bool(gold & set(ids)))}
     if aspects := {aspect for names in question.aspects.values() for aspect in names}:
@@ -68,21 +69,19 @@ def _row(question: Question, documents: Sequence[Any]) -> dict[str, float]:
 
 def compare(dataset: Dataset, source: ChunkSource, graph: Any, ks: Sequence[int]) -> None:
     """Print the rows of one data set."""
-    rows = {k: measure(dataset, source, graph, k=k) for k in ks}
+    by_k = cache(lambda k: measure(dataset, source, graph, k=k))
     budget = measure(dataset, source, graph)
-    for k in (k := math.floor(budget["passages"]), k + 1):
-        rows[k] = rows.get(k) or measure(dataset, source, graph, k=k)
-    # Fixed numbers read the longer passages too, so as many passages need not be as many tokens.
-    while rows[k]["tokens"] < budget["tokens"]:
-        k += 1
-        rows[k] = rows.get(k) or measure(dataset, source, graph, k=k)
-    while k > 1 and rows[k - 1]["tokens"] > budget["tokens"]:
-        k -= 1
-        rows[k - 1] = rows.get(k - 1) or measure(dataset, source, graph, k=k - 1)
     _say(dataset.name, "k unset", budget)
-    for number in ks:
-        _say(dataset.name, f"k {number}", rows[number])
-    _say(dataset.name, f"same tokens, k {k - 1}-{k}", at_tokens(budget["tokens"], rows[k - 1], rows[k]))
+    for k in ks:
+        _say(dataset.name, f"k = {k}", by_k(k))
+    # As many passages need not be as many tokens: one k reads the long passages too.
+    k = max(1, math.floor(budget["passages"]))
+    while k > 1 and by_k(k)["tokens"] > budget["tokens"]:
+        k -= 1
+    while k < LARGEST and by_k(k + 1)["tokens"] < budget["tokens"]:
+        k += 1
+    between = at_tokens(budget["tokens"], by_k(k), by_k(k + 1))
+    _say(dataset.name, f"as many tokens, k = {k} to {k + 1}", between)
 
 
 def _say(name: str, what: str, row: dict[str, float]) -> None:
@@ -95,9 +94,7 @@ def _say(name: str, what: str, row: dict[str, float]) -> None:
 def main() -> None:
     """Read the options and measure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument(
-        "data", type=Path, nargs="+", help="folders of data sets, as `adaptive-rag eval` takes them"
-    )
+    parser.add_argument("data", type=Path, nargs="+", help="folders of data sets")
     parser.add_argument("--k", type=int, nargs="+", default=[4], help="numbers of passages to compare with")
     parser.add_argument("--limit", type=int, help="ask a sample of so many questions a data set")
     options = parser.parse_args()

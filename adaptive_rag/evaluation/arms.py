@@ -171,7 +171,15 @@ def _result(output: dict[str, Any], documents: list[Candidate], started: float, 
 
 
 # Ways that are off by default, each measured beside the default: what it is, and the settings for it.
-VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {}
+VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    # `k` of the run would go before both.
+    "window": ("the window of a balanced profile, in place of k", {"profile": "balanced", "k": None}),
+    "whole-window": (
+        "the window of a balanced profile and nothing dropped from it",
+        {"profile": "balanced", "k": None, "without": "window"},
+    ),
+    "reading-budget": ("as many passages as the strategy's budget holds, in place of k", {"k": None}),
+}
 
 ARMS: dict[str, Arm] = {
     "standard": Arm("dense top-k for the question as it stands", partial(_plain, order=by_vector)),

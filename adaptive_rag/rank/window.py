@@ -101,8 +101,8 @@ def window_size(profile: Profile, context: Context, analysis: QueryAnalysis) -> 
     base * complexity rounded half up, then * domain rounded down: 5 * 1.3 = 7, and 7 * 1.1 = 7; 5 * 0.7 = 3.
     """
     reasons = [f"{profile} profile"]
-    if analysis["confidence"] < context.routing.low_confidence:
-        profile = _WIDER.get(profile, profile)
+    if profile in _WIDER and analysis["confidence"] < context.routing.low_confidence:
+        profile = _WIDER[profile]
         reasons.append(f"as {profile}, since the confidence is {analysis['confidence']:.2f}")
     complexity, relevance = analysis["complexity"], analysis["domain_relevance"]
     size = (BASE[profile] * BY_COMPLEXITY[complexity] + 5) // 10
