@@ -4,8 +4,9 @@
 
 For each data set: passages and tokens that one question reads, and what is among them: the share of the
 passages judged relevant (recall), questions with at least one of them (any), both sides and the share of
-all aspects, where the data know them. Once with `k` unset, once with each `--k`, and once with the k that
-reads as many tokens: it lies between two whole numbers, and the figures on a straight line between theirs.
+all aspects, where the data know them. Once with each `--k`, once with `k` unset and with each `--profile`,
+and below these with the k that reads as many tokens: it lies between two whole numbers, and the figures on
+a straight line between theirs.
 """
 
 from __future__ import annotations
@@ -67,21 +68,25 @@ def _row(question: Question, documents: Sequence[Any]) -> dict[str, float]:
     return row
 
 
-def compare(dataset: Dataset, source: ChunkSource, graph: Any, ks: Sequence[int]) -> None:
+def compare(
+    dataset: Dataset, source: ChunkSource, graph: Any, ks: Sequence[int], profiles: Sequence[str]
+) -> None:
     """Print the rows of one data set."""
     by_k = cache(lambda k: measure(dataset, source, graph, k=k))
-    budget = measure(dataset, source, graph)
-    _say(dataset.name, "k unset", budget)
     for k in ks:
         _say(dataset.name, f"k = {k}", by_k(k))
-    # As many passages need not be as many tokens: one k reads the long passages too.
-    k = max(1, math.floor(budget["passages"]))
-    while k > 1 and by_k(k)["tokens"] > budget["tokens"]:
-        k -= 1
-    while k < LARGEST and by_k(k + 1)["tokens"] < budget["tokens"]:
-        k += 1
-    between = at_tokens(budget["tokens"], by_k(k), by_k(k + 1))
-    _say(dataset.name, f"as many tokens, k = {k} to {k + 1}", between)
+    ways: dict[str, dict[str, str]] = {"k unset": {}}
+    for name, settings in (ways | {f"profile = {name}": {"profile": name} for name in profiles}).items():
+        row = measure(dataset, source, graph, **settings)
+        _say(dataset.name, name, row)
+        # As many passages need not be as many tokens: one k reads the long passages too.
+        k = max(1, math.floor(row["passages"]))
+        while k > 1 and by_k(k)["tokens"] > row["tokens"]:
+            k -= 1
+        while k < LARGEST and by_k(k + 1)["tokens"] < row["tokens"]:
+            k += 1
+        between = at_tokens(row["tokens"], by_k(k), by_k(k + 1))
+        _say(dataset.name, f"as many tokens, k = {k} to {k + 1}", between)
 
 
 def _say(name: str, what: str, row: dict[str, float]) -> None:
@@ -96,6 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("data", type=Path, nargs="+", help="folders of data sets")
     parser.add_argument("--k", type=int, nargs="+", default=[4], help="numbers of passages to compare with")
+    parser.add_argument("--profile", nargs="+", default=[], help="profiles to compare too")
     parser.add_argument("--limit", type=int, help="ask a sample of so many questions a data set")
     options = parser.parse_args()
     graph = build_retrieval_graph().compile()
@@ -103,7 +109,7 @@ def main() -> None:
     for folder in options.data:
         dataset = limited(load_dataset(folder), options.limit, 0)
         source, _ = open_corpus(dataset, default_cache())
-        compare(dataset, source, graph, options.k)
+        compare(dataset, source, graph, options.k, options.profile)
 
 
 if __name__ == "__main__":
