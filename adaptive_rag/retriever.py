@@ -18,7 +18,8 @@ from adaptive_rag.ingest import to_document
 class AdaptiveRetriever(BaseRetriever):
     """Retrieve by the strategy that suits the question.
 
-    Takes every setting of `Context` by name, in the constructor or for one call.
+    Takes every setting of `Context` by name, in the constructor or for one call. Without `k` it returns as
+    many chunks as the answer would read: many short ones, or few long ones.
 
     Raises:
         ConfigurationError: a setting is unknown or out of bounds.

@@ -13,8 +13,9 @@ from adaptive_rag.rank.balance import attribute, by_side, draw_named
 from adaptive_rag.rank.branches import take_first_of_each
 from adaptive_rag.rank.diversify import cover, select
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
-from adaptive_rag.rank.rerank import by_relevance, ranked_by
+from adaptive_rag.rank.rerank import by_relevance
 from adaptive_rag.rank.stances import label_sides
+from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import OPINION_ALPHA, join_branches
 from adaptive_rag.state import Decision, Hit, StrategyState
 
@@ -23,13 +24,14 @@ DRAWN_FROM = 4
 
 
 @step
-def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
+def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Join the branches, each chunk once, and select so that every side is heard."""
     context = context_of(runtime)
-    source, k = source_of(context), context.k
+    source = source_of(context)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.retrieval.draw == "in-turn":
-        return (yield from select_in_turn(state, take_first_of_each(hits), context))
+        drawn = take_first_of_each(hits)
+        return (yield from select_in_turn(state, drawn, context, planned_size(context, reading)))
     if context.uses("rerank"):
         hits[0] = _towards_first_hits(hits[0], context)
     candidates = attribute(join_branches(hits), hits)
@@ -38,7 +40,9 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     elif context.retrieval.reranker in ("auto", "fused"):
         scored = by_relevance(candidates, score_opinions(source, matter(state["question"]), candidates))
     else:
-        scored = yield from score(state, candidates, context)
+        scored = yield from score(state, candidates, context, reading)
+    window = choose_window(context, state["analysis"], scored, reading)
+    scored, k = window.candidates, window.size
     views = [hit["label"] for hit in hits if hit["label"] is not None]
     decisions: list[Decision] = []
     if context.uses("balance") and scored:
@@ -53,7 +57,8 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
             views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
         why = "the model's choice" if by_model else "passages of every side, without near-duplicates"
         decisions = [Decision(what="draw", chosen=views, why=why)]
-    return selected(state, scored[:k], candidates, decisions)
+    documents, reasons = window.keep(scored)
+    return selected(state, documents, candidates, [*decisions, *reasons])
 
 
 def _towards_first_hits(hit: Hit, context: Context) -> Hit:

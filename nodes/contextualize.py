@@ -19,12 +19,13 @@ from adaptive_rag.query.contextualize import (
     plan_contextual,
 )
 from adaptive_rag.rank.rerank import early_scores
+from adaptive_rag.rank.window import READING, ReadingBudget
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState
 
 
 @step
-def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
+def contextualize(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Make the question stand alone; meanwhile the model scores what the local query finds."""
     context = context_of(runtime)
     source = source_of(context)
@@ -35,7 +36,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     if context.uses("context"):
         user_context = yield from _infer(state, context)
         known = question, user_context, state.get("history", [])
-        scoring, candidates = search_to_score(state, lambda: contextual_query(*known), context)
+        scoring, candidates = search_to_score(state, lambda: contextual_query(*known), context, reading)
         rewriting = ask_to_contextualize(
             *known,
             no_context=context.models.no_context,

@@ -11,7 +11,8 @@ from adaptive_rag.nodes.rerank import score, score_locally, select_in_turn, sele
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.rank.branches import join_by_rank, take_in_turn
 from adaptive_rag.rank.diversify import SELECTORS, select
-from adaptive_rag.rank.rerank import by_relevance, keep_window, ranked_by, threshold
+from adaptive_rag.rank.rerank import by_relevance
+from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 
@@ -20,31 +21,35 @@ LOCALLY = "analytical questions are scored by what their branches found"
 
 
 @step
-def diversify(state: StrategyState, runtime: Runtime[Context]) -> Steps:
+def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Join the branches, each chunk once, and select for relevance and coverage."""
     context = context_of(runtime)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.retrieval.draw == "in-turn":
-        return (yield from select_in_turn(state, take_in_turn(hits, context.k), context))
-    scored = candidates = yield from _join(state, hits, context)
-    relevance = ranked_by(scored)
+        k = planned_size(context, reading)
+        return (yield from select_in_turn(state, take_in_turn(hits, k), context, k))
+    candidates = yield from _join(state, hits, context, reading)
+    window = choose_window(context, state["analysis"], candidates, reading)
+    scored = window.candidates
     decisions: list[Decision] = []
     if context.uses("diversify") and scored:
         diversity = context.retrieval.diversity
         vectors = source_of(context).vectors([candidate["id"] for candidate in scored])
-        local = [scored[i] for i in SELECTORS[diversity](vectors, relevance, context.k)]
+        local = [scored[i] for i in SELECTORS[diversity](vectors, ranked_by(scored), window.size)]
         scored, by_model = yield from select(state["question"], scored, local, context.retrieval.selection)
         chosen = "the model's choice" if by_model else diversity
         decisions.append(Decision(what="selection", chosen=chosen, why="the aspects count together"))
-    documents, window = keep_window(scored, context, state["analysis"], cut_at=threshold(relevance))
-    return selected(state, documents, candidates, [*decisions, *window])
+    documents, reasons = window.keep(scored)
+    return selected(state, documents, candidates, [*decisions, *reasons])
 
 
-def _join(state: StrategyState, hits: list[Hit], context: Context) -> Asking[list[Candidate]]:
+def _join(
+    state: StrategyState, hits: list[Hit], context: Context, reading: ReadingBudget
+) -> Asking[list[Candidate]]:
     """Return all candidates, best first: by the ranks of the branches, where each is scored locally."""
     if len(hits) > 1 and context.retrieval.reranker in ("auto", "fused", "none"):
         return join_by_rank([_ranked(state, hit, context) for hit in hits])
-    return (yield from score(state, join_branches(hits), context, locally_because=LOCALLY))
+    return (yield from score(state, join_branches(hits), context, reading, locally_because=LOCALLY))
 
 
 def _ranked(state: StrategyState, hit: Hit, context: Context) -> Hit:

@@ -7,6 +7,7 @@ from langgraph.types import Overwrite
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.nodes.step import Update, step
+from adaptive_rag.rank.window import Window, given_size
 from adaptive_rag.search.fusion import fuse_rankings
 from adaptive_rag.search.search import summarise
 from adaptive_rag.state import Decision, HedgeState
@@ -19,9 +20,13 @@ def fuse(state: HedgeState, runtime: Runtime[Context]) -> Update:
     analysis = state["analysis"]
     routes = [state["query_type"], *analysis["alternatives"]]
     rankings = [[d for d in state["documents"] if d.get("route") == route] for route in routes]
-    documents = fuse_rankings(rankings, [analysis["probabilities"][route] for route in routes])[: context.k]
+    fused = fuse_rankings(rankings, [analysis["probabilities"][route] for route in routes])
+    # Each strategy has read by its own budget, and dropped by its own scores what is weak.
+    longest = max(map(len, rankings)), "as many as the strategy that reads more"
+    size, why = given_size(context, analysis) or longest
+    documents, window = Window(fused, size, why, found=len(fused)).keep(fused)
     decision = Decision(what="hedge", chosen=routes, why=analysis["reason"])
     return {
         "documents": Overwrite(documents),
-        "record": {"candidates": summarise(documents), "decisions": [decision]},
+        "record": {"candidates": summarise(documents), "decisions": [decision, *window]},
     }

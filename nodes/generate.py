@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.answer.draft import ask_to_draft, extract_answer
 from adaptive_rag.answer.evidence import format_abstention, judge_evidence
 from adaptive_rag.answer.grounding import Review, review_draft
-from adaptive_rag.answer.passages import BYTES_PER_TOKEN, read_passages, read_sentences
+from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.styles import STYLES, AnswerRequest, AnswerStyle, Aspect
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
@@ -19,6 +19,7 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.source import ChunkSource, KnowsNotes
 from adaptive_rag.state import Candidate, Citation, Decision, State
+from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 
 
 @step

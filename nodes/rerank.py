@@ -20,18 +20,16 @@ from adaptive_rag.rank.rerank import (
     ask_to_score,
     by_relevance,
     join_scores,
-    keep_window,
-    ranked_by,
     reserve_for_context,
-    threshold,
 )
 from adaptive_rag.rank.rerankers import RERANKERS
+from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, reading_size
 from adaptive_rag.search.search import search, summarise
 from adaptive_rag.state import Candidate, Decision, Query, StrategyState
 
 
 @step
-def rerank(state: StrategyState, runtime: Runtime[Context]) -> Steps:
+def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Order the candidates by relevance to the question and keep the window."""
     context = context_of(runtime)
     early = state.get("early_scored", [])
@@ -40,14 +38,15 @@ def rerank(state: StrategyState, runtime: Runtime[Context]) -> Steps:
         local = score_locally(state, candidates, context)
         scored = by_relevance(candidates, join_scores(candidates, local, early, context.scoring.weight))
     else:
-        scored = yield from score(state, state["candidates"], context)
-    cut_at = threshold(ranked_by(scored))
+        scored = yield from score(state, state["candidates"], context, reading)
+    window = choose_window(context, state["analysis"], scored, reading)
+    chosen = window.candidates
     plan = state.get("plan")
     situation = plan.get("situation", "") if plan else ""
-    reserves = bool(situation and context.uses("rerank") and scored)
+    reserves = bool(situation and context.uses("rerank") and chosen)
     if reserves:
-        scored = reserve_for_context(source_of(context), situation, scored, context.k)
-    documents, decisions = keep_window(scored, context, state["analysis"], cut_at=cut_at)
+        chosen = reserve_for_context(source_of(context), situation, chosen, window.size)
+    documents, decisions = window.keep(chosen)
     if reserves:
         why = "the last passages were chosen for the user's situation"
         decisions.append(Decision(what="situation", chosen=situation, why=why))
@@ -64,20 +63,23 @@ def selected(
     }
 
 
-def select_in_turn(state: StrategyState, drawn: list[Candidate], context: Context) -> Steps:
+def select_in_turn(state: StrategyState, drawn: list[Candidate], context: Context, k: int) -> Steps:
     """Keep the first k of what the branches brought, or those that a model selects of them."""
     selection, route = context.retrieval.selection, state["query_type"]
     characters = context.retrieval.selection_characters.get(route)  # type: ignore[call-overload]
-    documents, by_model = yield from select(
-        state["question"], drawn, drawn[: context.k], selection, characters
-    )
+    documents, by_model = yield from select(state["question"], drawn, drawn[:k], selection, characters)
     chosen = "the model's choice" if by_model else "in turn"
     why = f"{len(drawn)} passages, as the branches found them"
     return selected(state, documents, drawn, [Decision(what="selection", chosen=chosen, why=why)])
 
 
 def score(
-    state: StrategyState, candidates: list[Candidate], context: Context, *, locally_because: str = ""
+    state: StrategyState,
+    candidates: list[Candidate],
+    context: Context,
+    reading: ReadingBudget,
+    *,
+    locally_because: str = "",
 ) -> Asking[list[Candidate]]:
     """Give every candidate its relevance, best first; also how the other strategies score theirs."""
     if not context.uses("rerank") or not candidates:
@@ -87,7 +89,7 @@ def score(
         question=_scored_for(state, context) if not asker else state["question"],
         context=asker or context.models.no_context,
         candidates=candidates,
-        k=context.k,
+        k=reading_size(context, state["analysis"], candidates, reading)[0],
         score_locally=lambda: score_locally(state, candidates, context),
         scoring=context.scoring,
         model=context.retrieval.reranker_model,
@@ -109,7 +111,7 @@ def score_locally(state: StrategyState, candidates: list[Candidate], context: Co
 
 
 def search_to_score(
-    state: StrategyState, text: str | Callable[[], str], context: Context
+    state: StrategyState, text: str | Callable[[], str], context: Context, reading: ReadingBudget = READING
 ) -> tuple[list[Request[Any]], list[Candidate]]:
     """Return the request to score what a text finds, and the candidates that it would score.
 
@@ -121,6 +123,6 @@ def search_to_score(
         return [], []
     query = Query(text=text if isinstance(text, str) else text())
     found, _ = search(source_of(context), [query], context, state["analysis"])
-    read = found[: MODEL_READS * context.k]
+    read = found[: MODEL_READS * reading_size(context, state["analysis"], found, reading)[0]]
     asker = state.get("user_context", "") or context.models.no_context
     return [ask_to_score(state["question"], asker, read, scoring=context.scoring)] if read else [], read

@@ -8,13 +8,14 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.viewpoints import ask_for_viewpoints, keywords, matter
+from adaptive_rag.rank.window import READING, ReadingBudget, planned_size
 from adaptive_rag.search.fusion import OPINION_ALPHA
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Query, SearchPlan, StrategyState
 
 
 @step
-def viewpoints(state: StrategyState, runtime: Runtime[Context]) -> Steps:
+def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Search for the matter, and for "question + viewpoint" of each viewpoint that a model names."""
     context = context_of(runtime)
     question = state["question"]
@@ -26,7 +27,7 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     ]
     if context.uses("fan-out"):
         n = context.retrieval.viewpoints
-        [reply] = yield [ask_for_viewpoints(question, context.k if n == "k" else n)]
+        [reply] = yield [ask_for_viewpoints(question, planned_size(context, reading) if n == "k" else n)]
         if reply.result is not None:
             named = reply.result.viewpoints
             sides = reply.result.sides or ["other"] * len(named)

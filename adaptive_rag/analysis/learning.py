@@ -135,24 +135,6 @@ def learn(path: str | Path) -> LearningResult:
     return LearningResult(len(train), len(test), before, after, penalty, file)
 
 
-def forget() -> bool:
-    """Remove what the router learned from use, and return whether there was anything.
-
-    Raises:
-        ConfigurationError: the file cannot be removed.
-    """
-    file = router.learned_file()
-    try:
-        file.unlink()
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise ConfigurationError(
-            f"What the router learned, {str(file)!r}, cannot be removed: {error}. Remove the file yourself."
-        ) from error
-    return True
-
-
 @dataclass
 class _Examples:
     """The questions as numbers; `kernel` (n, n) holds the products of their features."""
@@ -193,11 +175,19 @@ def forget() -> Path | None:
     """Put what was learned aside, so that the router is as shipped; return the file that keeps it.
 
     None where nothing was learned. Moving the file back takes the learning up again.
+
+    Raises:
+        ConfigurationError: the file cannot be moved.
     """
     file = router.learned_file()
     if not file.exists():
         return None
-    return file.replace(file.with_name(f"{file.name}.bak"))
+    try:
+        return file.replace(file.with_name(f"{file.name}.bak"))
+    except OSError as error:
+        raise ConfigurationError(
+            f"What the router learned, {str(file)!r}, cannot be put aside: {error}. Remove the file yourself."
+        ) from error
 
 
 def _read_examples(questions: Sequence[QuestionLine]) -> _Examples:

@@ -10,8 +10,8 @@ import numpy as np
 
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, Citation, Decision, Part
+from adaptive_rag.text.tokens import count_tokens
 
-BYTES_PER_TOKEN = 4  # of English text, on average; scripts of two or three bytes a letter need more tokens
 # Characters of a joined passage, about five chunks in a row: a marker should not stand for half a book.
 LONGEST = 4000
 # Metadata that say where in its source a chunk stands; two chunks of one text may differ in them.
@@ -47,7 +47,7 @@ def within_budget(candidates: Sequence[Candidate], tokens: int) -> list[Candidat
     """Return the first candidates whose texts fit into a number of tokens together, at least one."""
     spent = 0
     for kept, candidate in enumerate(candidates):
-        spent += -(-len(candidate["text"].encode(errors="surrogatepass")) // BYTES_PER_TOKEN)
+        spent += count_tokens(candidate["text"])
         if spent > tokens and kept:
             return list(candidates[:kept])
     return list(candidates)

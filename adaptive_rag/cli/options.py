@@ -29,7 +29,7 @@ Recipe = Annotated[
 Profile = Annotated[
     str | None, Option("--profile", help="How much to read: conservative, balanced or aggressive.")
 ]
-K = Annotated[int | None, Option("-k", help="Passages that reach the answer.", show_default="4")]
+K = Annotated[int | None, Option("-k", help="Passages that reach the answer.", show_default="by length")]
 Model = Annotated[
     str | None, Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL")
 ]

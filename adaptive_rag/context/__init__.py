@@ -83,9 +83,17 @@ class Context(BaseSettings):
     route: str | None = Field(
         None, description="Strategy for every question. By default the question is classified."
     )
-    k: int = Field(4, ge=1, le=1000, description="Passages that reach the answer.")
+    k: int | None = Field(
+        None,
+        ge=1,
+        le=1000,
+        description="Passages that reach the answer. By default as many as the strategy's reading budget "
+        "holds.",
+    )
     profile: Profile | None = Field(
-        None, description="Read more or fewer passages by the question's complexity, from this base."
+        None,
+        description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; "
+        "what `k` says goes before it.",
     )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     user_id: str | None = Field(None, description="User whose stored profile is added to the context.")

@@ -185,6 +185,13 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"models.steps": ALL_STEPS, "retrieval.rewrites": "always"},
     ),
     "no-plans": ("no chat model before the answer", {"models.steps": ["generate"]}),
+    # `k` of the run would go before both.
+    "window": ("the window of a balanced profile, in place of k", {"profile": "balanced", "k": None}),
+    "whole-window": (
+        "the window of a balanced profile and nothing dropped from it",
+        {"profile": "balanced", "k": None, "without": "window"},
+    ),
+    "reading-budget": ("as many passages as the strategy's budget holds, in place of k", {"k": None}),
 }
 
 ARMS: dict[str, Arm] = {

@@ -35,8 +35,6 @@ class Request(Generic[ResultT]):
     read: Callable[[Any], dict[str, Any]] | None = None
     # checks what the schema cannot know, such as a number beyond the candidates; raises ValueError
     check: Callable[[ResultT], ResultT] | None = None
-    # stands for a reply that cannot be read; the model is then not asked again
-    otherwise: ResultT | None = None
     # JSON-schema bounds that hold for this request only, by the schema's fields
     bounds: Mapping[str, dict[str, Any]] = field(default_factory=dict)
     # stands for a reply that cannot be read; the model is then not asked again

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from adaptive_rag.context import Context
-from adaptive_rag.context.groups import Profile, ScoringSettings
+from adaptive_rag.context.groups import ScoringSettings
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm.numbers import read_scores
 from adaptive_rag.llm.passages import cut_texts, format_passages
@@ -18,9 +18,10 @@ from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, load_reranker
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.relevance import best_sentence
+from adaptive_rag.rank.window import READING
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import Candidate, Complexity, Decision, QueryAnalysis
+from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import min_max
 
 # Candidates that are read for each passage of the answer: by a chat model, by a cross-encoder.
@@ -36,9 +37,6 @@ AS_BY_DEFAULT = ScoringSettings()
 COMMON = 3
 # Of the user's context, in characters: the passage must keep its place among the tokens of a pair.
 CONTEXT_CHARACTERS = 400
-# How many passages a profile keeps, and how the question's complexity changes that.
-BASE: dict[Profile, int] = {"conservative": 3, "balanced": 5, "aggressive": 8}
-BY_COMPLEXITY: dict[Complexity, float] = {"basic": 0.8, "intermediate": 1.0, "advanced": 1.3}
 # One place in so many is reserved for the user's situation.
 PASSAGES_PER_PLACE = 4
 
@@ -194,12 +192,13 @@ def check_calls(context: Context) -> None:
     Raises:
         ConfigurationError: scoring one by one would never be done.
     """
-    limit, calls = context.budget.max_llm_calls, MODEL_READS * context.k
+    limit, calls = context.budget.max_llm_calls, MODEL_READS * (context.k or READING.most)
     asks = context.model is not None and context.uses("rerank") and "score" in context.models.steps
     if asks and context.retrieval.reranker == "pointwise" and calls + 1 > limit:
         raise ConfigurationError(
-            f"retrieval.reranker = 'pointwise' makes 2 * k = {calls} calls and one more for the answer, and "
-            f"budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls + 2}, or lower k."
+            f"retrieval.reranker = 'pointwise' makes up to 2 * k = {calls} calls and one more for the answer, "
+            f"and budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls + 2}, or set k "
+            "lower."
         )
 
 
@@ -263,43 +262,6 @@ def by_relevance(candidates: Sequence[Candidate], scores: Sequence[float]) -> li
     return sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
 
 
-def window_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str]:
-    """Return how many chunks to keep, and why."""
-    if context.profile is None:
-        return context.k, "k"
-    size = BASE[context.profile] * BY_COMPLEXITY[analysis["complexity"]]
-    relevance = analysis["domain_relevance"]
-    size *= 1.1 if relevance > 0.8 else 0.7 if relevance < 0.3 else 1.0
-    return max(1, round(size)), f"{context.profile} profile, {analysis['complexity']} question"
-
-
-def threshold(scores: Sequence[float]) -> float:
-    """Return the score under which a candidate is dropped: the mean less the standard deviation."""
-    return float(np.mean(scores) - np.std(scores)) if scores else 0.0
-
-
-def keep_window(
-    candidates: Sequence[Candidate], context: Context, analysis: QueryAnalysis, *, cut_at: float | None = None
-) -> tuple[list[Candidate], list[Decision]]:
-    """Return the first candidates, and the decisions for the trace; one is kept whatever it scores.
-
-    `cut_at` is the threshold, where it was taken from more candidates than these.
-    """
-    size, why = window_size(context, analysis)
-    kept = list(candidates[:size])
-    decisions = [Decision(what="window", chosen=size, why=why)]
-    if context.uses("window") and kept:
-        limit = threshold(ranked_by(candidates)) if cut_at is None else cut_at
-        scores = zip(kept, ranked_by(kept), strict=True)
-        strong = [candidate for candidate, score in scores if score >= limit] or kept[:1]
-        if len(strong) < len(kept):
-            decisions.append(
-                Decision(what="window", chosen=len(strong), why=f"the others score under {limit:.3f}")
-            )
-        kept = strong
-    return kept, decisions
-
-
 def reserve_for_context(
     source: ChunkSource, situation: str, candidates: Sequence[Candidate], k: int
 ) -> list[Candidate]:
@@ -322,12 +284,6 @@ def reserve_for_context(
     reserved = sorted(sorted(last, key=lambda i: -worth[i])[:places])
     others = [i for i in last if i not in reserved]
     return [*ranked[: k - places], *(ranked[i] for i in [*reserved, *others])]
-
-
-def ranked_by(candidates: Sequence[Candidate]) -> list[float]:
-    """Return the scores that order the candidates: their relevance, else what the search fused."""
-    found = [candidate["scores"] for candidate in candidates]
-    return [scores["relevance"] if "relevance" in scores else scores["fused"] for scores in found]
 
 
 def _first(request: RerankRequest, reads: int) -> list[Candidate]:

@@ -31,7 +31,8 @@ def search(
     method = context.retrieval.fusion if context.uses("fusion") else "dense"
     views = WEIGHTS_BY_INTENT[analysis["intent"]] if context.retrieval.qa_views else None
     dense_only = plan is not None and plan["dense_only"] and method == "weighted"
-    limit = max(POOL, 3 * context.k)
+    # Without k there are at least twice as many candidates as any strategy's budget reads.
+    limit = POOL if context.k is None else max(POOL, 3 * context.k)
     found = sum_scores(source, queries, limit=limit, dense_only=dense_only, views=views)
     if context.retrieval.alpha is not None:
         alpha, why = context.retrieval.alpha, "set by the caller"

@@ -86,16 +86,20 @@ def test_learning_shifts_the_router_and_forgetting_undoes_it(tmp_path: Path) -> 
     assert lesson.file == learned_file()
     assert analyse(question)["type"] == "opinion" != before["type"]
     assert analyse("Who painted Guernica?")["type"] == "factual"
-    assert forget() is True
-    assert not learned_file().exists()
+    kept = forget()
+    assert kept is not None and kept.is_file() and not learned_file().exists()
     assert analyse(question) == before
-    assert forget() is False
+    assert forget() is None
+    # What was put aside can be taken up again.
+    kept.replace(learned_file())
+    assert analyse(question)["type"] == "opinion"
 
 
-def test_what_cannot_be_forgotten_is_said() -> None:
-    # A folder stands where the file should.
-    learned_file().mkdir(parents=True)
-    with pytest.raises(ConfigurationError, match="cannot be removed"):
+def test_what_cannot_be_forgotten_is_said(tmp_path: Path) -> None:
+    # A folder stands where the file is to be kept.
+    learn(_write(tmp_path / "mine.jsonl", house_style()))
+    learned_file().with_name(f"{learned_file().name}.bak").mkdir()
+    with pytest.raises(ConfigurationError, match="cannot be put aside"):
         forget()
 
 

@@ -12,7 +12,7 @@ QUESTION = "How long is the sea wall of Saltmere?"
 
 def answer(town, reply, **settings):
     model = ScriptedChatModel(script={"generate": reply})
-    output = AdaptiveRAG(town, model=model, route="factual", **settings).invoke(QUESTION)
+    output = AdaptiveRAG(town, model=model, route="factual", **{"k": 4, **settings}).invoke(QUESTION)
     return output, model
 
 

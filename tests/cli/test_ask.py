@@ -32,7 +32,7 @@ def test_json_is_one_object_with_every_key_and_nothing_else(run: Run, town_index
 
 
 def test_a_terminal_shows_route_answer_citation_and_time(run: Run, town_index: str) -> None:
-    shown = run("ask", LONG, "--index", town_index).stdout
+    shown = run("ask", LONG, "--index", town_index, "-k", "4").stdout
     lines = [line for line in shown.splitlines() if line]
     assert lines[0].startswith("● factual  confidence 0.")
     assert "2,340 metres long" in shown

@@ -153,7 +153,7 @@ def test_an_unsure_question_runs_two_strategies_and_fuses_them(
         }
 
     monkeypatch.setattr(module, "analyse", unsure)
-    output = ask(town, "sea wall height views")
+    output = ask(town, "sea wall height views", k=4)
     steps = [record["step"] for record in output["trace"]]
     assert steps[0] == "classify" and steps[-2:] == ["fuse", "generate"]
     assert {"enhance", "rerank", "viewpoints", "balance"} < set(steps)

@@ -22,7 +22,7 @@ def run(town: MemoryIndex, script: Any = None, **settings: Any) -> tuple[dict[st
     analysis = {"type": "analytical", "complexity": "basic", "domain_relevance": 0.5, "alternatives": []}
     state = {"question": QUESTION, "query_type": "analytical", "analysis": analysis, "hits": hits}
     model = ScriptedChatModel(script=script or {})
-    settings = {"without": "window", "retrieval": {}, **settings}
+    settings = {"without": "window", "retrieval": {}, "k": 4, **settings}
     update = run_node(diversify, state, make_context(index=town, model=model, **settings))
     return update, model.skills
 

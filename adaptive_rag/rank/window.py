@@ -1,0 +1,148 @@
+"""How many of the ranked candidates are read: what the caller says, a profile's window, or a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from adaptive_rag.context import Context
+from adaptive_rag.context.groups import Profile
+from adaptive_rag.state import Candidate, Complexity, Decision, QueryAnalysis
+from adaptive_rag.text.tokens import count_tokens
+
+# How many passages a profile reads, and tenths by which the question's complexity changes that.
+BASE: dict[Profile, int] = {"conservative": 3, "balanced": 5, "aggressive": 8}
+BY_COMPLEXITY: dict[Complexity, int] = {"basic": 8, "intermediate": 10, "advanced": 13}
+# Domain relevance above the first or below the second changes it again, by these tenths.
+IN_DOMAIN, OFF_DOMAIN = 0.8, 0.3
+IN_DOMAIN_TENTHS, OFF_DOMAIN_TENTHS = 11, 7
+# Scores that differ by less are the same: a mean of equal numbers may lie above each of them.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class ReadingBudget:
+    """How much a strategy reads where neither `k` nor a profile says it: many short, or few long passages."""
+
+    # of passage text; four full chunks of 1,000 characters
+    tokens: int = 1000
+    # passages that are read however long they are, and however short
+    least: int = 4
+    most: int = 10
+    # whether candidates far below the others are dropped
+    drops_weak: bool = True
+
+
+# Of a strategy that names none.
+READING = ReadingBudget()
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which candidates may be read, how many of them are, and why."""
+
+    # best first, without those that are dropped
+    candidates: list[Candidate]
+    size: int
+    why: str
+    # the score below which candidates were dropped; None where all may be read
+    limit: float | None = None
+    # candidates there were before any was dropped
+    found: int = 0
+
+    def keep(self, chosen: Sequence[Candidate]) -> tuple[list[Candidate], list[Decision]]:
+        """Return the first of what was chosen among the candidates, and the decisions for the trace."""
+        kept, size = list(chosen[: self.size]), min(self.size, self.found)
+        why = self.why if size == self.size else f"{self.why}; no more were found"
+        decisions = [Decision(what="window", chosen=size, why=why)]
+        if self.limit is not None and len(kept) < size:
+            why = f"the others score under {self.limit:.3f}"
+            decisions.append(Decision(what="window", chosen=len(kept), why=why))
+        return kept, decisions
+
+
+def choose_window(
+    context: Context, analysis: QueryAnalysis, ranked: Sequence[Candidate], budget: ReadingBudget
+) -> Window:
+    """Return the window over all candidates of a question, which are given best first.
+
+    Candidates that score under the mean less the standard deviation are dropped; one is kept whatever it
+    scores. Whoever sets `k` gets as many. A profile drops in every strategy, a budget where it says so.
+    """
+    size, why = reading_size(context, analysis, ranked, budget)
+    drops = context.k is None and (context.profile is not None or budget.drops_weak)
+    if not drops or not context.uses("window") or not ranked:
+        return Window(list(ranked), size, why, found=len(ranked))
+    scores = ranked_by(ranked)
+    limit = threshold(scores)
+    strong = [c for c, score in zip(ranked, scores, strict=True) if score >= limit - ROUNDING]
+    return Window(strong or list(ranked[:1]), size, why, limit, len(ranked))
+
+
+def reading_size(
+    context: Context, analysis: QueryAnalysis, ranked: Sequence[Candidate], budget: ReadingBudget
+) -> tuple[int, str]:
+    """Return how many passages are read, and why: by `k`, else by the profile, else by the budget."""
+    return given_size(context, analysis) or fitting_size(ranked, budget)
+
+
+def planned_size(context: Context, budget: ReadingBudget) -> int:
+    """Return how many passages are counted on before any is found: `k`, else the least that is read."""
+    return context.k or budget.least
+
+
+def given_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str] | None:
+    """Return how many passages the settings ask for, and why; None where they leave it to the budget."""
+    if context.k is not None:
+        return context.k, "k"
+    return None if context.profile is None else window_size(context.profile, context, analysis)
+
+
+def window_size(profile: Profile, context: Context, analysis: QueryAnalysis) -> tuple[int, str]:
+    """Return how many passages a profile reads of a question, and why.
+
+    base * complexity rounded half up, then * domain rounded down: 5 * 1.3 = 7, and 7 * 1.1 = 7; 5 * 0.7 = 3.
+    """
+    reasons = [f"{profile} profile"]
+    if profile in _WIDER and analysis["confidence"] < context.routing.low_confidence:
+        profile = _WIDER[profile]
+        reasons.append(f"as {profile}, since the confidence is {analysis['confidence']:.2f}")
+    complexity, relevance = analysis["complexity"], analysis["domain_relevance"]
+    size = (BASE[profile] * BY_COMPLEXITY[complexity] + 5) // 10
+    reasons.append(f"{complexity} question")
+    if relevance > IN_DOMAIN:
+        size = size * IN_DOMAIN_TENTHS // 10
+        reasons.append("in the domain")
+    elif relevance < OFF_DOMAIN:
+        size = size * OFF_DOMAIN_TENTHS // 10
+        reasons.append("outside the domain")
+    return max(1, size), ", ".join(reasons)
+
+
+def fitting_size(ranked: Sequence[Candidate], budget: ReadingBudget) -> tuple[int, str]:
+    """Return how many of the best candidates fit into a budget, and why."""
+    spent = size = 0
+    for candidate in ranked[: budget.most]:
+        spent += count_tokens(candidate["text"])
+        if spent > budget.tokens:
+            break
+        size += 1
+    if size < min(budget.least, len(ranked)):
+        return min(budget.least, len(ranked)), f"the least that is read, of more than {budget.tokens} tokens"
+    return size, f"what fits into {budget.tokens} tokens, at most {budget.most} passages"
+
+
+def threshold(scores: Sequence[float]) -> float:
+    """Return the score under which a candidate is dropped: the mean less the standard deviation."""
+    return float(np.mean(scores) - np.std(scores)) if scores else 0.0
+
+
+def ranked_by(candidates: Sequence[Candidate]) -> list[float]:
+    """Return the scores that order the candidates: their relevance, else what the search fused."""
+    found = [candidate["scores"] for candidate in candidates]
+    return [scores["relevance"] if "relevance" in scores else scores["fused"] for scores in found]
+
+
+_WIDER: dict[Profile, Profile] = {"conservative": "balanced", "balanced": "aggressive"}
