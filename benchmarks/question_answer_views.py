@@ -1,4 +1,4 @@
-"""Measures what three views of a question-answer pair are worth, against the pair as one text.
+"""Measures what the views of a question-answer pair are worth, against the pair as one text.
 
     python -m benchmarks.question_answer_views                       # the samples
     python -m benchmarks.question_answer_views --data DATA            # and pairs made of public sets
@@ -42,10 +42,9 @@ from adaptive_rag.index import Index
 from adaptive_rag.rank.relevance import score_candidates
 from adaptive_rag.search.fusion import choose_alpha, fuse
 from adaptive_rag.search.views import (
-    EVEN,
-    LIKE_A_QUESTION,
-    LIKE_AN_ANSWER,
     WEIGHTS_BY_INTENT,
+    WITH_ANSWER,
+    WITH_QUESTION,
     ViewWeights,
     weigh_views,
 )
@@ -55,14 +54,28 @@ SAMPLES = Path(__file__).parents[1] / "adaptive_rag" / "samples"
 PARAPHRASES = Path(__file__).with_name("faq_paraphrases.jsonl")
 K, POOL = 10, 50
 
+LIKE_A_QUESTION, EVEN, LIKE_AN_ANSWER = (
+    ViewWeights(0.6, 0.4, 0.3),
+    ViewWeights(0.6, 0.35, 0.35),
+    ViewWeights(0.6, 0.3, 0.4),
+)
+# All three views at once, leaning to one side by intent.
+THREE_VIEWS: dict[Intent, ViewWeights] = {
+    "factual": LIKE_A_QUESTION,
+    "conceptual": LIKE_A_QUESTION,
+    "technical": EVEN,
+    "procedural": EVEN,
+    "comparison": EVEN,
+    "troubleshooting": LIKE_AN_ANSWER,
+}
 VIEWS: dict[str, Callable[[Intent], ViewWeights]] = {
     "pair": lambda intent: ViewWeights(1, 0, 0),
     "question": lambda intent: ViewWeights(0, 1, 0),
     "answer": lambda intent: ViewWeights(0, 0, 1),
-    "by intent": WEIGHTS_BY_INTENT.__getitem__,
-    "even": lambda intent: EVEN,
-    "to question": lambda intent: LIKE_A_QUESTION,
-    "to answer": lambda intent: LIKE_AN_ANSWER,
+    "two by intent": WEIGHTS_BY_INTENT.__getitem__,
+    "three by intent": THREE_VIEWS.__getitem__,
+    "pair and question": lambda intent: WITH_QUESTION,
+    "pair and answer": lambda intent: WITH_ANSWER,
 }
 
 

@@ -27,7 +27,7 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     context = context_of(runtime)
     source, k = source_of(context), context.k
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
-    if context.uses("rerank"):
+    if context.uses("rerank") and context.retrieval.alpha_by == "words":
         hits[0] = _towards_first_hits(hits[0], context)
     candidates = attribute(join_branches(hits), hits)
     if not context.uses("rerank"):
