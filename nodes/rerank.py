@@ -75,6 +75,7 @@ def score(
         candidates=candidates,
         k=context.k,
         score_locally=lambda: score_locally(state, candidates, context),
+        scoring=context.scoring,
         model=context.retrieval.reranker_model,
         locally_because=locally_because,
     )

@@ -10,11 +10,11 @@ import numpy as np
 from pydantic import BaseModel, Field
 
 from adaptive_rag.context import Context
-from adaptive_rag.context.groups import Profile
+from adaptive_rag.context.groups import Profile, ScoringSettings
 from adaptive_rag.llm.numbers import read_scores
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request
-from adaptive_rag.models.cross_encoder import ScoringError, load_reranker
+from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.relevance import best_sentence
 from adaptive_rag.search.fusion import with_scores
@@ -27,9 +27,10 @@ MODEL_READS, CROSS_ENCODER_READS = 2, 3
 # Characters of passage text in a prompt: every candidate is in it, and relevance shows in few sentences.
 SCORING_BUDGET = 8_000
 # Weight of a model's score beside the local one: whole numbers tie often, and small models judge badly.
-MODEL_WEIGHT, CROSS_ENCODER_WEIGHT = 0.6, 0.6
+MODEL_WEIGHT = 0.6
 # Candidates that a model gave at least this much of 10 stay, even if the later search missed them.
 WORTH_KEEPING = 5.0
+AS_BY_DEFAULT = ScoringSettings()
 # Scores of both kinds that are needed to translate one scale into the other.
 COMMON = 3
 # Of the user's context, in characters: the passage must keep its place among the tokens of a pair.
@@ -57,6 +58,8 @@ class RerankRequest:
     k: int
     # scores all candidates without a model, 0-10
     score_locally: Callable[[], list[float]]
+    # how a chat model is asked, and what its scores count
+    scoring: ScoringSettings = AS_BY_DEFAULT
     # what `cross-encoder` loads
     model: str = ""
     # why `auto` is not to ask a chat model; empty where it may
@@ -144,39 +147,31 @@ def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
 
 
 def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a cross-encoder read the first candidates; where it fails, the fused order stands.
+    """Let a cross-encoder read the first candidates; where none is or it fails, the search's order stands.
 
-    relevance = 10 * (0.6 * cross-encoder + 0.4 * fused), the first 0-1, the second min-max scaled.
+    relevance = 10 * (weight * cross-encoder + (1 - weight) * fused), the first 0-1, the second min-max
+    scaled, and the weight 0.6 by default. Why there is none stands in the trace, and once in a warning.
     """
-    encoder = load_reranker(request.model)
     read = _first(request, CROSS_ENCODER_READS)
     question = " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
     try:
+        encoder = find_reranker(request.model)
         crossed = encoder.score(question, [candidate["text"] for candidate in read])
     except ScoringError as error:
-        said = f"the cross-encoder {encoder.name} failed ({error}); the fused order stands"
+        said = f"the cross-encoder {request.model} does not score ({error}); the scores of the search stand"
+        warn_once(request.model, said)
         scored = list(request.candidates)
     else:
         said = f"scored by the cross-encoder {encoder.name}"
         # Scaled over all candidates: among the first ones alone the last would seem to be worth nothing.
         fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
-        mixed = 10 * (CROSS_ENCODER_WEIGHT * crossed + (1 - CROSS_ENCODER_WEIGHT) * fused)
+        weight = request.scoring.weight
+        mixed = 10 * (weight * crossed + (1 - weight) * fused)
         marked = [with_scores(c, cross_encoder=float(s)) for c, s in zip(read, crossed, strict=True)]
         scored = by_relevance(marked, [round(float(score), 4) for score in mixed])
     # No model is asked: this puts into the trace who scored.
     yield [ask_to_score(request.question, request.context, [], locally_because=said)]
     return scored
-
-
-def prepare_reranker(context: Context) -> None:
-    """Load what the run's reranker needs, so that a wrong setting fails before anything is run.
-
-    Raises:
-        ConfigurationError: the cross-encoder cannot be found or loaded.
-        MissingExtraError: it needs a package that is not installed.
-    """
-    if context.uses("rerank") and context.retrieval.reranker == "cross-encoder":
-        load_reranker(context.retrieval.reranker_model)
 
 
 def early_scores(candidates: Sequence[Candidate], replies: Sequence[Reply[Any]]) -> list[Candidate]:
