@@ -46,7 +46,11 @@ def search(
     alpha, why = weigh(found, context, analysis, plan)
     fused = fuse(found, method=method, alpha=alpha)
     chosen = f"alpha {alpha:.2f}" if method == "weighted" else method
-    return fused[:limit] if every else fused, Decision(what="fusion", chosen=chosen, why=why)
+    if every:
+        fused, why = fused[:limit], f"{why}; BM25Okapi scored all {len(every.words)} chunks"
+    if settings.tfidf and method != "dense":
+        why = f"{why}; TF-IDF counts {settings.tfidf:g} of the score by words"
+    return fused, Decision(what="fusion", chosen=chosen, why=why)
 
 
 def pool_size(context: Context) -> int:
