@@ -14,8 +14,8 @@ from adaptive_rag.rank.diversify import cover, select
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
 from adaptive_rag.rank.rerank import by_relevance, ranked_by
 from adaptive_rag.rank.stances import label_sides
-from adaptive_rag.search.fusion import OPINION_ALPHA, join_branches
-from adaptive_rag.state import Decision, Hit, StrategyState
+from adaptive_rag.search.fusion import OPINION_ALPHA, alpha_by_intent, join_branches
+from adaptive_rag.state import Decision, Hit, QueryAnalysis, StrategyState
 
 # Chunks that are put in order before the selection, as a multiple of k.
 DRAWN_FROM = 4
@@ -27,8 +27,8 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     context = context_of(runtime)
     source, k = source_of(context), context.k
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
-    if context.uses("rerank") and context.retrieval.alpha_by == "words":
-        hits[0] = _towards_first_hits(hits[0], context)
+    if context.uses("rerank"):
+        hits[0] = _towards_first_hits(hits[0], context, state["analysis"])
     candidates = attribute(join_branches(hits), hits)
     if not context.uses("rerank"):
         scored = candidates
@@ -53,9 +53,12 @@ def balance(state: StrategyState, runtime: Runtime[Context]) -> Steps:
     return selected(state, scored[:k], candidates, decisions)
 
 
-def _towards_first_hits(hit: Hit, context: Context) -> Hit:
+def _towards_first_hits(hit: Hit, context: Context, analysis: QueryAnalysis) -> Hit:
     """Let the first hits say what the question means: opinions put one matter in many words."""
     if not hit["candidates"]:
         return hit
-    alpha = OPINION_ALPHA if context.retrieval.alpha is None else context.retrieval.alpha
+    settings = context.retrieval
+    alpha = OPINION_ALPHA if settings.alpha is None else settings.alpha
+    if settings.alpha is None and settings.alpha_by == "intent":
+        alpha, _ = alpha_by_intent(analysis, settings.alpha_table) or (OPINION_ALPHA, "")
     return {**hit, "candidates": with_feedback(source_of(context), hit["candidates"], alpha=alpha)}
