@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.state import Candidate
+from adaptive_rag.state import Candidate, Chunk
 
 Vectors = NDArray[np.float32]
 
@@ -22,9 +22,8 @@ class Sentences:
     vectors: Vectors  # (n, dimension) of the embedded model
 
 
-@runtime_checkable
-class ChunkSource(Protocol):
-    """A searchable collection of chunks. This is all that a store must do."""
+class SearchesChunks(Protocol):
+    """What one search asks of a source."""
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
@@ -33,6 +32,11 @@ class ChunkSource(Protocol):
         no word matches), both raw; joining them is the caller's business.
         """
         ...
+
+
+@runtime_checkable
+class ChunkSource(SearchesChunks, Protocol):
+    """A searchable collection of chunks. This is all that a store must do."""
 
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
@@ -62,6 +66,19 @@ class ComparesTexts(Protocol):
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
         """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
+        ...
+
+
+@runtime_checkable
+class ListsChunks(Protocol):
+    """A source that can list its chunks. Where they may change, its `version` names their present state."""
+
+    def __len__(self) -> int:
+        """Return how many chunks there are."""
+        ...
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Go through all chunks."""
         ...
 
 

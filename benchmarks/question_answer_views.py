@@ -1,4 +1,4 @@
-"""Measures what three views of a question-answer pair are worth, against the pair as one text.
+"""Measures what the views of a question-answer pair are worth, against the pair as one text.
 
     python -m benchmarks.question_answer_views                       # the samples
     python -m benchmarks.question_answer_views --data DATA            # and pairs made of public sets
@@ -42,10 +42,9 @@ from adaptive_rag.index import Index
 from adaptive_rag.rank.relevance import score_candidates
 from adaptive_rag.search.fusion import choose_alpha, fuse
 from adaptive_rag.search.views import (
-    EVEN,
-    LIKE_A_QUESTION,
-    LIKE_AN_ANSWER,
     WEIGHTS_BY_INTENT,
+    WITH_ANSWER,
+    WITH_QUESTION,
     ViewWeights,
     weigh_views,
 )
@@ -55,14 +54,39 @@ SAMPLES = Path(__file__).parents[1] / "adaptive_rag" / "samples"
 PARAPHRASES = Path(__file__).with_name("faq_paraphrases.jsonl")
 K, POOL = 10, 50
 
+LIKE_A_QUESTION, EVEN, LIKE_AN_ANSWER = (
+    ViewWeights(0.6, 0.4, 0.3),
+    ViewWeights(0.6, 0.35, 0.35),
+    ViewWeights(0.6, 0.3, 0.4),
+)
+# All three views at once, leaning to one side by intent.
+THREE_VIEWS: dict[Intent, ViewWeights] = {
+    "factual": LIKE_A_QUESTION,
+    "conceptual": LIKE_A_QUESTION,
+    "technical": EVEN,
+    "procedural": EVEN,
+    "comparison": EVEN,
+    "troubleshooting": LIKE_AN_ANSWER,
+}
 VIEWS: dict[str, Callable[[Intent], ViewWeights]] = {
     "pair": lambda intent: ViewWeights(1, 0, 0),
     "question": lambda intent: ViewWeights(0, 1, 0),
     "answer": lambda intent: ViewWeights(0, 0, 1),
-    "by intent": WEIGHTS_BY_INTENT.__getitem__,
-    "even": lambda intent: EVEN,
-    "to question": lambda intent: LIKE_A_QUESTION,
-    "to answer": lambda intent: LIKE_AN_ANSWER,
+    "two by intent": WEIGHTS_BY_INTENT.__getitem__,
+    "three by intent": THREE_VIEWS.__getitem__,
+    "pair and question": lambda intent: WITH_QUESTION,
+    "pair and answer": lambda intent: WITH_ANSWER,
+}
+
+
+# Settings of the whole retrieval, each measured against the first.
+RETRIEVAL: dict[str, dict[str, Any]] = {
+    "default": {},
+    "views": {"qa_views": True},
+    "tf-idf": {"tfidf": 0.3},
+    "alpha by intent": {"alpha_by": "intent"},
+    "all three": {"qa_views": True, "tfidf": 0.3, "alpha_by": "intent"},
+    "okapi": {"lexical": "okapi"},
 }
 
 
@@ -169,14 +193,16 @@ def measure(set_: Set, folder: Path, *, graph: bool) -> None:
 def _measure_graph(set_: Set, index: Index) -> None:
     compiled = build_retrieval_graph().compile()
     found = {}
-    for views in (False, True):
-        context = make_context(index=index, retrieval={"qa_views": views}, k=K)
+    for name, retrieval in RETRIEVAL.items():
+        context = make_context(index=index, retrieval=retrieval, k=K)
         outputs: list[Any] = [compiled.invoke({"question": a.text}, context=context) for a in set_.asked]
-        found[views] = [_ndcg(a, out["documents"]) for a, out in zip(set_.asked, outputs, strict=True)]
-    difference = compare_all([(found[True], found[False])])[0]
-    off, on = _mean(found[False]), _mean(found[True])
-    cells = f"pair {off:.3f}  by intent {on:.3f} (p {difference.p:.3f})"
-    _say(f"{set_.name:15} n {len(set_.asked):3} graph   {cells}")
+        found[name] = [_ndcg(a, out["documents"]) for a, out in zip(set_.asked, outputs, strict=True)]
+    baseline = found["default"]
+    cells = [f"default {_mean(baseline):.3f}"]
+    for name in list(RETRIEVAL)[1:]:
+        difference = compare_all([(found[name], baseline)])[0]
+        cells.append(f"{name} {_mean(found[name]):.3f} (p {difference.p:.3f})")
+    _say(f"{set_.name:15} n {len(set_.asked):3} graph   " + "  ".join(cells))
 
 
 def _search(index: Index, asked: Sequence[Asked]) -> Iterable[list[Candidate]]:
@@ -226,7 +252,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--data", type=Path, help="folder of the public sets, in BEIR layout")
     parser.add_argument(
-        "--graph", action="store_true", help="also run the whole retrieval, retrieval.qa_views off and on"
+        "--graph", action="store_true", help="also run the whole retrieval, with other ways to score"
     )
     parser.add_argument("--only", nargs="*", help="names of the sets to measure")
     options = parser.parse_args()

@@ -16,8 +16,8 @@ from adaptive_rag.rank.relevance import score_opinions, with_feedback
 from adaptive_rag.rank.rerank import by_relevance
 from adaptive_rag.rank.stances import label_sides
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
-from adaptive_rag.search.fusion import OPINION_ALPHA, join_branches
-from adaptive_rag.state import Decision, Hit, StrategyState
+from adaptive_rag.search.fusion import OPINION_ALPHA, alpha_by_intent, join_branches
+from adaptive_rag.state import Decision, Hit, QueryAnalysis, StrategyState
 
 # Chunks that are put in order before the selection, as a multiple of k.
 DRAWN_FROM = 4
@@ -33,7 +33,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
         drawn = take_first_of_each(hits)
         return (yield from select_in_turn(state, drawn, context, planned_size(context, reading)))
     if context.uses("rerank"):
-        hits[0] = _towards_first_hits(hits[0], context)
+        hits[0] = _towards_first_hits(hits[0], context, state["analysis"])
     candidates = attribute(join_branches(hits), hits)
     if not context.uses("rerank"):
         scored = candidates
@@ -61,9 +61,12 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     return selected(state, documents, candidates, [*decisions, *reasons])
 
 
-def _towards_first_hits(hit: Hit, context: Context) -> Hit:
+def _towards_first_hits(hit: Hit, context: Context, analysis: QueryAnalysis) -> Hit:
     """Let the first hits say what the question means: opinions put one matter in many words."""
     if not hit["candidates"]:
         return hit
-    alpha = OPINION_ALPHA if context.retrieval.alpha is None else context.retrieval.alpha
+    settings = context.retrieval
+    alpha = OPINION_ALPHA if settings.alpha is None else settings.alpha
+    if settings.alpha is None and settings.alpha_by == "intent":
+        alpha, _ = alpha_by_intent(analysis, settings.alpha_table) or (OPINION_ALPHA, "")
     return {**hit, "candidates": with_feedback(source_of(context), hit["candidates"], alpha=alpha)}

@@ -20,9 +20,10 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.history import join_context, read_question
-from adaptive_rag.rank.rerank import check_calls, prepare_reranker
+from adaptive_rag.rank.rerank import check_calls
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
+from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State
 
@@ -35,9 +36,9 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     check_name("route", context.route, routes)
     check_name("retrieval.reranker", context.retrieval.reranker, RERANKERS)
     check_calls(context)
-    prepare_reranker(context)
     question, history = read_question(state)
     source = source_of(context)
+    check_lexical(source, context)
     prepare(source, [question])
     profile = read_profile(runtime.store, context.user_id) if context.user_id else ""
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, get_args
 
+from cachetools import LRUCache, cached
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable
 
 from adaptive_rag.answer.passages import as_ranked
@@ -19,10 +23,13 @@ from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.evaluation.records import Cost
 from adaptive_rag.evaluation.replay import Replies, replaying
 from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.index.table import to_candidate
+from adaptive_rag.ingest.community import build_tfidf_retriever
 from adaptive_rag.recipes import NAMES as RECIPES
+from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.search.fusion import fuse, fuse_rankings
 from adaptive_rag.search.search import PLAIN_ALPHA, POOL
-from adaptive_rag.source import ChunkSource
+from adaptive_rag.source import ChunkSource, ListsChunks
 from adaptive_rag.state import QUERY_TYPES, Candidate, Citation, QueryAnalysis, TraceRecord
 
 MAIN_ARMS = ("standard", "bm25", "fusion", "adaptive", "oracle")
@@ -105,7 +112,28 @@ def _plain(question: Question, bench: Bench, order: Callable[[list[Candidate]], 
     """Search for the question as it stands; no strategy, no history."""
     started = time.perf_counter()
     [found] = bench.source.search([question.text], limit=max(POOL, 3 * bench.k))
-    documents = order(found)[: bench.k]
+    return _answered(question, bench, order(found)[: bench.k], started)
+
+
+def _by_tfidf(question: Question, bench: Bench) -> Result:
+    """Ask LangChain's TF-IDF retriever for the question as it stands."""
+    _, retriever = _tfidf_retriever(bench.source, bench.k)
+    started = time.perf_counter()
+    documents = [to_candidate(found.metadata["chunk"], {}) for found in retriever.invoke(question.text)]
+    return _answered(question, bench, documents, started)
+
+
+@cached(LRUCache(1), key=lambda source, k: (id(source), k), condition=threading.Condition())
+def _tfidf_retriever(source: ChunkSource, k: int) -> tuple[ChunkSource, BaseRetriever]:
+    """Return the retriever over all chunks, and the source, which keeps its id while it is held."""
+    if not isinstance(source, ListsChunks):
+        raise ConfigurationError(f"The arm 'tfidf' needs a source that lists its chunks, got {source!r}.")
+    documents = (Document(chunk["text"], metadata={"chunk": chunk}) for chunk in source.chunks())
+    return source, build_tfidf_retriever(documents, k)
+
+
+def _answered(question: Question, bench: Bench, documents: list[Candidate], started: float) -> Result:
+    """Return documents that an arm found itself, with an answer where answers are measured."""
     if bench.answering is None:
         return _result({"trace": []}, documents, started, bench)
     # Plain retrieval knows no types; a factual answer is the plainest.
@@ -177,6 +205,13 @@ def _result(output: dict[str, Any], documents: list[Candidate], started: float, 
     return Result(documents, ms, output["trace"], output.get("analysis"), **kept)
 
 
+# The four parts of the recipe faq-hybrid, each with the settings that switch it off alone.
+OF_FAQ_HYBRID: dict[str, dict[str, Any]] = {
+    "views": {"retrieval.qa_views": False},
+    "words-and-alpha": {"retrieval.tfidf": 0.0, "retrieval.alpha_by": "words"},
+    "cross-encoder": {"retrieval.reranker": "none"},
+    "window": {"profile": None, "without": [*recipe_settings("faq-hybrid")["without"], "window"]},
+}
 # Ways that are off by default, each measured beside the default: what it is, and the settings for it.
 ALL_STEPS = sorted(get_args(ModelStep))
 VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -192,11 +227,31 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"profile": "balanced", "k": None, "without": "window"},
     ),
     "reading-budget": ("as many passages as the strategy's budget holds, in place of k", {"k": None}),
+    "okapi": ("BM25Okapi over all chunks", {"retrieval.lexical": "okapi"}),
+    "tfidf": ("a share of .3 of TF-IDF among the candidates beside BM25", {"retrieval.tfidf": 0.3}),
+    "okapi-and-tfidf": (
+        "BM25Okapi and a share of .3 of TF-IDF, both over all chunks",
+        {"retrieval.lexical": "okapi", "retrieval.tfidf": 0.3},
+    ),
+    "alpha-by-intent": ("alpha by intent and domain", {"retrieval.alpha_by": "intent"}),
+    "qa-views": ("two views of question-answer pairs, by intent", {"retrieval.qa_views": True}),
+    "cross-encoder": (
+        "a cross-encoder over 3k candidates; its folder is --set retrieval.reranker_model",
+        {"retrieval.reranker": "cross-encoder"},
+    ),
+    **{
+        f"faq-hybrid-without-{part}": (
+            f"the recipe faq-hybrid, without its {part}",
+            {"recipe": "faq-hybrid", **settings},
+        )
+        for part, settings in OF_FAQ_HYBRID.items()
+    },
 }
 
 ARMS: dict[str, Arm] = {
     "standard": Arm("dense top-k for the question as it stands", partial(_plain, order=by_vector)),
     "bm25": Arm("BM25 top-k for the question as it stands", partial(_plain, order=by_words)),
+    "tfidf": Arm("TF-IDF top-k, by the retriever of langchain-community", _by_tfidf),
     "fusion": Arm("dense and BM25 joined, each weighing half", partial(_plain, order=by_fusion)),
     "adaptive": Arm("the graph as it is", _graph),
     "oracle": Arm(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from langchain_core.embeddings import Embeddings
@@ -14,7 +14,7 @@ from adaptive_rag.index.index import Index, open_source
 from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.source import ChunkSource, Sentences
-from adaptive_rag.state import Candidate
+from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 
 
@@ -52,6 +52,21 @@ class FilteredIndex:
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk."""
         return self.index.sentences(ids)
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Go through all chunks of the sources."""
+        return (chunk for chunk in self.index.chunks() if chunk["source"] in self.sources)
+
+    def __len__(self) -> int:
+        return sum(count for name, count in self.index.sources().items() if name in self.sources)
+
+    def __repr__(self) -> str:
+        return f"FilteredIndex({self.index.uri!r}, {sorted(self.sources)})"
+
+    @property
+    def version(self) -> str:
+        """Name the state of the index; what was found under another name may not be found now."""
+        return self.index.version
 
     def _load(self) -> tuple[TableReader, Ids, Vectors]:
         """Return the reader of the last complete state with the rows and vectors of the sources."""

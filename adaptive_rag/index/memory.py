@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Self, cast
 
 import numpy as np
@@ -57,6 +57,13 @@ class MemoryIndex:
         found = embed_sentences([self._chunks[self._row[id_]] for id_ in missing])
         self._sentences.update(zip(missing, found, strict=True))
         return [self._sentences[id_] for id_ in ids]
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Go through all chunks."""
+        return iter(self._chunks)
+
+    def __len__(self) -> int:
+        return len(self._chunks)
 
     def _search(self, query: str, vector: Vectors, limit: int) -> list[Candidate]:
         if self._bm25 is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import suppress
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from cachetools import LRUCache, cached
+from cachetools import LRUCache, TTLCache, cached
 from numpy.typing import NDArray
 
 from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, import_extra
@@ -20,6 +21,8 @@ from adaptive_rag.text.vectors import Scores
 
 EXTRA = "cross-encoder"
 MAX_TOKENS, BATCH, MAX_OPEN = 512, 16, 2
+# Seconds after which a model that could not be loaded is tried again: the network may be back by then.
+RETRY_AFTER_S = 60
 # Longer passages are cut before they are tokenised; no token has more characters than these on average.
 CHARACTERS_PER_TOKEN = 32
 # What of a model on Hugging Face is fetched to run it as ONNX.
@@ -39,7 +42,7 @@ Form = Literal["logit", "probability", "two logits", "two probabilities"]
 
 
 class ScoringError(AdaptiveRAGError):
-    """A cross-encoder failed while it scored; the caller's own order stands."""
+    """There is no cross-encoder, or it failed while it scored; the caller's own order stands."""
 
 
 class CrossEncoder(ABC):
@@ -109,6 +112,37 @@ def load_reranker(model: str) -> CrossEncoder:
             f"reranker_model = {spec!r} cannot be used: {_first_line(error)} Expected a cross-encoder that "
             "reads pairs of texts and writes one relevance score."
         ) from error
+
+
+def find_reranker(model: str) -> CrossEncoder:
+    """Return a cross-encoder as `load_reranker` does; one that cannot be loaded fails as a broken one does.
+
+    Raises:
+        ScoringError: it cannot be loaded; the message says why, and how to install what is missing.
+    """
+    found = _try_to_load(model)
+    if isinstance(found, str):
+        raise ScoringError(found)
+    return found
+
+
+@cached(TTLCache(MAX_OPEN, RETRY_AFTER_S), key=_place, condition=threading.Condition())
+def _try_to_load(model: str) -> CrossEncoder | str:
+    """Return a cross-encoder, or why it cannot be loaded; to find that out may take a network long."""
+    try:
+        return load_reranker(model)
+    except (ConfigurationError, ImportError) as error:
+        return str(error)
+
+
+_warned: set[str] = set()
+
+
+def warn_once(model: str, message: str) -> None:
+    """Warn that a model does not score, once for each model in this process."""
+    if model not in _warned:
+        _warned.add(model)
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
 def read_outputs(outputs: NDArray[Any], form: Form) -> Scores:

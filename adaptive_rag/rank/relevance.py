@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.search.fusion import order_by
+from adaptive_rag.search.fusion import order_by, word_scores
 from adaptive_rag.source import ChunkSource, Sentences, StoresSentences
 from adaptive_rag.state import Candidate, Query
 from adaptive_rag.text.vectors import Scores, Vectors, cosines, min_max
@@ -131,7 +131,7 @@ def with_feedback(source: ChunkSource, candidates: Sequence[Candidate], *, alpha
     vectors = source.vectors([candidate["id"] for candidate in candidates])
     dense = np.array([candidate["scores"]["dense"] for candidate in candidates])
     moved = feedback_scores(dense, vectors, range(min(FEEDBACK_HITS, len(candidates))))
-    sparse = min_max(np.array([candidate["scores"]["sparse"] for candidate in candidates]))
+    sparse = min_max(word_scores(candidates))
     return order_by(alpha * min_max(moved) + (1 - alpha) * sparse, candidates)
 
 

@@ -15,7 +15,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm.numbers import read_scores
 from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request
-from adaptive_rag.models.cross_encoder import ScoringError, load_reranker
+from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.relevance import best_sentence
 from adaptive_rag.rank.window import READING
@@ -28,8 +28,6 @@ from adaptive_rag.text.vectors import min_max
 MODEL_READS, CROSS_ENCODER_READS = 2, 3
 # Characters of passage text in a prompt: every candidate is in it, and relevance shows in few sentences.
 SCORING_BUDGET = 8_000
-# Weight of a cross-encoder's score beside the fused one.
-CROSS_ENCODER_WEIGHT = 0.6
 # Candidates that a model gave at least this much of 10 stay, even if the later search missed them.
 WORTH_KEEPING = 5.0
 AS_BY_DEFAULT = ScoringSettings()
@@ -162,23 +160,26 @@ def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
 
 
 def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
-    """Let a cross-encoder read the first candidates; where it fails, the fused order stands.
+    """Let a cross-encoder read the first candidates; where none is or it fails, the search's order stands.
 
-    relevance = 10 * (0.6 * cross-encoder + 0.4 * fused), the first 0-1, the second min-max scaled.
+    relevance = 10 * (weight * cross-encoder + (1 - weight) * fused), the first 0-1, the second min-max
+    scaled, and the weight 0.6 by default. Why there is none stands in the trace, and once in a warning.
     """
-    encoder = load_reranker(request.model)
     read = _first(request, CROSS_ENCODER_READS)
     question = " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
     try:
+        encoder = find_reranker(request.model)
         crossed = encoder.score(question, [candidate["text"] for candidate in read])
     except ScoringError as error:
-        said = f"the cross-encoder {encoder.name} failed ({error}); the fused order stands"
+        said = f"the cross-encoder {request.model} does not score ({error}); the scores of the search stand"
+        warn_once(request.model, said)
         scored = list(request.candidates)
     else:
         said = f"scored by the cross-encoder {encoder.name}"
         # Scaled over all candidates: among the first ones alone the last would seem to be worth nothing.
         fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
-        mixed = 10 * (CROSS_ENCODER_WEIGHT * crossed + (1 - CROSS_ENCODER_WEIGHT) * fused)
+        weight = request.scoring.weight
+        mixed = 10 * (weight * crossed + (1 - weight) * fused)
         marked = [with_scores(c, cross_encoder=float(s)) for c, s in zip(read, crossed, strict=True)]
         scored = by_relevance(marked, [round(float(score), 4) for score in mixed])
     # No model is asked: this puts into the trace who scored.
@@ -196,21 +197,9 @@ def check_calls(context: Context) -> None:
     asks = context.model is not None and context.uses("rerank") and "score" in context.models.steps
     if asks and context.retrieval.reranker == "pointwise" and calls + 1 > limit:
         raise ConfigurationError(
-            f"retrieval.reranker = 'pointwise' makes up to 2 * k = {calls} calls and one more for the answer, "
-            f"and budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls + 2}, or set k "
-            "lower."
+            f"retrieval.reranker = 'pointwise' makes 2 * k = {calls} calls and one more for the answer, and "
+            f"budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls + 2}, or lower k."
         )
-
-
-def prepare_reranker(context: Context) -> None:
-    """Load what the run's reranker needs, so that a wrong setting fails before anything is run.
-
-    Raises:
-        ConfigurationError: the cross-encoder cannot be found or loaded.
-        MissingExtraError: it needs a package that is not installed.
-    """
-    if context.uses("rerank") and context.retrieval.reranker == "cross-encoder":
-        load_reranker(context.retrieval.reranker_model)
 
 
 def early_scores(candidates: Sequence[Candidate], replies: Sequence[Reply[Any]]) -> list[Candidate]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from adaptive_rag.context.groups import Fusion
+from adaptive_rag.context.groups import AlphaKey, Fusion
 from adaptive_rag.state import Candidate, Hit, QueryAnalysis
 from adaptive_rag.text.vectors import Scores, min_max
 
@@ -18,6 +18,19 @@ ALPHA_START, ALPHA_SLOPE = 1.0, 0.6
 HIGHEST_ALPHA = 0.95
 IN_DOMAIN_ALPHA = 0.8
 OPINION_ALPHA = 0.8
+# Alpha by intent, and by whether an ontology has the question in its domain or outside it; the bounds hold
+# for a caller's own entries too. Intents that are not in it leave alpha to the words.
+ALPHA_TABLE: dict[AlphaKey, float] = {
+    "technical": 0.5,
+    "procedural": 0.5,
+    "conceptual": 0.8,
+    "comparison": 0.8,
+    "in-domain": 0.8,
+    "off-domain": 0.5,
+}
+ALPHA_BOUNDS = 0.3, 0.9
+# Domain relevance above which a question is in the domain, and under which it is outside.
+IN_DOMAIN, OFF_DOMAIN = 0.8, 0.3
 # The ranks with which the best hit by words is compared: near enough to compete, not the runner-up alone.
 RIVALS = slice(4, 10)
 # What the branches of a fan-out count together, beside the question's own search.
@@ -34,7 +47,7 @@ def reciprocal_rank(scores: Scores) -> Scores:
 def fuse(candidates: Sequence[Candidate], *, method: Fusion, alpha: float) -> list[Candidate]:
     """Return the candidates with `scores["fused"]`, best first."""
     dense = np.array([candidate["scores"]["dense"] for candidate in candidates])
-    sparse = np.array([candidate["scores"]["sparse"] for candidate in candidates])
+    sparse = word_scores(candidates)
     if method == "dense":
         fused = dense
     elif method == "sparse":
@@ -44,6 +57,12 @@ def fuse(candidates: Sequence[Candidate], *, method: Fusion, alpha: float) -> li
     else:
         fused = alpha * min_max(dense) + (1 - alpha) * min_max(sparse)
     return order_by(fused, candidates)
+
+
+def word_scores(candidates: Sequence[Candidate]) -> Scores:
+    """Return the score by words of each candidate: BM25 with TF-IDF where there is one, else BM25."""
+    found = [candidate["scores"] for candidate in candidates]
+    return np.array([scores["words"] if "words" in scores else scores["sparse"] for scores in found])
 
 
 def order_by(fused: Scores, candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -74,9 +93,38 @@ def choose_alpha(sparse: Scores, analysis: QueryAnalysis) -> tuple[float, str]:
     margin = word_margin(sparse)
     alpha = ALPHA_START - ALPHA_SLOPE * margin
     why = f"the best hit by words stands {margin:.0%} above its rivals"
-    if analysis["ontology_terms"] and analysis["domain_relevance"] > 0.8:
+    if analysis["ontology_terms"] and analysis["domain_relevance"] > IN_DOMAIN:
         alpha, why = max(alpha, IN_DOMAIN_ALPHA), f"{why}, in the domain"
     return min(alpha, HIGHEST_ALPHA), why
+
+
+def alpha_by_intent(
+    analysis: QueryAnalysis, own: Mapping[AlphaKey, float] | None = None
+) -> tuple[float, str] | None:
+    """Return alpha by the question's intent and domain, and why; None where the table has neither.
+
+    Where both have an entry, alpha is their mean. `own` entries replace those of the table. A relevance
+    that no ontology measured is 0.5, which is neither in the domain nor outside.
+    """
+    relevance = analysis["domain_relevance"]
+    domain: AlphaKey | None = None
+    if relevance > IN_DOMAIN:
+        domain = "in-domain"
+    elif relevance < OFF_DOMAIN:
+        domain = "off-domain"
+    table = {**ALPHA_TABLE, **(own or {})}
+    found = {key: table[key] for key in (analysis["intent"], domain) if key is not None and key in table}
+    if not found:
+        return None
+    said = " and ".join(f"{key} {alpha:.2f}" for key, alpha in found.items())
+    return bound_alpha(sum(found.values()) / len(found), f"by intent and domain: {said}")
+
+
+def bound_alpha(alpha: float, why: str) -> tuple[float, str]:
+    """Return alpha within the bounds of the table, and why it is what it is."""
+    low, high = ALPHA_BOUNDS
+    bounded = min(max(alpha, low), high)
+    return bounded, why if bounded == alpha else f"{why}, held between {low} and {high}"
 
 
 def join_branches(hits: Sequence[Hit]) -> list[Candidate]:

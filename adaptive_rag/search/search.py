@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from adaptive_rag.context import Context
-from adaptive_rag.search.fusion import choose_alpha, fuse, with_scores
+from adaptive_rag.search.fusion import alpha_by_intent, bound_alpha, choose_alpha, fuse, with_scores
 from adaptive_rag.search.views import WEIGHTS_BY_INTENT, ViewWeights, weigh_views
-from adaptive_rag.source import ChunkSource, ComparesTexts, PreparesSearch
+from adaptive_rag.search.words import EveryChunk, add_tfidf
+from adaptive_rag.source import ChunkSource, ComparesTexts, PreparesSearch, SearchesChunks
 from adaptive_rag.state import Candidate, Decision, Query, QueryAnalysis, SearchPlan
 from adaptive_rag.text.vectors import Scores
 
 POOL = 50  # candidates by vector and by words, each
 PLAIN_ALPHA = 0.5
+# Passages that are counted on where no k is set.
+PLANNED = 4
 # What a trace keeps: how many candidates, and what of each.
 TRACED, TRACED_KEYS = 20, ("id", "source", "page", "scores", "labels")
 
@@ -28,22 +31,59 @@ def search(
     plan: SearchPlan | None = None,
 ) -> tuple[list[Candidate], Decision]:
     """Return the fused candidates of one search, best first, and how the scores were weighed."""
-    method = context.retrieval.fusion if context.uses("fusion") else "dense"
-    views = WEIGHTS_BY_INTENT[analysis["intent"]] if context.retrieval.qa_views else None
-    dense_only = plan is not None and plan["dense_only"] and method == "weighted"
+    settings = context.retrieval
+    method = settings.fusion if context.uses("fusion") else "dense"
+    views = WEIGHTS_BY_INTENT[analysis["intent"]] if settings.qa_views else None
+    limit = pool_size(context)
+    only: Literal["dense", "sparse"] | None = None
+    if method == "dense" or (method == "weighted" and plan is not None and plan["dense_only"]):
+        only = "dense"
+    elif method == "sparse":
+        only = "sparse"
+    every = EveryChunk(source) if settings.lexical == "okapi" and method != "dense" else None
+    found = sum_scores(every or source, queries, limit=limit, only=only, views=views)
+    if settings.tfidf and method != "dense":
+        found = add_tfidf(found, queries, settings.tfidf, every.words.tfidf if every else None)
+    alpha, why = weigh(found, context, analysis, plan)
+    fused = fuse(found, method=method, alpha=alpha)
+    chosen = f"alpha {alpha:.2f}" if method == "weighted" else method
+    if every:
+        fused, why = fused[:limit], f"{why}; BM25Okapi scored all {len(every.words)} chunks"
+    if settings.tfidf and method != "dense":
+        why = f"{why}; TF-IDF counts {settings.tfidf:g} of the score by words"
+    return fused, Decision(what="fusion", chosen=chosen, why=why)
+
+
+def pool_size(context: Context) -> int:
+    """Return how many candidates a query brings by vector and by words, each."""
+    pool, k = context.retrieval.pool, context.k or PLANNED
     # Without k there are at least twice as many candidates as any strategy's budget reads.
-    limit = POOL if context.k is None else max(POOL, 3 * context.k)
-    found = sum_scores(source, queries, limit=limit, dense_only=dense_only, views=views)
-    if context.retrieval.alpha is not None:
-        alpha, why = context.retrieval.alpha, "set by the caller"
-    elif not context.uses("analysis"):
-        alpha, why = PLAIN_ALPHA, "no analysis: both count the same"
-    elif plan is not None:
+    return max(POOL, 3 * k) if pool is None else pool * k
+
+
+def weigh(
+    candidates: Sequence[Candidate], context: Context, analysis: QueryAnalysis, plan: SearchPlan | None
+) -> tuple[float, str]:
+    """Return alpha, the weight of the vector score, and why.
+
+    What the caller set comes first; then the table by intent, where a setting asks for it; then what a
+    step planned; then what the question's words are worth.
+    """
+    settings = context.retrieval
+    if settings.alpha is not None:
+        return settings.alpha, "set by the caller"
+    if not context.uses("analysis"):
+        return PLAIN_ALPHA, "no analysis: both count the same"
+    by_intent = settings.alpha_by == "intent"
+    if by_intent and (found := alpha_by_intent(analysis, settings.alpha_table)):
+        return found
+    if plan is not None:
         alpha, why = plan["alpha"], plan["why"]
     else:
-        alpha, why = choose_alpha(np.array([c["scores"]["sparse"] for c in found]), analysis)
-    chosen = f"alpha {alpha:.2f}" if method == "weighted" else method
-    return fuse(found, method=method, alpha=alpha), Decision(what="fusion", chosen=chosen, why=why)
+        alpha, why = choose_alpha(np.array([c["scores"]["sparse"] for c in candidates]), analysis)
+    if by_intent:
+        return bound_alpha(alpha, f"the table has no alpha for a {analysis['intent']} question; {why}")
+    return alpha, why
 
 
 def prepare(source: ChunkSource, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
@@ -53,11 +93,11 @@ def prepare(source: ChunkSource, texts: Sequence[str], also_compared: Sequence[s
 
 
 def sum_scores(
-    source: ChunkSource,
+    source: SearchesChunks,
     queries: Sequence[Query],
     *,
     limit: int,
-    dense_only: bool = False,
+    only: Literal["dense", "sparse"] | None = None,
     views: ViewWeights | None = None,
 ) -> list[Candidate]:
     """Return the candidates of several queries that ask for one thing, their scores summed.
@@ -66,9 +106,9 @@ def sum_scores(
     texts, and a sum of BM25 is the BM25 of all their words. A chunk that only one query found is compared
     with the others too where the source can do that; else it gets the lowest score that they gave.
 
-    `limit` counts the candidates of each query by vector and by words, each. With `dense_only` words merely
-    help to order the best by vector. With `views` the vector score of a question-answer pair is the weighted
-    mean of its views.
+    `limit` counts the candidates of each query by vector and by words, each. With `only` the best `limit`
+    by that score alone are candidates; the other score may merely help to order them. With `views` the
+    vector score of a question-answer pair is the weighted mean of its views.
     """
     found = source.search([query["text"] for query in queries], limit=limit)
     if views is not None:
@@ -91,8 +131,8 @@ def sum_scores(
         with_scores(candidate, dense=float(dense[i]), sparse=float(sparse[i]))
         for i, candidate in enumerate(union.values())
     ]
-    if dense_only:
-        scored = sorted(scored, key=lambda candidate: -candidate["scores"]["dense"])[:limit]
+    if only is not None:
+        scored = sorted(scored, key=lambda candidate: -candidate["scores"][only])[:limit]
     return scored
 
 

@@ -1,4 +1,4 @@
-"""Compares a query with three views of a question-answer pair, between search and fusing."""
+"""Compares a query with two views of a question-answer pair, between search and fusing."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ class ViewWeights:
     """How much each view of a pair counts: question and answer in one text, and either alone."""
 
     pair: float
-    question: float
-    answer: float
+    question: float = 0.0
+    answer: float = 0.0
 
 
-PAIR, NEARER, FARTHER = 0.6, 0.4, 0.3
-LIKE_A_QUESTION = ViewWeights(PAIR, NEARER, FARTHER)
-LIKE_AN_ANSWER = ViewWeights(PAIR, FARTHER, NEARER)
-EVEN = ViewWeights(PAIR, (NEARER + FARTHER) / 2, (NEARER + FARTHER) / 2)
+PAIR_ALONE = ViewWeights(pair=1.0)
+WITH_QUESTION = ViewWeights(pair=0.6, question=0.3)
+WITH_ANSWER = ViewWeights(pair=0.6, answer=0.4)
 
-# Who looks something up asks as the pair's question does; who has a fault tells what the answer deals with.
+# Who looks something up asks as the pair's question does; who wants something solved tells what the answer
+# deals with. A comparison is about two pairs, and like neither side of one.
 WEIGHTS_BY_INTENT: dict[Intent, ViewWeights] = {
-    "factual": LIKE_A_QUESTION,
-    "conceptual": LIKE_A_QUESTION,
-    "technical": EVEN,
-    "procedural": EVEN,
-    "comparison": EVEN,
-    "troubleshooting": LIKE_AN_ANSWER,
+    "factual": WITH_QUESTION,
+    "conceptual": WITH_QUESTION,
+    "technical": WITH_ANSWER,
+    "procedural": WITH_ANSWER,
+    "troubleshooting": WITH_ANSWER,
+    "comparison": PAIR_ALONE,
 }
 
 
 def weigh_views(candidates: Sequence[Candidate], weights: ViewWeights) -> list[Candidate]:
-    """Return the candidates, the dense score of each pair being the weighted mean of its three views.
+    """Return the candidates, the dense score of each pair being the weighted mean of its views.
 
     A mean of cosines stays comparable with the cosine of a chunk that is no pair. The cosine with the pair
     as one text is kept as `scores["dense_pair"]`; chunks without the views' scores stay as they are.

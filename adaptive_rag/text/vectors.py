@@ -14,7 +14,7 @@ __all__ = ["Scores", "Vectors", "cosines", "min_max"]
 # One score a row: a chunk, a sentence.
 Scores: TypeAlias = NDArray[np.float64]
 
-EPSILON = 1e-9
+EPSILON = 1e-8
 
 
 def cosines(vectors: Vectors, others: Vectors) -> Vectors:

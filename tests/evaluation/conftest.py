@@ -89,6 +89,12 @@ class Words:
             found.append({**passage, "scores": {"dense": dense, "sparse": shared}, "labels": []})
         return found
 
+    def __len__(self) -> int:
+        return len(self.passages)
+
+    def chunks(self) -> Any:
+        return iter(self.passages)
+
     def vectors(self, ids: Any) -> Any:
         return np.zeros((len(ids), 2), dtype=np.float32)
 

@@ -13,6 +13,8 @@ from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.state import QUERY_TYPES
 
 PLAIN = ("standard", "bm25", "fusion")
+# Those that ask no graph.
+OF_THEIR_OWN = (*PLAIN, "tfidf")
 
 
 def test_every_strategy_and_every_mechanism_has_an_arm() -> None:
@@ -44,6 +46,44 @@ def test_bm25_leaves_out_passages_that_share_no_word(bench: Bench) -> None:
     assert ARMS["bm25"].run(Question(id="q", text="zebra"), bench).documents == []
 
 
+@pytest.mark.filterwarnings("ignore:`langchain-community`")
+def test_tfidf_ranks_all_passages_by_the_words_that_they_share(tiny: Dataset, bench: Bench) -> None:
+    result = ARMS["tfidf"].run(tiny.questions[0], bench)
+    source: Any = bench.source
+    assert (result.documents[0]["id"], len(result.documents)) == ("p1", bench.k)
+    assert source.searches == []
+    assert result.cost()["model_calls"] == 0
+
+
+def test_an_arm_of_one_part_changes_the_settings_of_that_part(tiny: Dataset, bench: Bench) -> None:
+    graph: Any = bench.graph
+
+    def settings(name: str) -> dict[str, Any]:
+        ARMS[name].run(tiny.questions[0], bench)
+        context = graph.asked[-1][1]
+        groups = {f: dict(getattr(context, f)) for f in ("retrieval", "scoring", "routing")}
+        flat = {f"{group}.{key}": value for group, values in groups.items() for key, value in values.items()}
+        return {**flat, "profile": context.profile, "window": context.uses("window")}
+
+    def changed(name: str, other: str) -> set[str]:
+        first, second = settings(name), settings(other)
+        return {key for key in first if first[key] != second[key]}
+
+    whole = "recipe-faq-hybrid"
+    assert changed("with-faq-hybrid-without-views", whole) == {"retrieval.qa_views"}
+    assert changed("with-faq-hybrid-without-words-and-alpha", whole) == {
+        "retrieval.tfidf",
+        "retrieval.alpha_by",
+    }
+    assert changed("with-faq-hybrid-without-cross-encoder", whole) == {"retrieval.reranker"}
+    assert changed("with-faq-hybrid-without-window", whole) == {"profile", "window"}
+    assert changed("with-okapi", "adaptive") == {"retrieval.lexical"}
+    assert changed("with-tfidf", "adaptive") == {"retrieval.tfidf"}
+    assert changed("with-alpha-by-intent", "adaptive") == {"retrieval.alpha_by"}
+    assert changed("with-qa-views", "adaptive") == {"retrieval.qa_views"}
+    assert changed("with-cross-encoder", "adaptive") == {"retrieval.reranker"}
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_arms_search_for_the_question_as_it_stands(name: str, tiny: Dataset, bench: Bench) -> None:
     result = ARMS[name].run(tiny.questions[2], bench)
@@ -52,7 +92,7 @@ def test_plain_arms_search_for_the_question_as_it_stands(name: str, tiny: Datase
     assert (result.cost()["model_calls"], result.cost()["rounds"], result.analysis) == (0, 0, None)
 
 
-@pytest.mark.parametrize("name", [name for name in ARMS if name not in PLAIN])
+@pytest.mark.parametrize("name", [name for name in ARMS if name not in OF_THEIR_OWN])
 def test_the_graph_is_asked_what_a_person_would_ask(name: str, tiny: Dataset, bench: Bench) -> None:
     result = ARMS[name].run(tiny.questions[2], bench)
     graph: Any = bench.graph
@@ -70,7 +110,7 @@ def test_only_the_oracle_reads_the_label(tiny: Dataset, bench: Bench) -> None:
     for name, arm in ARMS.items():
         graph: Any = bench.graph
         graph.asked.clear()
-        if name in PLAIN:
+        if name in OF_THEIR_OWN:
             continue
         routes = []
         for question in relabelled:

@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from adaptive_rag.context import make_context
-from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.models.cross_encoder import load_reranker
 from adaptive_rag.testing import ScriptedChatModel
 from tests.conftest import TOWN
-from tests.models.made_cross_encoder import POISON, write_cross_encoder
+from tests.models.made_cross_encoder import POISON, forget_rerankers, write_cross_encoder
 
 QUESTION = "How long is the sea wall?"
 RETRIEVAL = build_retrieval_graph().compile()
@@ -22,9 +20,9 @@ RETRIEVAL = build_retrieval_graph().compile()
 
 @pytest.fixture(autouse=True)
 def _nothing_loaded() -> Iterator[None]:
-    load_reranker.cache_clear()
+    forget_rerankers()
     yield
-    load_reranker.cache_clear()
+    forget_rerankers()
 
 
 def crossing(folder: Path) -> dict[str, str]:
@@ -72,25 +70,29 @@ def test_a_failure_costs_no_answer_and_is_told(town: MemoryIndex, tmp_path):
     write_cross_encoder(tmp_path, *TOWN, QUESTION)
     poisoned = MemoryIndex.from_texts([*TOWN, f"The sea wall is long, and holds {POISON}."])
     context = make_context(index=poisoned, route="factual", retrieval=crossing(tmp_path))
-    output = build_graph().compile().invoke({"question": QUESTION}, context=context)
+    with pytest.warns(RuntimeWarning, match="the scores of the search stand"):
+        output = build_graph().compile().invoke({"question": QUESTION}, context=context)
     assert "2,340 metres" in output["answer"]
-    assert ["the fused order stands" in reason for reason in scored_by(output)] == [True]
+    assert ["the scores of the search stand" in reason for reason in scored_by(output)] == [True]
 
 
-def test_a_wrong_model_fails_before_anything_is_run(town: MemoryIndex, tmp_path):
-    searched: list[str] = []
+@pytest.mark.parametrize("route", STRATEGIES)
+def test_where_there_is_no_cross_encoder_the_order_of_the_search_stands(town: MemoryIndex, tmp_path, route):
+    settings = {"index": town, "route": route, "without": "window,diversify,balance"}
+    missing = make_context(settings, retrieval=crossing(tmp_path / "nowhere"))
+    with pytest.warns(RuntimeWarning, match="nowhere") as warned:
+        outputs = [RETRIEVAL.invoke({"question": QUESTION}, context=missing) for _ in range(2)]
+    assert len(warned) == 1
+    documents = outputs[0]["documents"]
+    fused = [document["scores"]["fused"] for document in documents]
+    assert fused == sorted(fused, reverse=True)
+    assert all("relevance" not in document["scores"] for document in documents)
+    for output in outputs:
+        [reason] = scored_by(output)
+        assert "is not a folder" in reason and "the scores of the search stand" in reason
 
-    class Watched(MemoryIndex):
-        def search(self, queries, *, limit):
-            searched.extend(queries)
-            return super().search(queries, limit=limit)
 
-    context = make_context(index=Watched.from_texts(TOWN), retrieval=crossing(tmp_path / "nowhere"))
-    with pytest.raises(ConfigurationError, match="nowhere"):
-        RETRIEVAL.invoke({"question": QUESTION}, context=context)
-    assert not searched
-
-
+@pytest.mark.filterwarnings("error")
 def test_without_reranking_no_cross_encoder_is_loaded(town: MemoryIndex, tmp_path):
     context = make_context(index=town, without="rerank", retrieval=crossing(tmp_path / "nowhere"))
     assert RETRIEVAL.invoke({"question": QUESTION}, context=context)["documents"]

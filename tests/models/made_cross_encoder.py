@@ -8,10 +8,19 @@ import onnx
 from onnx import TensorProto, helper
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 
+from adaptive_rag.models import cross_encoder
+
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 POISON = "poison"
 
 Head = Literal["logit", "half", "probability", "two logits", "two probabilities", "three labels", "nan"]
+
+
+def forget_rerankers() -> None:
+    """Forget the models that were loaded, those that could not be, and the warnings given of them."""
+    cross_encoder.load_reranker.cache_clear()
+    cross_encoder._try_to_load.cache_clear()
+    cross_encoder._warned.clear()
 
 
 def words_of(*texts: str) -> list[str]:

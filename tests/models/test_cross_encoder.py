@@ -12,8 +12,15 @@ import pytest
 
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.models import cross_encoder
-from adaptive_rag.models.cross_encoder import OnnxCrossEncoder, ScoringError, load_reranker, read_outputs
-from tests.models.made_cross_encoder import POISON, Head, write_cross_encoder
+from adaptive_rag.models.cross_encoder import (
+    OnnxCrossEncoder,
+    ScoringError,
+    find_reranker,
+    load_reranker,
+    read_outputs,
+    warn_once,
+)
+from tests.models.made_cross_encoder import POISON, Head, forget_rerankers, write_cross_encoder
 
 QUESTION = "How long is the sea wall?"
 PASSAGES = ["the sea wall is long", "the wall", "herring", "is the sea warm"]
@@ -22,10 +29,10 @@ SHARED = [5, 2, 0, 3]
 
 @pytest.fixture(autouse=True)
 def _nothing_loaded(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    load_reranker.cache_clear()
+    forget_rerankers()
     monkeypatch.setenv("HF_HUB_DISABLE_TELEMETRY", "1")
     yield
-    load_reranker.cache_clear()
+    forget_rerankers()
 
 
 def sigmoid(x: float) -> float:
@@ -199,6 +206,32 @@ def test_an_id_that_cannot_be_fetched_says_why(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", Hub(None, ConnectionError("no route to host")))
     with pytest.raises(ConfigurationError, match=r"no route to host.*without a network, a folder"):
         load_reranker("someone/a-model")
+
+
+def test_a_model_that_cannot_be_loaded_fails_as_a_broken_one_does(tmp_path, monkeypatch):
+    with pytest.raises(ScoringError, match="is not a folder"):
+        find_reranker(str(tmp_path / "nowhere"))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(ScoringError, match=r"Install it with: pip install 'adaptive-rag\[cross-encoder\]'"):
+        find_reranker("someone/a-model")
+
+
+def test_the_network_is_not_asked_again_at_once_for_what_it_did_not_bring(monkeypatch):
+    hub = Hub(None, ConnectionError("no route to host"))
+    monkeypatch.setitem(sys.modules, "huggingface_hub", hub)
+    for _ in range(2):
+        with pytest.raises(ScoringError, match="no route to host"):
+            find_reranker("someone/a-model")
+    assert hub.calls == ["cache", "network"]
+
+
+def test_a_model_is_warned_of_once():
+    with pytest.warns(RuntimeWarning, match="first") as warned:
+        warn_once("a", "first")
+        warn_once("a", "second")
+    assert len(warned) == 1
+    with pytest.warns(RuntimeWarning, match="of another"):
+        warn_once("b", "of another")
 
 
 def test_the_patterns_fetch_what_a_folder_needs():

@@ -9,10 +9,8 @@ from typing import Any
 
 import pytest
 
-from adaptive_rag.context import make_context
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.context.groups import ScoringSettings
 from adaptive_rag.llm.request import Reply
-from adaptive_rag.models.cross_encoder import load_reranker
 from adaptive_rag.rank.rerank import (
     PassageScores,
     RerankRequest,
@@ -20,12 +18,11 @@ from adaptive_rag.rank.rerank import (
     ask_to_score,
     early_scores,
     join_scores,
-    prepare_reranker,
 )
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.state import Candidate
 from tests.llm.made import candidate, finish
-from tests.models.made_cross_encoder import POISON, write_cross_encoder
+from tests.models.made_cross_encoder import POISON, forget_rerankers, write_cross_encoder
 
 
 def judged(number: int, score: float) -> Candidate:
@@ -181,9 +178,9 @@ PASSAGES = ["the sea wall is long", "the wall", "herring", "is the sea warm"]
 
 @pytest.fixture
 def nothing_loaded() -> Iterator[None]:
-    load_reranker.cache_clear()
+    forget_rerankers()
     yield
-    load_reranker.cache_clear()
+    forget_rerankers()
 
 
 def sigmoid(x: float) -> float:
@@ -233,18 +230,32 @@ def test_the_users_context_is_read_beside_the_question(tmp_path, nothing_loaded)
     assert ranked[0]["id"] == "b"
 
 
-def test_a_cross_encoder_that_fails_leaves_the_fused_order(tmp_path, nothing_loaded):
+def test_the_weight_of_the_cross_encoder_is_a_setting(tmp_path, nothing_loaded):
+    write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
+    given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.0)]
+    request = RerankRequest(
+        QUESTION, "", given, 4, list, scoring=ScoringSettings(weight=0.1), model=str(tmp_path)
+    )
+    ranked, _ = finish(RERANKERS["cross-encoder"](request))
+    assert [c["id"] for c in ranked] == ["a", "b"]
+    assert ranked[0]["scores"]["relevance"] == pytest.approx(10 * (0.1 * sigmoid(-3) + 0.9), abs=1e-3)
+
+
+def test_a_cross_encoder_that_fails_leaves_the_order_of_the_search(tmp_path, nothing_loaded):
     write_cross_encoder(tmp_path, QUESTION, *PASSAGES)
     given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.5)]
     given.append(scored("c", POISON, 0.2))
-    ranked, [reason] = cross_encode(tmp_path, given)
+    with pytest.warns(RuntimeWarning, match="InvalidArgument") as warned:
+        ranked, [reason] = cross_encode(tmp_path, given)
+        assert cross_encode(tmp_path, given) == (ranked, [reason])
+    assert len(warned) == 1
     assert ranked == given
-    assert "failed" in reason and "the fused order stands" in reason
+    assert "does not score" in reason and "the scores of the search stand" in reason
 
 
-def test_a_wrong_cross_encoder_is_a_wrong_setting_before_anything_is_run(tmp_path, nothing_loaded):
-    wrong = {"reranker": "cross-encoder", "reranker_model": str(tmp_path / "nowhere")}
-    with pytest.raises(ConfigurationError, match="nowhere"):
-        prepare_reranker(make_context(retrieval=wrong))
-    prepare_reranker(make_context(retrieval=wrong, without="rerank"))
-    prepare_reranker(make_context(retrieval={**wrong, "reranker": "auto"}))
+def test_a_cross_encoder_that_is_missing_leaves_the_order_of_the_search(tmp_path, nothing_loaded):
+    given = [scored("a", "herring", 1.0), scored("b", "the sea wall is long", 0.5)]
+    with pytest.warns(RuntimeWarning, match="nowhere"):
+        ranked, [reason] = cross_encode(tmp_path / "nowhere", given)
+    assert ranked == given
+    assert "is not a folder" in reason

@@ -24,7 +24,7 @@ def test_a_reranker_orders_what_it_was_given_and_adds_nothing(
         if name == "cross-encoder"
         else ""
     )
-    request = RerankRequest("When was the wall built?", "", given, 3, lambda: [5.0, 3.0, 4.0], model)
+    request = RerankRequest("When was the wall built?", "", given, 3, lambda: [5.0, 3.0, 4.0], model=model)
     work = RERANKERS[name](request)
     try:
         asked = next(work)

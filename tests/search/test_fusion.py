@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 from adaptive_rag.search.fusion import (
+    ALPHA_BOUNDS,
     BRANCH_WEIGHT,
     HIGHEST_ALPHA,
     IN_DOMAIN_ALPHA,
     RRF_K,
+    alpha_by_intent,
+    bound_alpha,
     choose_alpha,
     fuse,
     fuse_rankings,
@@ -52,6 +55,56 @@ def test_in_a_known_domain_meaning_counts_more():
     alpha, why = choose_alpha(CLEAR, known)
     assert alpha == IN_DOMAIN_ALPHA and "domain" in why
     assert choose_alpha(CLEAR, {"ontology_terms": {}, "domain_relevance": 0.9})[0] < 0.5
+
+
+def table(intent, relevance=0.5, own=None):
+    found = alpha_by_intent({"intent": intent, "domain_relevance": relevance}, own)
+    return None if found is None else found[0]
+
+
+@pytest.mark.parametrize(
+    ("intent", "relevance", "alpha"),
+    [
+        ("technical", 0.5, 0.5),
+        ("procedural", 0.5, 0.5),
+        ("conceptual", 0.5, 0.8),
+        ("comparison", 0.5, 0.8),
+        ("factual", 0.5, None),
+        ("troubleshooting", 0.5, None),
+        ("factual", 0.81, 0.8),
+        ("factual", 0.8, None),
+        ("factual", 0.29, 0.5),
+        ("factual", 0.3, None),
+        ("technical", 0.9, 0.65),  # they disagree: the mean
+        ("conceptual", 0.1, 0.65),
+        ("conceptual", 0.9, 0.8),
+        ("technical", 0.1, 0.5),
+    ],
+)
+def test_alpha_follows_intent_and_domain_by_the_table(intent, relevance, alpha):
+    assert table(intent, relevance) == (None if alpha is None else pytest.approx(alpha))
+
+
+def test_a_callers_entries_replace_those_of_the_table():
+    own = {"technical": 0.4, "troubleshooting": 0.6, "in-domain": 0.6}
+    assert table("technical", own=own) == 0.4
+    assert table("troubleshooting", own=own) == 0.6
+    assert table("technical", 0.9, own) == pytest.approx(0.5)
+    assert table("procedural", own=own) == 0.5
+
+
+def test_alpha_by_the_table_stays_within_its_bounds_and_says_so():
+    low, high = ALPHA_BOUNDS
+    assert (low, high) == (0.3, 0.9)
+    assert table("technical", own={"technical": 1.0}) == high
+    assert table("technical", own={"technical": 0.0}) == low
+    assert bound_alpha(0.95, "by the words") == (high, "by the words, held between 0.3 and 0.9")
+    assert bound_alpha(0.5, "by the words") == (0.5, "by the words")
+
+
+def test_why_alpha_is_what_it_is_names_both_entries():
+    _, why = alpha_by_intent({"intent": "technical", "domain_relevance": 0.9})
+    assert why == "by intent and domain: technical 0.50 and in-domain 0.80"
 
 
 def test_the_question_leads_and_its_branches_add_a_share(make):

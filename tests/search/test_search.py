@@ -61,7 +61,7 @@ def test_by_vector_alone_only_the_nearest_become_candidates(make):
     many = [make(str(i), dense=1 - i / 100, sparse=0.0) for i in range(50)]
     source = Blind({"q": [*many, far]})
     by_words = sum_scores(source, [Query(text="q")], limit=50)
-    by_vector = sum_scores(source, [Query(text="q")], limit=50, dense_only=True)
+    by_vector = sum_scores(source, [Query(text="q")], limit=50, only="dense")
     assert len(by_words) == 51 and "far" in scores(by_words)
     assert len(by_vector) == 50 and "far" not in scores(by_vector)
 
@@ -83,6 +83,21 @@ PLAN = SearchPlan(alpha=0.7, dense_only=False, why="planned")
         ({"retrieval": {"alpha": 0.25}}, PLAN, "alpha 0.25", "set by the caller"),
         ({"without": "analysis"}, PLAN, "alpha 0.50", "no analysis"),
         ({"without": "analysis", "retrieval": {"alpha": 0.0}}, None, "alpha 0.00", "set by the caller"),
+        # a factual question is not in the table of intents: what else would decide does, within bounds
+        ({"retrieval": {"alpha_by": "intent"}}, None, "alpha 0.90", "the table has no alpha for a factual"),
+        (
+            {"retrieval": {"alpha_by": "intent"}},
+            PLAN,
+            "alpha 0.70",
+            "no alpha for a factual question; planned",
+        ),
+        (
+            {"retrieval": {"alpha_by": "intent", "alpha_table": {"factual": 0.4}}},
+            PLAN,
+            "alpha 0.40",
+            "factual",
+        ),
+        ({"retrieval": {"alpha_by": "intent", "alpha": 0.25}}, PLAN, "alpha 0.25", "set by the caller"),
         ({"retrieval": {"fusion": "reciprocal-rank"}}, PLAN, "reciprocal-rank", "planned"),
         ({"without": "fusion"}, PLAN, "dense", "planned"),
     ],
@@ -102,8 +117,10 @@ def test_without_fusion_the_vector_alone_orders_the_candidates(make):
     assert [(c["id"], c["scores"]["fused"]) for c in found] == [("near", 0.9), ("far", 0.1)]
 
 
-@pytest.mark.parametrize(("k", "limit"), [(4, 50), (20, 60)])
-def test_the_pool_grows_with_what_the_answer_reads(make, k, limit):
+@pytest.mark.parametrize(
+    ("k", "pool", "limit"), [(4, None, 50), (20, None, 60), (4, 2, 8), (20, 2, 40), (5, 1, 5)]
+)
+def test_the_pool_grows_with_what_the_answer_reads(make, k, pool, limit):
     asked = []
 
     class Watched(Blind):
@@ -111,8 +128,29 @@ def test_the_pool_grows_with_what_the_answer_reads(make, k, limit):
             asked.append(limit)
             return super().search(queries, limit=limit)
 
-    search(Watched({"q": [make("a", dense=1.0, sparse=0.0)]}), [Query(text="q")], make_context(k=k), ANALYSIS)
+    context = make_context(k=k, retrieval={"pool": pool})
+    search(Watched({"q": [make("a", dense=1.0, sparse=0.0)]}), [Query(text="q")], context, ANALYSIS)
     assert asked == [limit]
+
+
+@pytest.mark.parametrize("settings", [{"without": "fusion"}, {"retrieval": {"fusion": "dense"}}])
+def test_by_vector_alone_the_pool_holds_the_nearest_and_none_that_only_words_found(town, settings):
+    question = "Which chapel was built in 1160 by herring fishers?"
+    context = make_context({"k": 4, "retrieval.pool": 2}, settings)
+    found, _ = search(town, [Query(text=question)], context, ANALYSIS)
+    [every] = town.search([question], limit=100)
+    nearest = sorted(every, key=lambda candidate: -candidate["scores"]["dense"])[:8]
+    assert [c["id"] for c in found] == [c["id"] for c in nearest]
+    both, _ = search(town, [Query(text=question)], make_context({"k": 4, "retrieval.pool": 2}), ANALYSIS)
+    assert not {c["id"] for c in both} <= {c["id"] for c in nearest}
+
+
+def test_by_words_alone_the_pool_holds_the_best_by_words(make):
+    near = make("near", dense=0.9, sparse=0.0)
+    source = Blind({"q": [near, *(make(str(i), dense=0.1, sparse=9.0 - i) for i in range(8))]})
+    context = make_context(k=4, retrieval={"pool": 2, "fusion": "sparse"})
+    found, _ = search(source, [Query(text="q")], context, ANALYSIS)
+    assert [c["id"] for c in found] == [str(i) for i in range(8)]
 
 
 def test_a_plan_that_goes_by_vector_alone_does_so_where_scores_are_weighed(make):

@@ -1,4 +1,4 @@
-"""The three views of a question-answer pair: how they are weighed, and that the setting is obeyed."""
+"""The views of a question-answer pair: how they are weighed, and that the setting is obeyed."""
 
 from pathlib import Path
 from typing import Any, get_args
@@ -8,7 +8,7 @@ import pytest
 from adaptive_rag.context import make_context
 from adaptive_rag.index import Index
 from adaptive_rag.search.search import search
-from adaptive_rag.search.views import LIKE_A_QUESTION, LIKE_AN_ANSWER, WEIGHTS_BY_INTENT, weigh_views
+from adaptive_rag.search.views import PAIR_ALONE, WEIGHTS_BY_INTENT, WITH_ANSWER, WITH_QUESTION, weigh_views
 from adaptive_rag.state import Candidate, Intent, Query
 
 PAIRS = """question,answer
@@ -37,10 +37,18 @@ def test_every_intent_has_weights():
     assert set(WEIGHTS_BY_INTENT) == set(get_args(Intent))
 
 
-def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views():
+@pytest.mark.parametrize(
+    ("weights", "mean"),
+    [
+        (WITH_QUESTION, (0.6 * 0.5 + 0.3 * 0.9) / 0.9),
+        (WITH_ANSWER, (0.6 * 0.5 + 0.4 * 0.1) / 1.0),
+        (PAIR_ALONE, 0.5),
+    ],
+)
+def test_the_dense_score_of_a_pair_becomes_the_weighted_mean_of_its_views(weights, mean):
     pair = candidate(dense=0.5, dense_question=0.9, dense_answer=0.1, sparse=2.0)
-    [weighed] = weigh_views([pair], LIKE_A_QUESTION)
-    assert weighed["scores"]["dense"] == pytest.approx((0.6 * 0.5 + 0.4 * 0.9 + 0.3 * 0.1) / 1.3)
+    [weighed] = weigh_views([pair], weights)
+    assert weighed["scores"]["dense"] == pytest.approx(mean)
     assert weighed["scores"]["dense_pair"] == 0.5
     assert weighed["scores"]["sparse"] == 2.0
     assert pair["scores"]["dense"] == 0.5
@@ -52,23 +60,20 @@ def test_equal_views_leave_the_score_as_it_was():
         assert weighed["scores"]["dense"] == pytest.approx(0.4)
 
 
-def test_look_ups_lean_on_the_question_and_faults_on_the_answer():
-    like_question = candidate(dense=0.5, dense_question=0.9, dense_answer=0.1)
-    like_answer = candidate(dense=0.5, dense_question=0.1, dense_answer=0.9)
-
-    def prefers_question(intent: Intent) -> bool:
-        first, second = weigh_views([like_question, like_answer], WEIGHTS_BY_INTENT[intent])
-        return first["scores"]["dense"] > second["scores"]["dense"]
-
-    assert prefers_question("factual") and prefers_question("conceptual")
-    assert not prefers_question("troubleshooting")
-    even = weigh_views([like_question, like_answer], WEIGHTS_BY_INTENT["procedural"])
-    assert even[0]["scores"]["dense"] == pytest.approx(even[1]["scores"]["dense"])
+def test_look_ups_go_by_the_question_solutions_by_the_answer_and_comparisons_by_neither():
+    assert {intent: (weights.question, weights.answer) for intent, weights in WEIGHTS_BY_INTENT.items()} == {
+        "factual": (0.3, 0),
+        "conceptual": (0.3, 0),
+        "technical": (0, 0.4),
+        "procedural": (0, 0.4),
+        "troubleshooting": (0, 0.4),
+        "comparison": (0, 0),
+    }
 
 
 def test_a_chunk_that_is_no_pair_stays_as_it_is():
     plain = candidate(dense=0.3, sparse=1.0)
-    assert weigh_views([plain], LIKE_AN_ANSWER) == [plain]
+    assert weigh_views([plain], WITH_ANSWER) == [plain]
 
 
 @pytest.fixture(scope="module")

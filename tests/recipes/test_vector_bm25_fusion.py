@@ -1,0 +1,142 @@
+"""The recipe vector-bm25-fusion, rule by rule, on small indexes."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from rank_bm25 import BM25Okapi
+
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
+from adaptive_rag.index import Index
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.ingest import extract_text
+from adaptive_rag.search import words
+from adaptive_rag.search.words import EveryChunk
+from adaptive_rag.source import ChunkSource
+from adaptive_rag.testing import ScriptedChatModel
+from tests.conftest import TOWN
+from tests.ingest.made_pdf import make_pdf, paragraph
+
+QUESTION = "How long is the sea wall?"
+ALPHA, K, EPSILON = 0.5, 5, 1e-8
+
+
+def ask(source: ChunkSource, question: str = QUESTION, **settings: Any) -> dict[str, Any]:
+    context = make_context(index=source, recipe="vector-bm25-fusion", **settings)
+    return build_retrieval_graph().compile().invoke({"question": question}, context=context)
+
+
+def okapi(texts: list[str]) -> Any:
+    bm25 = BM25Okapi([text.lower().split() for text in texts], k1=1.5, b=0.75, epsilon=0.25)
+    return bm25.get_scores(QUESTION.lower().split())
+
+
+def scaled(values: Any) -> Any:
+    return (values - values.min()) / (values.max() - values.min() + EPSILON)
+
+
+def expected(source: Any, texts: list[str], alpha: float = ALPHA) -> dict[str, float]:
+    """Return the best texts and their score by the formula, over all of them."""
+    [found] = source.search([QUESTION], limit=len(texts))
+    cosine = {candidate["text"]: candidate["scores"]["dense"] for candidate in found}
+    vector = np.array([cosine[text] for text in texts])
+    final = alpha * scaled(vector) + (1 - alpha) * scaled(okapi(texts))
+    return {texts[i]: final[i] for i in np.argsort(-final, kind="stable")[:K]}
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    for number, text in enumerate(TOWN):
+        (tmp_path / f"{number:02}.txt").write_text(text)
+    Index.build([tmp_path], tmp_path / "index")
+    return Index.open(tmp_path / "index")
+
+
+def test_five_passages_by_half_of_each_score_over_all_chunks(town: MemoryIndex, index: Index) -> None:
+    for source in (town, index):
+        documents = ask(source)["documents"]
+        assert len(documents) == K
+        found = {document["text"]: document["scores"]["fused"] for document in documents}
+        wanted = expected(source, TOWN)
+        assert list(found) == list(wanted)
+        assert found == pytest.approx(wanted)
+        assert all("relevance" not in document["scores"] for document in documents)
+
+
+def test_bm25_is_okapis_over_lower_case_words_cut_at_blanks(town: MemoryIndex) -> None:
+    scores = dict(zip(TOWN, okapi(TOWN).tolist(), strict=True))
+    found = {d["text"]: d["scores"]["sparse"] for d in ask(town)["documents"]}
+    assert found == pytest.approx({text: scores[text] for text in found})
+    # "wall?" is no word of any chunk: a blank is all that parts words
+    bm25 = BM25Okapi([text.lower().split() for text in TOWN])
+    assert okapi(TOWN).tolist() == bm25.get_scores(["how", "long", "is", "the", "sea"]).tolist()
+
+
+def test_a_callers_alpha_wins_over_the_recipes(town: MemoryIndex) -> None:
+    documents = ask(town, retrieval={"alpha": 0.9})["documents"]
+    assert [document["text"] for document in documents] == list(expected(town, TOWN, alpha=0.9))
+
+
+def test_the_trace_says_how_both_were_weighed(town: MemoryIndex) -> None:
+    decisions = [decision for record in ask(town)["trace"] for decision in record.get("decisions", ())]
+    [fusion] = [decision for decision in decisions if decision["what"] == "fusion"]
+    assert fusion["chosen"] == "alpha 0.50"
+    assert fusion["why"] == "set by the caller; BM25Okapi scored all 18 chunks"
+
+
+def test_bm25_follows_what_is_written_to_the_index(index: Index, tmp_path: Path) -> None:
+    assert all("lighthouse" not in document["text"] for document in ask(index)["documents"])
+    (tmp_path / "new.txt").write_text("The lighthouse is beside the sea wall, and long is its shadow.")
+    Index.build([tmp_path / "new.txt"], tmp_path / "index")
+    texts = [chunk["text"] for chunk in index.chunks()]
+    found = {document["text"]: document["scores"]["fused"] for document in ask(index)["documents"]}
+    assert found == pytest.approx(expected(index, texts))
+    assert any("lighthouse" in text for text in found)
+
+
+def test_beyond_its_limit_the_index_s_own_bm25_is_advised(
+    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "OKAPI_UP_TO", 17)
+    model = ScriptedChatModel()
+    with pytest.raises(ConfigurationError, match=r"Set retrieval\.lexical to 'index'"):
+        ask(town, model=model)
+    assert model.skills == []
+    assert ask(town, retrieval={"lexical": "index"})["documents"]
+
+
+def test_one_call_writes_the_answer_and_no_other_is_made(town: MemoryIndex) -> None:
+    model = ScriptedChatModel()
+    context = make_context(index=town, recipe="vector-bm25-fusion", model=model)
+    for question in (QUESTION, "Why does the marsh shrink, and what follows?", "Is the sea wall worth it?"):
+        build_graph().compile().invoke({"question": question}, context=context)
+    assert model.skills == ["generate"] * 3
+
+
+# Text cleaned before it is cut, spans kept
+
+
+def test_blanks_tabs_and_line_ends_of_a_pdf_are_squeezed_before_it_is_cut(tmp_path: Path) -> None:
+    lines = ["The  sea \t wall   of Saltmere", "is 2,340\tmetres    long and", "4.1  metres \t\t high."]
+    file = make_pdf(tmp_path / "wall.pdf", [paragraph(lines)])
+    Index.build([file], tmp_path / "index")
+    index = Index.open(tmp_path / "index")
+    [document] = ask(index)["documents"]
+    assert document["text"] == "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high."
+    assert extract_text(file).text[document["start"] : document["end"]] == document["text"]
+
+
+def test_in_plain_text_blanks_count_for_neither_score_and_the_file_stays_as_it_is(tmp_path: Path) -> None:
+    messy = "The  sea\twall\nof Saltmere   is \t\n 2,340 metres\nlong."
+    (tmp_path / "wall.txt").write_text(messy)
+    Index.build([tmp_path / "wall.txt"], tmp_path / "index")
+    index = Index.open(tmp_path / "index")
+    [document] = ask(index)["documents"]
+    assert messy[document["start"] : document["end"]] == document["text"]
+    clean = MemoryIndex.from_texts([" ".join(messy.split())])
+    for name in ("dense", "sparse"):
+        [[ours]], [[theirs]] = (EveryChunk(s).search([QUESTION], limit=1) for s in (index, clean))
+        assert ours["scores"][name] == pytest.approx(theirs["scores"][name], abs=1e-5)

@@ -1,0 +1,201 @@
+"""Scores by words made in memory: BM25Okapi over every chunk, and TF-IDF beside any BM25."""
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.vectorstores import InMemoryVectorStore
+from rank_bm25 import BM25Okapi
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index import Index
+from adaptive_rag.index.filtered import FilteredIndex
+from adaptive_rag.index.langchain import RetrieverSource
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.search import words
+from adaptive_rag.search.search import search
+from adaptive_rag.search.words import EveryChunk, OkapiWords, TfidfWords, add_tfidf, check_lexical
+from adaptive_rag.state import Query
+from tests.conftest import TOWN
+
+QUESTION = "How long is the sea wall?"
+ANALYSIS: Any = {"ontology_terms": {}, "domain_relevance": 0.5, "intent": "factual"}
+
+
+def okapi(query: str, texts: list[str]) -> list[float]:
+    bm25 = BM25Okapi([text.lower().split() for text in texts], k1=1.5, b=0.75, epsilon=0.25)
+    return bm25.get_scores(query.lower().split()).tolist()
+
+
+def scaled(values: Any) -> Any:
+    values = np.asarray(values)
+    return (values - values.min()) / (values.max() - values.min() + 1e-8)
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Index:
+    for number, text in enumerate(TOWN):
+        (tmp_path / f"{number:02}.txt").write_text(text)
+    Index.build([tmp_path], tmp_path / "index")
+    return Index.open(tmp_path / "index")
+
+
+def test_every_chunk_is_a_candidate_and_has_its_bm25(town: MemoryIndex, index: Index) -> None:
+    expected = dict(zip(TOWN, okapi(QUESTION, TOWN), strict=True))
+    for source in (town, index):
+        [found] = EveryChunk(source).search([QUESTION], limit=2)
+        assert {c["text"]: c["scores"]["sparse"] for c in found} == pytest.approx(expected)
+        assert all("dense" in candidate["scores"] for candidate in found)
+
+
+def test_both_scores_are_scaled_over_all_chunks_and_joined(town: MemoryIndex) -> None:
+    context = make_context(index=town, k=5, retrieval={"lexical": "okapi", "alpha": 0.3, "pool": 2})
+    found, _ = search(town, [Query(text=QUESTION)], context, ANALYSIS)
+    [everything] = town.search([QUESTION], limit=len(TOWN))
+    dense = {c["text"]: c["scores"]["dense"] for c in everything}
+    joined = 0.3 * scaled([dense[text] for text in TOWN]) + 0.7 * scaled(okapi(QUESTION, TOWN))
+    best = sorted(zip(joined.tolist(), TOWN, strict=True), reverse=True)[:10]
+    assert [c["text"] for c in found] == [text for _, text in best]
+    assert [c["scores"]["fused"] for c in found] == pytest.approx([score for score, _ in best])
+
+
+def test_the_words_are_read_once_and_anew_when_the_index_changes(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+
+    class Counted(OkapiWords):
+        def __init__(self, chunks: Any) -> None:
+            super().__init__(chunks)
+            read.append(len(self))
+
+    monkeypatch.setattr(words, "OkapiWords", Counted)
+    for _ in range(2):
+        EveryChunk(index).search([QUESTION], limit=1)
+    assert read == [len(TOWN)]
+    (tmp_path / "new.txt").write_text("The lighthouse of Saltmere has a red lamp.")
+    Index.build([tmp_path / "new.txt"], tmp_path / "index")
+    [found] = EveryChunk(index).search(["lighthouse"], limit=1)
+    best = max(found, key=lambda candidate: candidate["scores"]["sparse"])
+    assert "lighthouse" in best["text"]
+    assert read == [len(TOWN), len(TOWN) + 1]
+
+
+def test_the_words_go_with_the_source_that_they_were_read_from() -> None:
+    source = MemoryIndex.from_texts(TOWN)
+    before = len(words._READ)
+    EveryChunk(source)
+    assert len(words._READ) == before + 1
+    del source
+    gc.collect()
+    assert len(words._READ) == before
+
+
+def test_some_sources_of_an_index_are_scored_among_themselves(index: Index) -> None:
+    some = FilteredIndex(index, {name for name in index.sources() if name.endswith(("01.txt", "16.txt"))})
+    [found] = EveryChunk(some).search([QUESTION], limit=1)
+    texts = [TOWN[1], TOWN[16]]
+    assert {c["text"]: c["scores"]["sparse"] for c in found} == pytest.approx(
+        dict(zip(texts, okapi(QUESTION, texts), strict=True))
+    )
+    assert len(some) == 2 and some.version == index.version
+
+
+def test_a_retriever_that_cannot_list_its_chunks_is_refused_before_anything_is_asked() -> None:
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=8))
+    store.add_documents([Document("The wall is long.")])
+    context = make_context(retriever=store, retrieval={"lexical": "okapi"})
+    source = RetrieverSource(store)
+    with pytest.raises(ConfigurationError, match=r"cannot list its chunks.*set retrieval.lexical to 'index'"):
+        check_lexical(source, context)
+    check_lexical(source, make_context(retriever=store))
+    check_lexical(source, make_context(retriever=store, without="fusion", retrieval={"lexical": "okapi"}))
+
+
+def test_an_index_beyond_the_limit_is_advised_its_own_bm25(
+    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(words, "OKAPI_UP_TO", len(TOWN) - 1)
+    with pytest.raises(ConfigurationError, match=r"holds 18: expected at most 17.*'index', whose own BM25"):
+        EveryChunk(town)
+    monkeypatch.setattr(words, "OKAPI_UP_TO", len(TOWN))
+    EveryChunk(town)
+
+
+@pytest.mark.parametrize("texts", [[], [""], ["   ", ""]])
+def test_where_there_are_no_words_nothing_breaks(texts: list[str]) -> None:
+    source = MemoryIndex.from_texts(texts)
+    context = make_context(index=source, retrieval={"lexical": "okapi", "tfidf": 0.5})
+    found, _ = search(source, [Query(text=QUESTION)], context, ANALYSIS)
+    assert len(found) == len(texts)
+
+
+def test_a_pasted_page_is_cut_to_its_first_words(town: MemoryIndex) -> None:
+    page = "sea wall " * 64 + "library " * 500
+    scores = OkapiWords(town.chunks()).score(page, ["town.txt-1", "town.txt-16"])
+    assert scores[0] > 0 == scores[1]
+
+
+def test_tfidf_is_the_cosine_of_scikit_learns_vectorizer() -> None:
+    texts = {"a": "the sea wall is long", "b": "herring and salt", "c": ""}
+    matrix = TfidfVectorizer().fit(texts.values())
+    expected = (matrix.transform(["the long sea"]) @ matrix.transform(texts.values()).T).toarray()
+    found = TfidfWords(texts).cosines(["the long sea", "zebra"], ["c", "a", "b"])
+    assert found[0] == pytest.approx(expected[0][[2, 0, 1]])
+    assert found[1].tolist() == [0, 0, 0]
+
+
+def test_the_share_of_tfidf_is_scaled_beside_bm25(make: Any) -> None:
+    found = [
+        make("a", "sea sea sea", dense=0.1, sparse=2.0),
+        make("b", "the wall by the sea", dense=0.1, sparse=8.0),
+        make("c", "herring", dense=0.1, sparse=0.0),
+    ]
+    scored = {c["id"]: c["scores"] for c in add_tfidf(found, [Query(text="sea")], 0.3)}
+    cosines = scaled([scored[id_]["tfidf"] for id_ in "abc"])
+    assert [scored[id_]["words"] for id_ in "abc"] == pytest.approx(
+        [0.7 * 0.25 + 0.3 * 1, 0.7 * 1 + 0.3 * cosines[1], 0], abs=1e-6
+    )
+    assert scored["a"]["sparse"] == 2.0
+
+
+def test_the_share_reaches_the_search_and_moves_what_words_count(town: MemoryIndex) -> None:
+    def scores(**retrieval: Any) -> dict[str, dict[str, float]]:
+        context = make_context(index=town, retrieval={"alpha": 0.5, **retrieval})
+        found, _ = search(town, [Query(text=QUESTION)], context, ANALYSIS)
+        return {candidate["id"]: candidate["scores"] for candidate in found}
+
+    plain, mixed = scores(), scores(tfidf=0.3)
+    assert all("words" not in found for found in plain.values())
+    ids = list(mixed)
+    dense, by_words = ([mixed[id_][name] for id_ in ids] for name in ("dense", "words"))
+    joined = 0.5 * scaled(dense) + 0.5 * scaled(by_words)
+    assert [mixed[id_]["fused"] for id_ in ids] == pytest.approx(joined.tolist())
+    assert any(abs(mixed[id_]["fused"] - plain[id_]["fused"]) > 0.01 for id_ in ids)
+
+
+def test_words_that_a_query_does_not_ask_for_do_not_count(make: Any) -> None:
+    found = [make("a", "sea", dense=0.1, sparse=1.0), make("b", "storm", dense=0.1, sparse=0.0)]
+    queries = [Query(text="sea"), Query(text="storm", dense=1.0, sparse=0.0)]
+    scored = {c["id"]: c["scores"]["tfidf"] for c in add_tfidf(found, queries, 1.0)}
+    assert scored == {"a": pytest.approx(1.0), "b": 0.0}
+
+
+def test_without_fusion_no_words_are_read(town: MemoryIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise AssertionError("words were read")
+
+    monkeypatch.setattr(words.OkapiWords, "__init__", refuse)
+    monkeypatch.setattr(words.TfidfWords, "__init__", refuse)
+    settings = {"lexical": "okapi", "tfidf": 0.5, "fusion": "dense"}
+    source = MemoryIndex.from_texts(TOWN)
+    found, _ = search(
+        source, [Query(text=QUESTION)], make_context(index=source, retrieval=settings), ANALYSIS
+    )
+    assert "sea wall" in found[0]["text"]
