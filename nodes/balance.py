@@ -9,7 +9,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.rerank import score, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.viewpoints import matter
-from adaptive_rag.rank.balance import attribute, by_side, draw_named
+from adaptive_rag.rank.balance import attribute, draw_named, viewpoints_by_side
 from adaptive_rag.rank.branches import take_first_of_each
 from adaptive_rag.rank.diversify import cover, select
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
@@ -48,7 +48,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     if context.uses("balance") and scored:
         vectors = source.vectors([candidate["id"] for candidate in scored])
         spread = [scored[i] for i in cover(vectors, ranked_by(scored), DRAWN_FROM * k)]
-        local = draw_named(spread, by_side(state["queries"]), k) if views else spread[:k]
+        local = draw_named(spread, viewpoints_by_side(state["queries"]), k) if views else spread[:k]
         scored, by_model = yield from select(state["question"], spread, local, context.retrieval.selection)
         if not views:
             scored = scored[:k]

@@ -239,10 +239,12 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "a cross-encoder over 3k candidates; its folder is --set retrieval.reranker_model",
         {"retrieval.reranker": "cross-encoder"},
     ),
+    # `k` of the run would go before the recipe's window.
+    "faq-hybrid": ("the recipe faq-hybrid, its window in place of k", {"recipe": "faq-hybrid", "k": None}),
     **{
         f"faq-hybrid-without-{part}": (
             f"the recipe faq-hybrid, without its {part}",
-            {"recipe": "faq-hybrid", **settings},
+            {"recipe": "faq-hybrid", "k": None, **settings},
         )
         for part, settings in OF_FAQ_HYBRID.items()
     },

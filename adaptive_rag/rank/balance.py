@@ -31,7 +31,7 @@ def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Cand
 NEAR = 2
 
 
-def by_side(queries: Sequence[Query]) -> list[list[str]]:
+def viewpoints_by_side(queries: Sequence[Query]) -> list[list[str]]:
     """Return the viewpoints of each side; each by itself where its side is not known."""
     sides: dict[str, list[str]] = {}
     for query in queries:
@@ -48,7 +48,7 @@ def draw_named(candidates: Sequence[Candidate], sides: Sequence[Sequence[str]], 
 
     Args:
         candidates: with their viewpoints as labels, the strongest first; best first.
-        sides: the viewpoints of each side, as `by_side` returns them.
+        sides: the viewpoints of each side, as `viewpoints_by_side` returns them.
         k: how many are kept.
     """
     chosen: list[Candidate] = []

@@ -43,7 +43,7 @@ def test_named_viewpoints_are_heard_first_then_the_rest_in_order() -> None:
         candidate("d"),
         candidate("e", "z"),
     ]
-    drawn = draw_named(found, ["x", "y", "z"], 4)
+    drawn = draw_named(found, [["x"], ["y"], ["z"]], 4)
     assert names(drawn) == "aceb"
     assert [c["labels"][0] for c in drawn[:3]] == ["x", "y", "z"]
 
@@ -51,9 +51,9 @@ def test_named_viewpoints_are_heard_first_then_the_rest_in_order() -> None:
 @pytest.mark.parametrize("k", [1, 2, 3, 10])
 def test_no_chunk_is_drawn_twice_and_none_is_made_up(k: int) -> None:
     found = [candidate(name, "for", "against") for name in "abc"]
-    drawn = draw_named(found, ["for", "against", "nobody"], k)
+    drawn = draw_named(found, [["for"], ["against"], ["nobody"]], k)
     assert len(names(drawn)) == len(set(names(drawn))) == min(k, 3)
 
 
 def test_nothing_found_is_nothing_drawn() -> None:
-    assert draw_named([], ["for"], 4) == []
+    assert draw_named([], [["for"]], 4) == []

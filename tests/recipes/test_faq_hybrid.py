@@ -227,7 +227,7 @@ def test_there_is_an_arm_without_each_part(faq: Index, encoder: str) -> None:
             "window": any("balanced" in line for line in said),
         }
 
-    whole = has("recipe-faq-hybrid")
+    whole = has("with-faq-hybrid")
     assert whole == dict.fromkeys(whole, True)
     for part in whole:
         assert has(f"with-faq-hybrid-without-{part}") == {**whole, part: False}
