@@ -9,18 +9,22 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.rerank import score, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.viewpoints import matter
+from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, label_sides
 from adaptive_rag.rank.balance import attribute, draw_named, viewpoints_by_side
 from adaptive_rag.rank.branches import take_first_of_each
 from adaptive_rag.rank.diversify import cover, select
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
 from adaptive_rag.rank.rerank import by_relevance
-from adaptive_rag.rank.stances import label_sides
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import OPINION_ALPHA, alpha_by_intent, join_branches
-from adaptive_rag.state import Decision, Hit, QueryAnalysis, StrategyState
+from adaptive_rag.source import ChunkSource
+from adaptive_rag.state import Candidate, Decision, Hit, QueryAnalysis, StrategyState
+from adaptive_rag.text.vectors import Scores
 
 # Chunks that are put in order before the selection, as a multiple of k.
 DRAWN_FROM = 4
+# Chunks whose sides are told, at least: whether a side is missing does not hang on how few are shown.
+SIDES_OF = 10
 
 
 @step
@@ -48,17 +52,26 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     if context.uses("balance") and scored:
         vectors = source.vectors([candidate["id"] for candidate in scored])
         spread = [scored[i] for i in cover(vectors, ranked_by(scored), DRAWN_FROM * k)]
-        local = draw_named(spread, viewpoints_by_side(state["queries"]), k) if views else spread[:k]
+        judged = spread[: max(k + 1, SIDES_OF)]
+        held = _agreements(state, source, judged)
+        first = [judged[i] for i in hear_other_side(held, k)]
+        local = draw_named(spread, viewpoints_by_side(state["queries"]), k) if views else first
         scored, by_model = yield from select(state["question"], spread, local, context.retrieval.selection)
+        if by_model:
+            judged, held = scored, _agreements(state, source, scored)
         if not views:
-            scored = scored[:k]
-            sentences = source.sentences([candidate["id"] for candidate in scored])
-            scored = label_sides(state["question"], scored, sentences)
+            labels = {candidate["id"]: candidate["labels"] for candidate in label_sides(judged, held)}
+            scored = [{**candidate, "labels": labels[candidate["id"]]} for candidate in scored[:k]]
             views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
-        why = "the model's choice" if by_model else "passages of every side, without near-duplicates"
-        decisions = [Decision(what="draw", chosen=views, why=why)]
+        why = "the model's choice" if by_model else "the most relevant, without near-duplicates"
+        decisions = [Decision(what="draw", chosen=views, why=why), decide_sides(held)]
     documents, reasons = window.keep(scored)
     return selected(state, documents, candidates, [*decisions, *reasons])
+
+
+def _agreements(state: StrategyState, source: ChunkSource, candidates: list[Candidate]) -> list[Scores]:
+    sentences = source.sentences([candidate["id"] for candidate in candidates])
+    return agreements(state["question"], candidates, sentences)
 
 
 def _towards_first_hits(hit: Hit, context: Context, analysis: QueryAnalysis) -> Hit:

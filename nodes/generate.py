@@ -17,6 +17,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
+from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes
 from adaptive_rag.state import Candidate, Citation, Decision, State
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
@@ -32,11 +33,12 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         state["documents"], tokens=context.budget.context_tokens, join=context.uses("join")
     )
     decisions += _notes_on(passages, source_of(context))
+    missing = _missing_side(state)
     # From here on the documents are what was read: [n] is the nth of them.
     state = {**state, "documents": passages}
     style, strategy = styles[state["query_type"]], state["query_type"]
     user_context = state.get("implied_context", "")
-    request = _answer_request(state, style, user_context, context)
+    request = _answer_request(state, style, user_context, context, missing)
     [reply] = yield [
         ask_to_draft(
             state["question"],
@@ -47,6 +49,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             user_context=user_context,
             history=state.get("history", []),
             prompts=context.models.prompts,
+            missing=missing,
         )
     ]
     if reply.result is not None:
@@ -75,7 +78,21 @@ def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decisi
     return [Decision(what="reading", chosen=name, why=note) for name in names for note in source.notes(name)]
 
 
-def _answer_request(state: State, style: AnswerStyle, user_context: str, context: Context) -> AnswerRequest:
+def _missing_side(state: State) -> Side | None:
+    """Return the side of the debate that the opinion strategy missed, unless the question asks for the other.
+
+    None where passages of another strategy are read too.
+    """
+    if any(document.get("route") != state["query_type"] for document in state["documents"]):
+        return None
+    decisions = [decision for record in state["trace"] for decision in record.get("decisions", ())]
+    missing: Side | None = next((d["chosen"]["missing"] for d in decisions if d["what"] == "sides"), None)
+    return missing if asked_side(state["question"]) in (None, missing) else None
+
+
+def _answer_request(
+    state: State, style: AnswerStyle, user_context: str, context: Context, missing: Side | None
+) -> AnswerRequest:
     documents = state["documents"]
     labels = list(dict.fromkeys(label for document in documents for label in document["labels"]))
     vectors = load_minilm().encode([state["question"], *labels, *([user_context] if user_context else [])])
@@ -88,6 +105,7 @@ def _answer_request(state: State, style: AnswerStyle, user_context: str, context
         aspects=[Aspect(label, vectors[i]) for i, label in enumerate(labels, start=1)],
         user_context=user_context,
         context_vector=vectors[-1] if user_context else None,
+        missing=missing,
     )
 
 

@@ -6,12 +6,16 @@ purpose, each said of a few bare subjects. No data set is read.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from adaptive_rag.models.onnx import Vectors, load_minilm
-from adaptive_rag.rank.stances import SENTIMENT
+from adaptive_rag.rank.agreement import SENTIMENT
 
 SUBJECTS = ("it", "this", "this practice", "such a policy", "the proposal")
+# Sentences on these lean towards blame whatever they say.
+BANS = ("a ban", "banning it", "abolishing it", "its abolition", "prohibiting it", "restricting it")
 PREDICATES = """
 saves lives | costs lives
 makes people healthier | makes people ill
@@ -98,14 +102,26 @@ gives minorities a voice | silences minorities
 
 def sentiment_direction() -> Vectors:
     """Return the unit vector from blame to praise, shape (dimension,)."""
-    pairs = [line.split(" | ") for line in PREDICATES.strip().splitlines()]
-    praise, blame = (
-        load_minilm().encode([f"{s.capitalize()} {pair[side]}." for s in SUBJECTS for pair in pairs])
-        for side in (0, 1)
-    )
+    praise, blame = _embed(SUBJECTS)
     direction = praise.mean(axis=0) - blame.mean(axis=0)
     return np.asarray(direction / np.linalg.norm(direction), dtype=np.float32)
 
 
+def ban_lean(direction: Vectors) -> float:
+    """Return what sentences on bans lean to on the whole, as many of them praising as blaming."""
+    return float((np.concatenate(_embed(BANS)) @ direction).mean())
+
+
+def _embed(subjects: Sequence[str]) -> tuple[Vectors, Vectors]:
+    pairs = [line.split(" | ") for line in PREDICATES.strip().splitlines()]
+    praise, blame = (
+        load_minilm().encode([f"{s.capitalize()} {pair[side]}." for s in subjects for pair in pairs])
+        for side in (0, 1)
+    )
+    return praise, blame
+
+
 if __name__ == "__main__":
-    np.save(SENTIMENT, sentiment_direction())
+    made = sentiment_direction()
+    np.save(SENTIMENT, made)
+    print(f"BAN_LEAN = {ban_lean(made):.2f}")

@@ -14,8 +14,19 @@ from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.llm.messages import format_history, style_prompt
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.llm.request import Request
+from adaptive_rag.rank.stances import Side
 from adaptive_rag.state import Candidate, Citation, Turn
 from adaptive_rag.text.markers import respell_markers, write_marker
+
+# What an answer says where all passages that take a side take the same one, and what a model is told then.
+ONE_SIDED: dict[Side, str] = {
+    "against": "Only arguments for it were found, none against it.",
+    "for": "Only arguments against it were found, none for it.",
+}
+ONE_SIDED_PROMPT = (
+    "By their words, the passages seem to hold no argument {missing} what the question proposes. If that is "
+    "so, say it plainly, and do not supply one."
+)
 
 
 class DraftAnswer(BaseModel):
@@ -36,11 +47,13 @@ def ask_to_draft(
     user_context: str = "",
     history: Sequence[Turn] = (),
     prompts: str | None = None,
+    missing: Side | None = None,
 ) -> Request[DraftAnswer]:
     """Ask the model for an answer.
 
     `strategy` names the prompt that says how; `style` says it where there is no such prompt, and how long.
-    Passages are numbered in this order; `budget` counts characters of their text.
+    Passages are numbered in this order; `budget` counts characters of their text; `missing` is the side of
+    the debate that none of them takes.
     """
 
     def shortened() -> Request[DraftAnswer]:
@@ -53,8 +66,10 @@ def ask_to_draft(
             user_context=user_context,
             history=history,
             prompts=prompts,
+            missing=missing,
         )
 
+    told = [ONE_SIDED_PROMPT.format(missing=missing)] if missing else []
     return Request(
         "generate",
         DraftAnswer,
@@ -64,7 +79,7 @@ def ask_to_draft(
             "user_context": user_context or "(none)",
             "history": format_history(history) or "(none)",
             "passages": format_passages(passages, budget),
-            "style": style_prompt(strategy, prompts, style.instruction, style.sentences),
+            "style": "\n".join([style_prompt(strategy, prompts, style.instruction, style.sentences), *told]),
         },
         shortened=shortened,
         role="answer",
@@ -84,13 +99,15 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
     """Answer with exact sentences of the documents, in the blocks of the request's style.
 
     A sentence that refers back ("It ...") comes with the one before it. Headings are set in bold on a line
-    of their own. The answer is empty where the documents hold no readable sentence.
+    of their own. A side of the debate that is missing is said to be so first. The answer is empty where the
+    documents hold no readable sentence.
     """
     sentences = request.answer_sentences
     blocks = request.style.arrange(request, Ranking(sentences)) if sentences else []
     blocks = [block for block in blocks if block.sentences]
+    told = [ONE_SIDED[request.missing]] if request.missing and blocks else []
     return ExtractedAnswer(
-        "\n\n".join(_format_block(request, block) for block in blocks),
+        "\n\n".join([*told, *(_format_block(request, block) for block in blocks)]),
         [
             cite_span(request.documents[s.document], s.document + 1, s.start, s.end)
             for block in blocks

@@ -1,0 +1,198 @@
+"""How far passages agree with what a question proposes, told from words and vectors without a chat model.
+
+A sentence praises or blames; what the question proposes says which of the two speaks for it. "Cars kill"
+speaks for "Should cars be banned?" and against "Should cars be allowed?".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache, lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from adaptive_rag.query.viewpoints import matter
+from adaptive_rag.rank.stances import CUES, LABELS, Side, any_of, asked_side
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate, Decision
+from adaptive_rag.text.vectors import Scores, Vectors, cosines
+
+# Made by training/sentiment.py; belongs to the embedded model, of which all sentence vectors are.
+SENTIMENT = Path(__file__).with_name("sentiment.npy")
+# All constants here were chosen on half of the questions of opinion_perspectrum; the figures of the other
+# half stand in docs/retrieval-experiments.md.
+# What the words of praise and blame add to the cosine, at most.
+CUES_WEIGHT = 0.03
+# What a sentence on a ban leans to when it neither praises nor blames it; training/sentiment.py measures it.
+BAN_LEAN = -0.12
+# Agreement below which a passage takes no side that can be told, and from which on a single sentence of the
+# other side makes it a passage of both.
+UNSURE, CLEAR = 0.05, 0.08
+# Passages of a side that are needed before the other one is called missing, how strongly they must agree in
+# the mean, and what share of all agreement may speak for the other side.
+ENOUGH, ONE_SIDED, OTHERS_SHARE = 3, 0.14, 0.1
+
+# Who praises a ban blames what is banned.
+_BAN_WORDS = any_of(
+    r"ban(?:s|ned|ning)?|abolish\w*|abolition|prohibit\w*|outlaw\w*|criminali[sz]\w*|restrict\w*|censor\w*|"
+    r"disband\w*"
+)
+# Words of a proposal that would end or lessen its subject: "Should the ferry be scrapped?", but not "before
+# leaving school".
+_ENDING_WORDS = any_of(
+    r"(?<!before )(?<!after )(?<!without )(?<!by )(?<!when )(?<!while )"
+    r"(?:ban(?:ned|ning)?|abolish\w*|abolition|prohibit\w*|outlaw\w*|forbid\w*|criminali[sz]\w*|illegal|"
+    r"restrict\w*|limit(?:s|ed|ing)?|curb\w*|censor\w*|disband\w*|dissolv\w*|dismantl\w*|scrap(?:ped|ping)?|"
+    r"abandon\w*|eliminat\w*|eradicat\w*|repeal\w*|revok\w*|clos(?:e|ed|ing|ure)|shut(?:ting)?|"
+    r"end(?:ed|ing)?|stop(?:ped|ping)?|halt(?:ed|ing)?|cease|withdraw\w*|leav(?:e|ing)|quit(?:ting)?|"
+    r"boycott\w*|block(?:ed|ing)?|phas\w+ out|get(?:ting)? rid of|do(?:ing)? away with|capped|reject\w*|"
+    r"oppos\w*)"
+)
+# Words of a question that blames its subject: "Is it unfair?"
+_BLAME_WORDS = any_of(
+    r"unjust\w*|unfair\w*|wrong|bad|worse|worst|outdated|obsolete|unnecessary|useless|pointless|"
+    r"harm(?:s|ful|ing)?|hurt(?:s|ing)?|danger(?:s|ous)?|unsafe|unhealthy|threats?|threaten\w*|biased|racist|"
+    r"sexist|cruel|immoral|unethical|selfish|evil|corrupt|fail(?:s|ed|ure|ing)?|kill(?:s|ing|ed)?|"
+    r"ruin(?:s|ed|ing)?|destroy\w*|damag\w*|over(?:priced|rated|used)|"
+    r"too (?:much|many|high|low|far|expensive|powerful|soft|lenient|long|late|easy|big)|mistake|waste|crisis|"
+    r"addict\w*|myth|dead|broken|lost|undemocratic|unconstitutional|(?:are|is|be) (?:you )?against"
+)
+_WORD = re.compile(r"\w+")
+_DENIAL = re.compile(r"(?<!or )\b(?:not|never|no)\b(?! only)|n['’]t\b", re.IGNORECASE)
+_DUTY = any_of("should|must|ought")
+_OPEN_QUESTION = re.compile(r"\W*(?:what|which|who|why|how|where|when)\b", re.IGNORECASE)
+
+
+def proposal_sign(question: str) -> int:
+    """Return 1 where praise speaks for what the question proposes, -1 where blame does.
+
+    To end a thing, to deny and to blame each turn the sign: "Should smoking not be illegal?" is 1 again.
+    Blame counts only where nobody "should" do anything, and not in "What are the dangers?".
+    """
+    asked = matter(question)
+    blames = bool(_BLAME_WORDS.search(asked)) and not (
+        _DUTY.search(asked) or _OPEN_QUESTION.match(asked) or asked_side(asked)
+    )
+    turned = bool(_ENDING_WORDS.search(asked) or blames) != bool(_DENIAL.search(asked))
+    return -1 if turned else 1
+
+
+def agreements(
+    question: str, candidates: Sequence[Candidate], sentences: Sequence[Sentences]
+) -> list[Scores]:
+    """Return how far each candidate's sentences speak for the proposal (above 0) or against it (below 0).
+
+    One array of shape (sentences,) for each candidate.
+    """
+    sign = proposal_sign(question)
+    return [sign * leans(candidate, held) for candidate, held in zip(candidates, sentences, strict=True)]
+
+
+def leans(candidate: Candidate, sentences: Sentences) -> Scores:
+    """Return how far each sentence leans towards praise (above 0) or blame (below 0); shape (sentences,).
+
+    It is the cosine with the direction from blame to praise, and a little for its words of either kind. Where
+    a ban is spoken of, that is taken off what any ban leans to: "Banning cars saves lives" blames cars.
+    """
+    if not len(sentences.spans):
+        return np.zeros(0)
+    texts = [candidate["text"][start:end] for start, end in sentences.spans - candidate["start"]]
+    tones = [[_tone_of(word) for word in _WORD.findall(text)] for text in texts]
+    of_bans = np.array([any(ban for _, ban in found) for found in tones])
+    words = np.array([sum(tone for tone, _ in found) for found in tones])
+    leaning = cosines(sentences.vectors, _sentiment()[None])[:, 0] + CUES_WEIGHT * np.tanh(words)
+    return np.asarray(np.where(of_bans, BAN_LEAN - leaning, leaning), dtype=np.float64)
+
+
+# Asked word by word and remembered: to search every sentence for all words took five times as long.
+@lru_cache(maxsize=50_000)
+def _tone_of(word: str) -> tuple[int, bool]:
+    """Return whether a word praises (1) or blames (-1), and whether it speaks of a ban."""
+    tone = bool(CUES["for"].fullmatch(word)) - bool(CUES["against"].fullmatch(word))
+    return tone, bool(_BAN_WORDS.fullmatch(word))
+
+
+def centred(held: Sequence[Scores]) -> list[Scores]:
+    """Return agreements counted from the middle between the sides.
+
+    It lies halfway between neutral and the candidates' mean: on some matters all that is written sounds grim.
+    """
+    middle = float(np.mean(_means(held))) / 2 if held else 0.0
+    return [agreement - middle for agreement in held]
+
+
+def sides_of(held: Scores) -> list[Side]:
+    """Return the sides that a passage takes, its own first, by the centred agreements of its sentences.
+
+    None where it cannot be told. A second side needs a sentence that takes it clearly, since within every
+    text the tone goes up and down.
+    """
+    if not held.size:
+        return []
+    mean = float(held.mean())
+    sides: tuple[Side, Side] = ("for", "against") if mean >= 0 else ("against", "for")
+    reach = {"for": float(held.max()), "against": float(-held.min())}
+    own = abs(mean) >= UNSURE
+    return [side for side in sides if (own and side == sides[0]) or reach[side] >= CLEAR]
+
+
+def hear_other_side(held: Sequence[Scores], k: int) -> list[int]:
+    """Return the indices of the first k passages, by their agreements.
+
+    Where two or more of them clearly take a side, all the same one, and the next passage clearly takes the
+    other, it has the last place.
+    """
+    first = list(range(min(k, len(held))))
+    if k < 2 or len(held) <= k:
+        return first
+    means = _means(centred(held))
+    clear = np.sign(means[:k])[np.abs(means[:k]) >= CLEAR]
+    alone = len(clear) > 1 and abs(clear.sum()) == len(clear)
+    return [*first[:-1], k] if alone and -clear[0] * means[k] >= CLEAR else first
+
+
+def missing_side(held: Sequence[Scores]) -> Side | None:
+    """Return the side that none of the passages takes, by their agreements; None where both may be there.
+
+    It is named only where the passages agree strongly: to call a side missing that is there misleads more
+    than to say nothing.
+    """
+    means = _means([agreement for agreement in held if agreement.size])
+    if len(means) < ENOUGH or abs(means.mean()) < ONE_SIDED:
+        return None
+    towards = means * np.sign(means.mean())
+    others = float(np.maximum(-towards, 0).sum() / np.abs(towards).sum())
+    if others > OTHERS_SHARE:
+        return None
+    return "against" if means.mean() > 0 else "for"
+
+
+def label_sides(candidates: Sequence[Candidate], held: Sequence[Scores]) -> list[Candidate]:
+    """Return the candidates, each labelled with the sides that it takes, by their agreements.
+
+    Where one side is missing, none is labelled with it.
+    """
+    missing = missing_side(held)
+    return [
+        {**candidate, "labels": [LABELS[side] for side in sides_of(agreement) if side != missing]}
+        for candidate, agreement in zip(candidates, centred(held), strict=True)
+    ]
+
+
+def decide_sides(held: Sequence[Scores]) -> Decision:
+    """Return which sides the passages take and which one is missing, for the trace and for the answer."""
+    missing = missing_side(held)
+    taken = {side for agreement in centred(held) for side in sides_of(agreement)} - {missing}
+    why = f"of {len(held)} passages, none speaks {missing}" if missing else "no side is surely missing"
+    return Decision(what="sides", chosen={"found": sorted(taken), "missing": missing}, why=why)
+
+
+def _means(held: Sequence[Scores]) -> Scores:
+    return np.array([float(agreement.mean()) if agreement.size else 0.0 for agreement in held])
+
+
+@cache
+def _sentiment() -> Vectors:
+    return np.asarray(np.load(SENTIMENT, allow_pickle=False), dtype=np.float32)

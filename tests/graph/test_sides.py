@@ -1,0 +1,109 @@
+"""Opinion questions through the whole graph: sentences under their side, and a side that is missing."""
+
+from typing import Any
+
+import pytest
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.answer.draft import ONE_SIDED
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.testing import ScriptedChatModel
+
+CARS = (
+    "Banning cars saves lives.",
+    "A ban on cars would destroy jobs.",
+    "Cars give people in the country their freedom.",
+    "Cars kill thousands of people every year.",
+)
+PRAISE = (
+    "A night ferry saves lives because the sick reach the hospital.",
+    "A night ferry makes the islanders happier and gives them freedom.",
+    "A night ferry creates jobs and strengthens the economy of the islands.",
+    "A night ferry improves the education of young islanders.",
+)
+BLAME = (
+    "A night ferry is a waste of money.",
+    "A night ferry puts the crew in danger.",
+    "A night ferry harms the seals and ruins the quiet of the bay.",
+)
+FERRY = "Should the ferry run at night?"
+
+
+def ask(question: str, *texts: str, **settings: Any) -> dict[str, Any]:
+    return AdaptiveRAG(MemoryIndex.from_texts(texts), route="opinion", **settings).invoke(
+        {"question": question}
+    )
+
+
+def sides(output: dict[str, Any]) -> dict[str, Any]:
+    """Return what the decision on the sides says."""
+    decisions = [d for record in output["trace"] for d in record.get("decisions", ())]
+    [decision] = [d for d in decisions if d["what"] == "sides"]
+    return decision["chosen"]
+
+
+def under(answer: str, heading: str) -> str:
+    """Return the paragraph under a heading."""
+    return answer.split(f"**{heading}**\n")[1].split("\n\n")[0]
+
+
+def test_a_sentence_stands_under_its_side_whatever_its_tone() -> None:
+    answer = ask("Should cars be banned?", *CARS)["answer"]
+    for speaks_for in (CARS[0], CARS[3]):
+        assert speaks_for in under(answer, "Benefits and arguments for")
+    for speaks_against in (CARS[1], CARS[2]):
+        assert speaks_against in under(answer, "Risks and arguments against")
+
+
+@pytest.mark.parametrize(
+    ("question", "texts", "missing"),
+    [
+        (FERRY, PRAISE, "against"),
+        (FERRY, BLAME, "for"),
+        ("Should the night ferry be abolished?", BLAME, "against"),
+        ("Should the night ferry be abolished?", PRAISE, "for"),
+    ],
+)
+def test_documents_of_one_side_are_said_to_be_so(question: str, texts: tuple[str, ...], missing: str) -> None:
+    output = ask(question, *texts)
+    assert sides(output) == {"found": ["for" if missing == "against" else "against"], "missing": missing}
+    assert output["answer"].startswith(ONE_SIDED[missing])
+    assert f"arguments {missing}" not in output["answer"].partition("\n")[2]
+    assert output["citations"]
+
+
+def test_documents_of_both_sides_are_not() -> None:
+    output = ask(FERRY, *PRAISE[:2], *BLAME[:2])
+    assert sides(output) == {"found": ["against", "for"], "missing": None}
+    assert not output["answer"].startswith(tuple(ONE_SIDED.values()))
+
+
+def test_who_asks_for_the_side_that_is_there_is_not_told_of_the_other() -> None:
+    output = ask("What are the benefits of a night ferry?", *PRAISE)
+    assert sides(output)["missing"] == "against"
+    assert not output["answer"].startswith(tuple(ONE_SIDED.values()))
+    assert output["citations"]
+
+
+def test_who_asks_for_the_side_that_is_missing_is_not_given_the_other() -> None:
+    output = ask("What are the risks of a night ferry?", *PRAISE)
+    assert sides(output)["missing"] == "against"
+    assert output["abstained"]
+    assert not output["citations"]
+
+
+@pytest.mark.parametrize(("texts", "told"), [(PRAISE, True), (PRAISE[:2] + BLAME[:2], False)])
+def test_a_chat_model_is_told_which_side_is_missing(texts: tuple[str, ...], told: bool) -> None:
+    script = {
+        "viewpoints": {"viewpoints": ["islanders", "crew", "guests"]},
+        "generate": "It saves lives [1].",
+    }
+    model = ScriptedChatModel(script=script)
+    ask(FERRY, *texts, model=model)
+    [prompt] = [" ".join(m.text for m in messages) for step, messages in model.asked if step == "generate"]
+    assert ("no argument against what the question proposes" in prompt) is told
+
+
+def test_what_another_strategy_found_is_not_called_one_sided() -> None:
+    rag = AdaptiveRAG(MemoryIndex.from_texts(PRAISE), route="factual")
+    assert not rag.invoke({"question": FERRY})["answer"].startswith(tuple(ONE_SIDED.values()))
