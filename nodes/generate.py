@@ -50,6 +50,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             history=state.get("history", []),
             prompts=context.models.prompts,
             missing=missing,
+            aspects=[aspect.label for aspect in request.aspects],
         )
     ]
     if reply.result is not None:

@@ -10,9 +10,9 @@ from pydantic import BaseModel, Field
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import speaker_of
-from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block
+from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block, by_aspect
 from adaptive_rag.llm.messages import format_history, style_prompt
-from adaptive_rag.llm.passages import format_passages
+from adaptive_rag.llm.passages import format_passages, neutralize
 from adaptive_rag.llm.request import Request
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.state import Candidate, Citation, Turn
@@ -27,6 +27,8 @@ ONE_SIDED_PROMPT = (
     "By their words, the passages seem to hold no argument {missing} what the question proposes. If that is "
     "so, say it plainly, and do not supply one."
 )
+# What a model is told where its sub-questions were searched for.
+ASPECTS_PROMPT = "These are the aspects; leave out one on which the passages hold nothing:"
 
 
 class DraftAnswer(BaseModel):
@@ -48,12 +50,13 @@ def ask_to_draft(
     history: Sequence[Turn] = (),
     prompts: str | None = None,
     missing: Side | None = None,
+    aspects: Sequence[str] = (),
 ) -> Request[DraftAnswer]:
     """Ask the model for an answer.
 
     `strategy` names the prompt that says how; `style` says it where there is no such prompt, and how long.
     Passages are numbered in this order; `budget` counts characters of their text; `missing` is the side of
-    the debate that none of them takes.
+    the debate that none of them takes; `aspects` are the sub-questions that they were found for.
     """
 
     def shortened() -> Request[DraftAnswer]:
@@ -67,9 +70,12 @@ def ask_to_draft(
             history=history,
             prompts=prompts,
             missing=missing,
+            aspects=aspects,
         )
 
     told = [ONE_SIDED_PROMPT.format(missing=missing)] if missing else []
+    if aspects and style.arrange is by_aspect:
+        told.append("\n".join([ASPECTS_PROMPT, *(f"- {neutralize(aspect)}" for aspect in aspects)]))
     return Request(
         "generate",
         DraftAnswer,

@@ -227,6 +227,10 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         {"profile": "balanced", "k": None, "without": "window"},
     ),
     "reading-budget": ("as many passages as the strategy's budget holds, in place of k", {"k": None}),
+    "low-confidence": (
+        "a question of low confidence taken for unsure, and one step more read",
+        {"routing.low_confidence": 0.5},
+    ),
     "okapi": ("BM25Okapi over all chunks", {"retrieval.lexical": "okapi"}),
     "tfidf": ("a share of .3 of TF-IDF among the candidates beside BM25", {"retrieval.tfidf": 0.3}),
     "okapi-and-tfidf": (
