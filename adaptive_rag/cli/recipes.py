@@ -35,4 +35,6 @@ def format_calls(recipe: Recipe) -> str:
         calls = f"{next(iter(recipe.calls.values()))} for every question"
     else:
         calls = ", ".join(f"{name} {count}" for name, count in recipe.calls.items())
-    return f"Chat calls at k = {recipe.settings['k']}: {calls}."
+    # A recipe that reads by its window has no k.
+    at = f" at k = {recipe.settings['k']}" if "k" in recipe.settings else ""
+    return f"Chat calls{at}: {calls}."
