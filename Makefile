@@ -1,7 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results bench clean
+.PHONY: help install test lint types check demo studio results calls recipes bench clean
 DATA ?= ../shared/data
+REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
+STRATEGIES = only-factual,only-analytical,only-opinion,only-contextual
+PARTS = without-fusion,without-rerank,without-window,without-analysis,without-context,without-fan-out,without-enhance,without-diversify,without-balance,without-hedge
+ARMS = standard,bm25,fusion,adaptive,oracle,random,costliest,$(STRATEGIES),$(PARTS),with-low-confidence
 
 help: ## Show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
@@ -28,7 +32,13 @@ studio: ## Open the graphs in LangGraph Studio
 	LANGGRAPH_NO_VERSION_CHECK=1 LANGGRAPH_CLI_NO_ANALYTICS=1 langgraph dev
 
 results: ## Measure the arms over the public data in DATA and write docs/results.md
-	adaptive-rag eval $(addprefix $(DATA)/,$(SETS)) --arms all --fresh --out build/results --markdown docs/results.md
+	adaptive-rag eval $(addprefix $(DATA)/,$(SETS)) --arms $(ARMS) --fresh --out build/results --markdown docs/results.md
+
+calls: ## Measure which of a chat model's calls pay, with recorded plans in REPLIES
+	python -m benchmarks.calls $(addprefix $(DATA)/,$(SETS)) --replies $(REPLIES) --plot docs/calls.png
+
+recipes: ## Measure the five recipes beside the default
+	python -m benchmarks.recipes $(addprefix $(DATA)/,$(SETS)) --replies $(REPLIES) --plot docs/recipes.png
 
 bench: ## Run the benchmarks that need no data (indexing, cold start, a warm question, chat latency)
 	python -m benchmarks.indexing adaptive_rag/samples/documents

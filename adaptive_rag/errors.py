@@ -27,6 +27,10 @@ class IndexMismatchError(AdaptiveRAGError, RuntimeError):
     """An index was made with other settings, or a folder is not an index of ours."""
 
 
+class AdaptiveRAGWarning(RuntimeWarning):
+    """Something could not be done as a setting asks; what was done instead stands."""
+
+
 def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
     """Import an optional module, or say which extra brings it.
 

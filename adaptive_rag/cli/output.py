@@ -122,7 +122,7 @@ def reporting_errors(command: CommandT) -> CommandT:
         from adaptive_rag.errors import AdaptiveRAGError
 
         try:
-            with _old_names_in_plain_lines(), _log_on_stderr(kwargs.get("verbose", 0)):
+            with _own_warnings_in_plain_lines(), _log_on_stderr(kwargs.get("verbose", 0)):
                 return command(*args, **kwargs)
         except AdaptiveRAGError as error:
             print_note(("Error: ", "bold red"), str(error))
@@ -139,13 +139,16 @@ def reporting_errors(command: CommandT) -> CommandT:
 
 
 @contextmanager
-def _old_names_in_plain_lines() -> Iterator[None]:
-    """Print each warning for a setting's old name as one line, once; leave other warnings as they are."""
+def _own_warnings_in_plain_lines() -> Iterator[None]:
+    """Print each warning of this package as one line, once; leave other packages' warnings as they are."""
+    from adaptive_rag.errors import AdaptiveRAGWarning
+
     printed: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         text = str(message)
-        if not (issubclass(category, DeprecationWarning) and text.startswith(OLD_NAME)):
+        old_name = issubclass(category, DeprecationWarning) and text.startswith(OLD_NAME)
+        if not old_name and not issubclass(category, AdaptiveRAGWarning):
             show_other(message, category, *place, **more)
         elif text not in printed:
             printed.add(text)

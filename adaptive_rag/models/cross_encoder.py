@@ -15,7 +15,7 @@ import numpy as np
 from cachetools import LRUCache, TTLCache, cached
 from numpy.typing import NDArray
 
-from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, import_extra
+from adaptive_rag.errors import AdaptiveRAGError, AdaptiveRAGWarning, ConfigurationError, import_extra
 from adaptive_rag.models.onnx import ONNX_FILES, find_network, load_session, load_tokenizer
 from adaptive_rag.text.vectors import Scores
 
@@ -142,7 +142,7 @@ def warn_once(model: str, message: str) -> None:
     """Warn that a model does not score, once for each model in this process."""
     if model not in _warned:
         _warned.add(model)
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        warnings.warn(message, AdaptiveRAGWarning, stacklevel=2)
 
 
 def read_outputs(outputs: NDArray[Any], form: Form) -> Scores:
