@@ -35,7 +35,8 @@ MEASURES = {
     "factual": ("ndcg@{k}", "recall@{k}", "token_f1"),
     "analytical": ("ndcg@{k}", "recall@{k}", "token_f1"),
     "opinion": ("ndcg@{k}", "aspects@{k}", "both@{k}", "quoted_aspects", "quoted_both"),
-    "contextual": ("ndcg@{k}", "recall@{k}", "token_f1"),
+    # the references of one of the public sets are a word: Yes or No
+    "contextual": ("ndcg@{k}", "recall@{k}"),
 }
 
 
@@ -126,38 +127,27 @@ def draw(rows: Sequence[Mapping[str, Any]], file: Path) -> None:
     from adaptive_rag.graph.strategies import STRATEGIES
 
     kinds = [kind for kind in PLANS if any(row["type"] == kind for row in rows)]
-    heights = [sum(row["type"] == kind for row in rows) for kind in kinds]
+    longest = max(sum(row["type"] == kind for row in rows) for kind in kinds)
+    across = min(2, len(kinds))
+    down = -(-len(kinds) // across)
+    reach = 1.05 * max(max(-row["difference"].low, row["difference"].high, 0.01) for row in rows)
     with plt.style.context(str(plots.STYLE)):
-        figure, panels = plt.subplots(
-            len(kinds),
-            1,
-            figsize=(8, 0.24 * sum(heights) + 0.7 * len(kinds)),
-            gridspec_kw={"height_ratios": heights},
-            sharex=True,
-            squeeze=False,
-            layout="constrained",
-        )
-        for kind, panel in zip(kinds, panels[:, 0], strict=True):
+        size = 6 * across, (0.2 * longest + 0.6) * down
+        figure, panels = plt.subplots(down, across, figsize=size, squeeze=False, layout="constrained")
+        for kind, panel in zip(kinds, panels.flat, strict=False):
             of_type = [row for row in rows if row["type"] == kind][::-1]
             for place, row in enumerate(of_type):
                 d = row["difference"]
-                sure = d.low > 0 or d.high < 0
-                panel.plot(
-                    [d.low, d.high],
-                    [place, place],
-                    color=STRATEGIES[kind].colour,
-                    lw=2,
-                    alpha=1 if sure else 0.45,
-                )
-                panel.plot(d.mean, place, "o", color=STRATEGIES[kind].colour, ms=4)
+                colour, alpha = STRATEGIES[kind].colour, 1 if is_sure(d) else 0.4
+                panel.plot([d.low, d.high], [place, place], color=colour, lw=2, alpha=alpha)
+                panel.plot(d.mean, place, "o", color=colour, ms=4)
             panel.axvline(0, color="0.6", lw=1)
+            panel.set_xlim(-reach, reach)
             panel.set_yticks(range(len(of_type)), [label(row) for row in of_type], fontsize=7)
             panel.set_ylim(-0.7, len(of_type) - 0.3)
             panel.set_title(f"{kind}: {PLANS[kind]}", loc="left", fontsize=9)
-        panels[-1, 0].set_xlabel(
-            "gained by the plan, with its 95 % interval (pale: it holds zero)", fontsize=8
-        )
-        figure.savefig(file, dpi=160)
+        figure.supxlabel("gained by the plan, with its 95 % interval (pale: it holds zero)", fontsize=8)
+        figure.savefig(file, dpi=130)
         plt.close(figure)
 
 
