@@ -35,6 +35,14 @@ TOWN = [
     "The town budget sets aside 3.2 million crowns for the marsh until 2030.",
 ]
 
+# Settings under which a chat model is asked for all that a strategy can ask it; the defaults ask for less.
+EVERY_STEP = {
+    "models": {
+        "steps": ["classify", "enhance", "decompose", "viewpoints", "contextualize", "score", "generate"]
+    },
+    "retrieval": {"rewrites": "always"},
+}
+
 
 @pytest.fixture(scope="session")
 def town() -> MemoryIndex:

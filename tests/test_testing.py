@@ -5,15 +5,18 @@ from __future__ import annotations
 import pytest
 from langchain_core.messages import HumanMessage
 
+from adaptive_rag.analysis import analyse
 from adaptive_rag.context import make_context
 from adaptive_rag.llm.request import asking_step
 from adaptive_rag.nodes import balance, decompose, enhance, viewpoints
 from adaptive_rag.runnable import AdaptiveRAG
-from adaptive_rag.state import Hit
+from adaptive_rag.state import QUERY_TYPES, Hit
 from adaptive_rag.testing import ScriptedChatModel, arun_node, run_node
+from tests.conftest import EVERY_STEP
 from tests.nodes.made import first_hits
 
-STATE = {"question": "Should the sea wall of Saltmere be raised?", "query_type": "opinion"}
+QUESTION = "Should the sea wall of Saltmere be raised?"
+STATE = {"question": QUESTION, "query_type": "opinion", "analysis": analyse(QUESTION)}
 
 
 def reply_to(model, step):
@@ -38,14 +41,17 @@ def test_objects_are_written_as_json_and_exceptions_raised():
 
 
 def test_what_is_not_in_the_script_is_answered_sensibly(town):
-    output = AdaptiveRAG(town, model=ScriptedChatModel()).invoke("How long is the sea wall of Saltmere?")
-    assert not any(e for r in output["trace"] for e in r.get("stand_ins", ()) if "usable" in e["reason"])
+    for route in QUERY_TYPES:
+        rag = AdaptiveRAG(town, model=ScriptedChatModel(), route=route, **EVERY_STEP)
+        output = rag.invoke("How long is the sea wall of Saltmere?")
+        stand_ins = [entry for record in output["trace"] for entry in record.get("stand_ins", ())]
+        assert not any("usable" in entry["reason"] for entry in stand_ins), stand_ins
 
 
 @pytest.mark.parametrize("n", [2, 5])
 @pytest.mark.parametrize(("node", "setting"), [(decompose, "sub_questions"), (viewpoints, "viewpoints")])
 def test_a_list_has_as_many_items_as_were_asked_for(town, node, setting, n):
-    context = make_context(index=town, model=ScriptedChatModel(), retrieval={setting: n})
+    context = make_context(EVERY_STEP, index=town, model=ScriptedChatModel(), retrieval={setting: n})
     update = run_node(node, STATE, context)
     labels = [query["label"] for query in update["queries"] if query.get("label")]
     assert len(set(labels)) == n
@@ -70,7 +76,7 @@ def test_one_node_runs_alone_and_returns_what_it_changed(town):
 
 @pytest.mark.parametrize("node", [viewpoints, decompose])
 async def test_a_node_gives_the_same_on_both_paths(town, node):
-    context = make_context(index=town, model=ScriptedChatModel())
+    context = make_context(EVERY_STEP, index=town, model=ScriptedChatModel())
     sync = run_node(node, STATE, context)
     asynchronous = await arun_node(node, STATE, context)
     for update in (sync, asynchronous):
@@ -81,7 +87,8 @@ async def test_a_node_gives_the_same_on_both_paths(town, node):
 
 def test_a_node_that_is_told_to_do_nothing_keeps_the_question(town):
     model = ScriptedChatModel()
-    update = run_node(enhance, STATE, make_context(index=town, model=model, without="enhance"))
+    context = make_context(EVERY_STEP, index=town, model=model, without="enhance")
+    update = run_node(enhance, STATE, context)
     assert [query["text"] for query in update["queries"]] == [STATE["question"]]
     assert model.asked == []
 

@@ -193,12 +193,17 @@ def check_calls(context: Context) -> None:
     Raises:
         ConfigurationError: scoring one by one would never be done.
     """
-    limit, calls = context.budget.max_llm_calls, MODEL_READS * (context.k or READING.most)
-    asks = context.model is not None and context.uses("rerank") and "score" in context.models.steps
-    if asks and context.retrieval.reranker == "pointwise" and calls + 1 > limit:
+    steps, scores = context.models.steps, MODEL_READS * (context.k or READING.most)
+    has_model = context.model is not None or context.models.fast_model is not None
+    asks = has_model and context.uses("rerank") and "score" in steps
+    # One more for the answer, and one for the type where a model may be asked for it.
+    classifies = context.route is None and context.routing.classify != "router" and "classify" in steps
+    calls = scores + 1 + classifies
+    limit = context.budget.max_llm_calls
+    if asks and context.retrieval.reranker == "pointwise" and calls > limit:
         raise ConfigurationError(
-            f"retrieval.reranker = 'pointwise' makes 2 * k = {calls} calls and one more for the answer, and "
-            f"budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls + 2}, or lower k."
+            f"retrieval.reranker = 'pointwise' makes 2 * k = {scores} calls beside the others, and "
+            f"budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls}, or lower k."
         )
 
 

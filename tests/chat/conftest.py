@@ -7,6 +7,7 @@ import pytest
 from adaptive_rag.llm import exchange, structured
 from adaptive_rag.runnable import AdaptiveRAG
 from benchmarks.chat_server import ChatServer
+from tests.conftest import EVERY_STEP
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +27,7 @@ def server():
 
 @pytest.fixture
 def rag(town, server):
-    return AdaptiveRAG(town, model="openai:scripted", base_url=server.url)
+    return AdaptiveRAG(town, model="openai:scripted", **{"models.base_url": server.url}, **EVERY_STEP)
 
 
 ANSWER = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]."

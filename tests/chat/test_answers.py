@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
+from tests.conftest import EVERY_STEP
 
 QUESTION = "How long is the sea wall of Saltmere?"
 
 
 def answer(town, reply, **settings):
     model = ScriptedChatModel(script={"generate": reply})
-    output = AdaptiveRAG(town, model=model, route="factual", **{"k": 4, **settings}).invoke(QUESTION)
+    rag = AdaptiveRAG(town, model=model, **{"route": "factual", "k": 4, **settings})
+    output = rag.invoke(QUESTION)
     return output, model
 
 
@@ -97,11 +100,28 @@ def test_pointwise_scores_are_asked_for_at_once_one_a_candidate(town):
     assert (rerank["calls"], rerank["rounds"]) == (6, 1)
 
 
-def test_pointwise_scores_without_room_are_left_to_the_stand_in(town):
-    output, model = answer(town, "I don't know.", reranker="pointwise", max_llm_calls=4, k=3)
-    assert "score" not in model.skills
+@pytest.mark.parametrize(("route", "least"), [("factual", 7), (None, 8)])
+def test_pointwise_scores_that_the_budget_cannot_hold_are_refused_before_any_call(town, route, least):
+    model = ScriptedChatModel()
+    settings = {"route": route, "k": 3, "retrieval": {"reranker": "pointwise"}}
+    budget = {"max_llm_calls": least - 1}
+    rag = AdaptiveRAG(town, model=model, budget=budget, **settings)
+    with pytest.raises(
+        ConfigurationError, match=rf"2 \* k = 6 calls .*Set it to at least {least}, or lower k"
+    ):
+        rag.invoke(QUESTION)
+    assert model.asked == []
+    rag = AdaptiveRAG(town, model=model, budget={"max_llm_calls": least}, **settings)
+    assert rag.invoke(QUESTION)["answer"] and model.skills.count("score") == 6
+
+
+def test_pointwise_scores_for_which_a_repeated_call_left_no_room_are_left_to_the_stand_in(town):
+    model = ScriptedChatModel(script={"classify": "Hard to tell.", "generate": "I don't know."})
+    settings = {"k": 3, "retrieval": {"reranker": "pointwise"}, "routing": {"classify": "model"}}
+    output = AdaptiveRAG(town, model=model, budget={"max_llm_calls": 8}, **settings).invoke(QUESTION)
+    assert model.skills == ["classify", "classify", "generate"]
     [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
-    assert "exceed" in rerank["stand_ins"][0]["reason"]
+    assert "exceed the 6 that are left" in rerank["stand_ins"][0]["reason"]
 
 
 def test_what_the_model_scores_highest_comes_first(town):
@@ -137,10 +157,11 @@ def test_the_model_may_choose_the_set(town, route):
     def run(**settings):
         model = ScriptedChatModel(script={"select": {"passages": [4, 3]}, "generate": "I don't know."})
         question = "Should the sea wall be raised, and what does it do to the marsh?"
-        return AdaptiveRAG(town, model=model, route=route, k=2, **settings).invoke(question), model
+        rag = AdaptiveRAG(town, model=model, route=route, k=2, **{**EVERY_STEP, **settings})
+        return rag.invoke(question), model
 
     local, _ = run()
-    chosen, model = run(selection="model")
+    chosen, model = run(retrieval={"selection": "model"})
     assert len(model.asked) == 3
     prompt = next(messages[-1].text for step, messages in model.asked if step == "select")
     numbered = prompt.split("<passage n=")[1:]

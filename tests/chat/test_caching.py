@@ -10,7 +10,7 @@ from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.llm import exchange
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
-from tests.conftest import TOWN
+from tests.conftest import EVERY_STEP, TOWN
 
 QUESTION = "How long is the sea wall of Saltmere?"
 ANSWER = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]."
@@ -28,7 +28,7 @@ def model():
 
 @pytest.mark.parametrize("path", ["sync", "async"])
 async def test_a_repeated_question_makes_no_second_call(town, model, cache, path):
-    rag = AdaptiveRAG(town, model=model, cache=cache, route="factual")
+    rag = AdaptiveRAG(town, model=model, cache=cache, route="factual", **EVERY_STEP)
     outputs = [rag.invoke(QUESTION) if path == "sync" else await rag.ainvoke(QUESTION) for _ in range(2)]
     assert len(model.asked) == 3
     assert outputs[0]["answer"] == outputs[1]["answer"] == ANSWER
@@ -59,7 +59,7 @@ def test_whatever_may_change_the_answer_makes_a_new_question(town, model, cache,
 
 
 def test_a_deadline_does_not_make_a_new_question(town, model, cache):
-    rag = AdaptiveRAG(town, model=model, cache=cache, route="factual")
+    rag = AdaptiveRAG(town, model=model, cache=cache, route="factual", **EVERY_STEP)
     rag.invoke(QUESTION)
     rag.invoke(QUESTION, context={"deadline_s": 10})
     assert len(model.asked) == 3

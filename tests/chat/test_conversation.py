@@ -12,6 +12,7 @@ from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
 
 THREAD = {"configurable": {"thread_id": "one"}}
+ALWAYS = {"retrieval": {"rewrites": "always"}}
 
 
 def asked_for(model, step):
@@ -23,17 +24,37 @@ def test_every_turn_of_the_thread_reaches_the_follow_up(town):
     rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver())
     for question in ("How long is the sea wall?", "And how high is it?", "When was it finished?"):
         rag.invoke(question, THREAD)
-    first, second, third = asked_for(model, "contextualize")
-    assert "(none)" in first
+    second, third = asked_for(model, "contextualize")
     assert "How long is the sea wall?" in second
     assert "2,340 metres long" in second
     assert "And how high is it?" in third
     assert "How long is the sea wall?" in third
 
 
-def test_another_thread_knows_nothing_of_the_first(town):
+def test_what_opens_a_thread_is_no_follow_up_and_is_not_rewritten(town):
     model = ScriptedChatModel()
     rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver())
+    output = rag.invoke("How long is the sea wall?", THREAD)
+    assert model.skills == ["score", "generate"]
+    stand_ins = [entry for record in output["trace"] for entry in record.get("stand_ins", ())]
+    assert [(s["skill"], s["reason"]) for s in stand_ins] == [
+        ("contextualize", "only follow-ups are made to stand alone")
+    ]
+    rag.invoke("And how high is it?", THREAD)
+    assert model.skills[2:] == ["contextualize", "score", "generate"]
+
+
+def test_what_opens_a_thread_is_rewritten_too_where_every_question_is(town):
+    model = ScriptedChatModel()
+    rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver(), **ALWAYS)
+    rag.invoke("How long is the sea wall?", THREAD)
+    [text] = asked_for(model, "contextualize")
+    assert "(none)" in text
+
+
+def test_another_thread_knows_nothing_of_the_first(town):
+    model = ScriptedChatModel()
+    rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=InMemorySaver(), **ALWAYS)
     rag.invoke("How long is the sea wall?", THREAD)
     rag.invoke("And how high is it?", {"configurable": {"thread_id": "two"}})
     assert "How long" not in asked_for(model, "contextualize")[1]
@@ -41,17 +62,17 @@ def test_another_thread_knows_nothing_of_the_first(town):
 
 def test_the_budget_of_a_thread_begins_anew_with_every_question(town):
     model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
-    rag = AdaptiveRAG(town, model=model, route="factual", checkpointer=InMemorySaver(), max_llm_calls=3)
+    rag = AdaptiveRAG(town, model=model, route="factual", checkpointer=InMemorySaver(), max_llm_calls=2)
     for _ in range(3):
         output = rag.invoke("How long is the sea wall of Saltmere?", THREAD)
-        assert sum(record.get("calls", 0) for record in output["trace"]) == 3
+        assert sum(record.get("calls", 0) for record in output["trace"]) == 2
 
 
 def test_a_profile_is_added_to_what_the_asker_says(town):
     store = InMemoryStore()
     write_profile(store, "ada", "I keep forty sheep.")
     model = ScriptedChatModel()
-    rag = AdaptiveRAG(town, model=model, route="contextual", store=store, user_id="ada")
+    rag = AdaptiveRAG(town, model=model, route="contextual", store=store, user_id="ada", **ALWAYS)
     rag.invoke({"question": "What should I do before a flood?", "user_context": "I live by the quay."})
     [text] = asked_for(model, "contextualize")
     assert "I live by the quay.\nI keep forty sheep." in text
@@ -62,7 +83,13 @@ def test_a_profile_that_changes_replaces_the_old_one_within_a_thread(town):
     write_profile(store, "ada", "I keep forty sheep.")
     model = ScriptedChatModel()
     rag = AdaptiveRAG(
-        town, model=model, route="contextual", store=store, user_id="ada", checkpointer=InMemorySaver()
+        town,
+        model=model,
+        route="contextual",
+        store=store,
+        user_id="ada",
+        checkpointer=InMemorySaver(),
+        **ALWAYS,
     )
     rag.invoke(
         {"question": "What should I do before a flood?", "user_context": "I live by the quay."}, THREAD
@@ -78,9 +105,11 @@ def test_nobody_else_sees_a_profile(town):
     store = InMemoryStore()
     write_profile(store, "ada", "I keep forty sheep.")
     model = ScriptedChatModel()
-    AdaptiveRAG(town, model=model, route="contextual", store=store, user_id="bob").invoke("What should I do?")
-    AdaptiveRAG(town, model=model, route="contextual", store=store).invoke("What should I do?")
-    assert not any("sheep" in text for text in asked_for(model, "contextualize"))
+    for asker in ({"user_id": "bob"}, {}):
+        rag = AdaptiveRAG(town, model=model, route="contextual", store=store, **asker, **ALWAYS)
+        rag.invoke("What should I do?")
+    assert model.skills.count("contextualize") == 2
+    assert not any("sheep" in message.text for _, messages in model.asked for message in messages)
 
 
 def test_a_profile_is_shown_and_forgotten():
@@ -104,7 +133,8 @@ def test_threads_in_a_file_are_continued_by_name(town, tmp_path):
         with Threads.open(file) as threads:
             rag = AdaptiveRAG(town, model=model, route="contextual", checkpointer=threads.saver)
             rag.invoke(question, THREAD)
-    assert "How long is the sea wall?" in asked_for(model, "contextualize")[1]
+    [followed_up] = asked_for(model, "contextualize")
+    assert "How long is the sea wall?" in followed_up
     with Threads.open(file) as threads:
         assert [thread.name for thread in threads.names()] == ["one"]
         threads.forget("one")

@@ -12,6 +12,7 @@ import pytest
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.runnable import AdaptiveRAG
 from benchmarks.chat_server import ChatServer
+from tests.conftest import EVERY_STEP
 
 QUESTION = "How long is the sea wall of Saltmere?"
 
@@ -34,13 +35,21 @@ def calls(output):
     return sum(record.get("calls", 0) for record in output["trace"])
 
 
-def test_with_a_server_that_works_three_calls_make_the_answer(rag, server):
+def test_with_a_server_that_works_three_calls_in_two_rounds_make_the_answer(rag, server):
     output = ask(rag)
     assert "2,340 metres" in output["answer"]
     assert reasons(output) == {}
     assert calls(output) == len(server.calls) == 3
     assert sum(record.get("rounds", 0) for record in output["trace"]) == 2
     assert sum(record.get("tokens", {}).get("input", 0) for record in output["trace"]) > 100
+
+
+def test_by_default_two_calls_make_the_answer_and_the_step_that_asks_nobody_is_named(town, server):
+    output = ask(AdaptiveRAG(town, model="openai:scripted", base_url=server.url))
+    assert "2,340 metres" in output["answer"]
+    assert reasons(output) == {"enhance": "models.steps leaves it to the local way"}
+    assert calls(output) == len(server.calls) == 2
+    assert sum(record.get("rounds", 0) for record in output["trace"]) == 2
 
 
 # behaviour -> what the trace says of it
@@ -91,7 +100,8 @@ def test_a_server_that_is_down_is_answered_for(town):
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"http://127.0.0.1:{free.getsockname()[1]}/v1"
-    output = ask(AdaptiveRAG(town, model="openai:scripted", base_url=address))
+    rag = AdaptiveRAG(town, model="openai:scripted", **{"models.base_url": address}, **EVERY_STEP)
+    output = ask(rag)
     assert "2,340 metres" in output["answer"]
     assert "onnect" in reasons(output)["enhance"]
     assert reasons(output)["score"] == "the chat model did not respond earlier in this question"
@@ -139,8 +149,8 @@ def test_the_user_mistakes_are_raised_at_the_first_call(rag, server, behaviour, 
 def test_a_server_without_json_schema_is_asked_in_other_ways_and_remembered(rag, server):
     server.behave = lambda number, body: "no schema"
     server.say = lambda body: '{"query": "sea wall of Saltmere length", "scores": [9,8,7,6,5,4,3,2]}'
-    first, second = ask(rag), ask(rag)
-    assert "enhance" not in reasons(first)
+    first, second = ask(rag, k=4), ask(rag, k=4)
+    assert reasons(first) == reasons(second) == {}
     assert any(
         "json_schema is not supported" in d["why"] for r in first["trace"] for d in r.get("decisions", ())
     )

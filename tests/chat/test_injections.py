@@ -11,6 +11,7 @@ import pytest
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
+from tests.conftest import EVERY_STEP
 
 FILE = Path(__file__).parents[1] / "llm" / "injections.jsonl"
 HOSTILE = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines() if line.strip()]
@@ -41,7 +42,8 @@ def test_there_are_enough_of_them():
 def test_a_hostile_passage_stays_inside_its_fence(entry):
     index = MemoryIndex.from_texts([FACT + "\n" + entry["text"], FACT], source="hostile.txt")
     model = ScriptedChatModel(script=obedient)
-    output = AdaptiveRAG(index, model=model, route="factual").invoke(QUESTION)
+    output = AdaptiveRAG(index, model=model, route="factual", **EVERY_STEP).invoke(QUESTION)
+    assert model.skills == ["enhance", "score", "generate"]
     for step, messages in model.asked:
         prompt = messages[-1].text
         for forbidden in entry["must_not_reach_the_prompt"]:

@@ -14,6 +14,7 @@ from adaptive_rag.models.chat import load_chat_model
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.state import QUERY_TYPES
 from tests.chat.local_model import local_url  # noqa: F401  (a fixture)
+from tests.conftest import EVERY_STEP
 
 pytestmark = [pytest.mark.slow]
 
@@ -28,7 +29,8 @@ INJECTIONS = Path(__file__).parents[1] / "llm" / "injections.jsonl"
 
 @pytest.fixture(scope="module")
 def rag(town, local_url):  # noqa: F811
-    return AdaptiveRAG(town, model="openai:smollm2", base_url=local_url, k=2, max_tokens=100, deadline_s=600)
+    settings = {"models.base_url": local_url, "budget.max_tokens": 100, "budget.deadline_s": 600}
+    return AdaptiveRAG(town, model="openai:smollm2", k=2, **settings, **EVERY_STEP)
 
 
 @pytest.mark.parametrize("kind", QUERY_TYPES)

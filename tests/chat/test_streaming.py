@@ -11,6 +11,7 @@ from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.state import QUERY_TYPES
 from adaptive_rag.testing import ScriptedChatModel
 from tests.chat.conftest import ANSWER
+from tests.conftest import EVERY_STEP
 
 QUESTION = "How long is the sea wall of Saltmere?"
 
@@ -22,7 +23,7 @@ def model():
 
 @pytest.fixture
 def rag(town, model):
-    return AdaptiveRAG(town, model=model, fusion="sparse", rerank=True)
+    return AdaptiveRAG(town, model=model, **{"retrieval.fusion": "sparse"}, **EVERY_STEP)
 
 
 def collect(rag, path, **options):
@@ -54,9 +55,11 @@ def test_the_stream_of_messages_holds_the_answer_and_nothing_else(rag, model, pa
 
 @both_paths
 def test_a_routing_model_of_its_own_stays_out_of_the_stream_too(town, model, path):
-    rag = AdaptiveRAG(town, model=model, fast_model=ScriptedChatModel())
+    routing = ScriptedChatModel()
+    rag = AdaptiveRAG(town, model=model, **{"models.fast_model": routing}, **EVERY_STEP)
     parts = collect(rag, path, stream_mode="messages", context={"route": "factual"})
     assert "".join(message.text for message, _ in parts) == ANSWER
+    assert routing.skills == ["enhance", "score"]
 
 
 @both_paths
@@ -84,10 +87,12 @@ def test_custom_events_report_the_progress_of_every_step(rag, path):
     assert events == [(step, event) for step in steps for event in ("started", "finished")]
 
 
+@pytest.mark.parametrize("settings", [{}, EVERY_STEP], ids=["by default", "every step"])
 @pytest.mark.parametrize("route", QUERY_TYPES)
-def test_sync_and_async_give_the_same_result(town, route):
+def test_sync_and_async_give_the_same_result(town, route, settings):
     def answer(path):
-        rag = AdaptiveRAG(town, model=ScriptedChatModel(script={"generate": ANSWER}), route=route)
+        model = ScriptedChatModel(script={"generate": ANSWER})
+        rag = AdaptiveRAG(town, model=model, route=route, **settings)
         return rag.invoke(QUESTION) if path == "sync" else asyncio.run(rag.ainvoke(QUESTION))
 
     sync, asynchronous = answer("sync"), answer("async")
@@ -107,10 +112,25 @@ def test_a_question_costs_at_most_three_calls_and_three_rounds(rag, model, route
     assert model.skills[-1] == "generate"
 
 
+@pytest.mark.parametrize(
+    ("route", "asked"),
+    [
+        ("factual", ["score", "generate"]),
+        ("analytical", ["generate"]),
+        ("opinion", ["viewpoints", "generate"]),
+        ("contextual", ["score", "generate"]),
+    ],
+)
+def test_by_default_a_question_asks_only_for_what_earns_its_call(town, model, route, asked):
+    AdaptiveRAG(town, model=model, route=route).invoke(QUESTION)
+    assert model.skills == asked
+
+
+@pytest.mark.parametrize("settings", [{}, EVERY_STEP], ids=["by default", "every step"])
 @pytest.mark.parametrize("kind", QUERY_TYPES)
-def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(town, kind):
+def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(town, kind, settings):
     model = ScriptedChatModel(script={"classify": {"type": kind, "reason": ""}, "generate": ANSWER})
-    output = AdaptiveRAG(town, model=model, routing={"classify": "model"}).invoke(QUESTION)
+    output = AdaptiveRAG(town, model=model, routing={"classify": "model"}, **settings).invoke(QUESTION)
     assert output["query_type"] == kind
     assert model.skills[0] == "classify"
     assert len(model.asked) <= 3
@@ -144,7 +164,7 @@ def test_the_conversation_gains_the_question_and_the_answer_that_was_streamed(ra
 
 async def test_closing_a_stream_makes_no_further_call(town):
     model = ScriptedChatModel(script={"generate": ANSWER}, seconds=0.05)
-    rag = AdaptiveRAG(town, model=model)
+    rag = AdaptiveRAG(town, model=model, **EVERY_STEP)
     stream = rag.astream(QUESTION, stream_mode="custom", context={"route": "factual"})
     async for event in stream:
         if event["event"] == "finished":

@@ -19,7 +19,8 @@ from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index import Index
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.state import OutputState, QueryType
-from tests.conftest import TOWN
+from adaptive_rag.testing import ScriptedChatModel
+from tests.conftest import EVERY_STEP, TOWN
 
 GRAPH = build_graph().compile()
 
@@ -31,7 +32,7 @@ QUESTIONS = {
 }
 STEPS = {
     "factual": ["classify", "enhance", "retrieve", "rerank", "generate"],
-    "analytical": ["classify", "decompose", *["retrieve"] * 4, "diversify", "generate"],
+    "analytical": ["classify", "decompose", "retrieve", "diversify", "generate"],
     "opinion": ["classify", "viewpoints", "retrieve", "balance", "generate"],
     "contextual": ["classify", "contextualize", "retrieve", "rerank", "generate"],
 }
@@ -51,6 +52,14 @@ def test_a_question_goes_its_own_way(town: MemoryIndex, query_type: QueryType) -
     assert output["query_type"] == query_type
     assert [record["step"] for record in output["trace"]] == STEPS[query_type]
     assert output["analysis"]["decided_by"] == "local"
+
+
+def test_every_sub_question_of_a_model_is_searched_beside_the_question(town: MemoryIndex) -> None:
+    model = ScriptedChatModel()
+    output = ask(town, QUESTIONS["analytical"], model=model, **EVERY_STEP)
+    steps = [record["step"] for record in output["trace"]]
+    assert steps == ["classify", "decompose", *["retrieve"] * 4, "diversify", "generate"]
+    assert model.skills == ["decompose", "generate"]
 
 
 @pytest.mark.parametrize("query_type", STRATEGIES)

@@ -1,6 +1,6 @@
 """Rerankers in the whole graph: every strategy uses the one that the setting names."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from adaptive_rag.graph.builder import build_graph, build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
-from tests.conftest import TOWN
+from tests.conftest import EVERY_STEP, TOWN
 from tests.models.made_cross_encoder import POISON, forget_rerankers, write_cross_encoder
 
 QUESTION = "How long is the sea wall?"
@@ -107,31 +107,43 @@ def test_no_reranker_keeps_the_fused_order(town: MemoryIndex):
     assert all("relevance" not in document["scores"] for document in output["documents"])
 
 
-def asked(town: MemoryIndex, route: str, **retrieval: Any) -> list[str]:
+def asked(town: MemoryIndex, route: str, settings: Mapping[str, Any], **retrieval: Any) -> list[str]:
     model = ScriptedChatModel()
-    context = make_context(index=town, route=route, model=model, retrieval=retrieval)
+    context = make_context(settings, index=town, route=route, model=model, retrieval=retrieval)
     RETRIEVAL.invoke({"question": QUESTION}, context=context)
     return sorted(set(model.skills))
 
 
 @pytest.mark.parametrize(
-    ("route", "by_default"),
+    ("route", "settings", "before", "scores"),
     [
-        ("factual", ["enhance", "score"]),
-        ("contextual", ["contextualize", "score"]),
+        ("factual", {}, [], ["score"]),
+        ("factual", EVERY_STEP, ["enhance"], ["score"]),
+        ("contextual", {}, [], ["score"]),
+        ("contextual", EVERY_STEP, ["contextualize"], ["score"]),
         # coverage and balance decide there; a score for the whole question would favour one aspect
-        ("analytical", ["decompose"]),
-        ("opinion", ["viewpoints"]),
+        ("analytical", {}, [], []),
+        ("analytical", EVERY_STEP, ["decompose"], []),
+        ("opinion", {}, ["viewpoints"], []),
     ],
 )
 def test_branches_are_scored_by_what_they_found_unless_a_setting_says_otherwise(
-    town: MemoryIndex, route: str, by_default: list[str]
+    town: MemoryIndex, route: str, settings: dict[str, Any], before: list[str], scores: list[str]
 ):
-    assert asked(town, route) == by_default
-    assert asked(town, route, reranker="fused") == by_default[:1]
-    assert asked(town, route, reranker="listwise") == sorted({*by_default, "score"})
+    assert asked(town, route, settings) == [*before, *scores]
+    assert asked(town, route, settings, reranker="fused") == before
+    assert asked(town, route, settings, reranker="listwise") == sorted([*before, "score"])
 
 
-@pytest.mark.parametrize(("route", "before"), [("analytical", "decompose"), ("opinion", "viewpoints")])
-def test_a_model_selects_the_set_where_the_setting_asks_for_it(town: MemoryIndex, route: str, before: str):
-    assert asked(town, route, selection="model") == sorted([before, "select"])
+@pytest.mark.parametrize(
+    ("route", "settings", "before"),
+    [
+        ("analytical", {}, []),
+        ("analytical", EVERY_STEP, ["decompose"]),
+        ("opinion", {}, ["viewpoints"]),
+    ],
+)
+def test_a_model_selects_the_set_where_the_setting_asks_for_it(
+    town: MemoryIndex, route: str, settings: dict[str, Any], before: list[str]
+):
+    assert asked(town, route, settings, selection="model") == sorted([*before, "select"])

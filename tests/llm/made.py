@@ -18,6 +18,7 @@ from adaptive_rag.query.viewpoints import ask_for_viewpoints
 from adaptive_rag.rank.diversify import ask_to_select
 from adaptive_rag.rank.rerank import ask_to_score
 from adaptive_rag.state import Candidate
+from tests.conftest import EVERY_STEP
 
 QUESTION = "When was the Harbour Bridge opened?"
 
@@ -55,7 +56,8 @@ STEPS = ("classify", "enhance", "decompose", "viewpoints", "contextualize", "sco
 
 
 def context(model: Any, **settings: Any) -> Context:
-    return make_context(model=model, index="nowhere", **settings)
+    """Return settings under which a model may be asked for every step."""
+    return make_context(EVERY_STEP, model=model, index="nowhere", **settings)
 
 
 def budget(calls: int = 6, seconds: float = 30.0, **more: Any) -> Budget:

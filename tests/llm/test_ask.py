@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import pytest
 
+from adaptive_rag.context import make_context
 from adaptive_rag.llm.ask import aask, ask, refusals
 from adaptive_rag.llm.budget import Ledger, open_ledger
 from adaptive_rag.rank.rerank import ask_to_score
 from adaptive_rag.testing import ScriptedChatModel
-from tests.llm.made import QUESTION, budget, candidate, context, request_for
+from tests.llm.made import QUESTION, STEPS, budget, candidate, context, request_for
 
 
 def score(**more):
@@ -27,6 +28,17 @@ def test_by_default_two_requests_are_made_before_the_answer():
     assert refusal("score", asked=1) == ""
     assert "planned" in refusal("score", asked=2)
     assert refusal("generate", asked=2) == ""
+
+
+def test_a_step_that_no_setting_names_goes_its_local_way_and_by_default_two_do():
+    settings = make_context(model=ScriptedChatModel(), index="nowhere")
+    local = "models.steps leaves it to the local way"
+    left = [step for step in STEPS if refusals([request_for(step)], settings, budget()) == [local]]
+    assert left == ["enhance", "decompose"]
+    settings = make_context(model=ScriptedChatModel(), index="nowhere", models={"steps": ["generate"]})
+    left = [step for step in STEPS if refusals([request_for(step)], settings, budget()) == [local]]
+    # a selection is a setting of its own
+    assert left == [step for step in STEPS if step not in ("select", "generate")]
 
 
 def test_what_a_setting_asks_for_is_made_beyond_the_plan():

@@ -210,7 +210,7 @@ async def test_cancelling_ends_the_call():
 
     model = Watched(seconds=3600)
     work = asyncio.ensure_future(aask([request_for("enhance")], context(model), budget(seconds=7200)))
-    while not model.asked:
+    while not model.asked and not work.done():
         await asyncio.sleep(0.001)
     work.cancel()
     with pytest.raises(asyncio.CancelledError):

@@ -90,6 +90,10 @@ READ = [
     ("select", "I would take passage 3 and passage 1.", {"passages": [3, 1]}),
     ("select", "[3, 1]", {"passages": [3, 1]}),
     ("select", '{"selected": [{"passage": 3}, {"passage": 1}]}', {"passages": [3, 1]}),
+    # numbers that name no passage are dropped
+    ("select", '{"passages": [3, 4]}', {"passages": [3]}),
+    ("select", '{"passages": [-1, 2]}', {"passages": [2]}),
+    ("select", '{"passages": [0, 3]}', {"passages": [3]}),
 ]  # fmt: skip
 
 REFUSED = [
@@ -135,9 +139,8 @@ REFUSED = [
     ("score", '[{"passage": 1, "score": 7}, {"passage": 1, "score": 3}, {"passage": 3, "score": 0}]'),
     ("score", "Passage 1 is the best one."),
     ("select", '{"passages": []}'),
-    ("select", '{"passages": [3, 4]}'),
-    ("select", '{"passages": [-1, 2]}'),
-    ("select", '{"passages": [0, 3]}'),
+    ("select", '{"passages": [4, 5]}'),
+    ("select", '{"passages": [-1]}'),
     ("select", '{"passages": [1.5, 2]}'),
     ("select", '{"passages": [99]}'),
     ("select", "none of them"),

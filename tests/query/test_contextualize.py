@@ -136,7 +136,7 @@ COURTESY = {"role": "agent", "text": f"{TALK[1]['text']} Does that help?"}
 def test_the_right_passage_leads_in_mixed_conversations(question, context, history, expected):
     queries, plan = plan_contextual(question, context, history)
     index = MemoryIndex.from_texts(PASSAGES)
-    found = sum_scores(index, queries, limit=50, dense_only=plan["dense_only"])
+    found = sum_scores(index, queries, limit=50, only="dense" if plan["dense_only"] else None)
     assert fuse(found, method="weighted", alpha=plan["alpha"])[0]["text"] == expected
 
 

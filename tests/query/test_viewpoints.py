@@ -32,7 +32,8 @@ def test_the_frame_of_a_question_after_views_is_no_part_of_the_matter(question, 
 def test_as_many_viewpoints_are_asked_for_as_the_setting_says(n):
     request = ask_for_viewpoints("Should the wall be raised?", n)
     assert request.values() == {"question": "Should the wall be raised?", "n": str(n)}
-    assert request.bounds == {"viewpoints": {"minItems": n, "maxItems": n}}
+    one_each = {"minItems": n, "maxItems": n}
+    assert request.bounds == {"viewpoints": one_each, "sides": one_each}
     named = Viewpoints(viewpoints=["it helps", "Viewpoint 2: it harms", "it costs", "it helps"])
     assert request.check(named).viewpoints == ["it helps", "it harms", "it costs"][:n]
     with pytest.raises(ValueError, match=f"expected {n} different viewpoints, got 1"):
