@@ -18,7 +18,7 @@ from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.relevance import best_sentence
-from adaptive_rag.rank.window import READING
+from adaptive_rag.rank.window import READING, ranked_by
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate
@@ -271,7 +271,7 @@ def reserve_for_context(
     sentences = source.sentences([candidate["id"] for candidate in candidates])
     # Headings count here: "If you farm" says for whom a passage is written.
     near = best_sentence(load_minilm().encode([situation])[0], [found.vectors for found in sentences])
-    relevance = min_max(np.array([candidate["scores"]["relevance"] for candidate in candidates]))
+    relevance = min_max(np.array(ranked_by(candidates)))
     ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, near, strict=True)]
     worth = relevance + min_max(near)
     last = range(k - places, len(ranked))

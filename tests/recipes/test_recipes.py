@@ -1,5 +1,6 @@
 """Recipes as settings: what they set, who wins over them, where they are offered."""
 
+import warnings
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,17 @@ def test_scoring_one_by_one_beyond_the_budget_is_refused_with_what_mends_it(town
     rag = AdaptiveRAG(town, model=model, k=2, retrieval={"reranker": "pointwise"})
     assert rag.invoke("How long is the sea wall of Saltmere?")["answer"]
     assert model.skills.count("score") == 4
+
+
+@pytest.mark.parametrize("reranker", ["none", "cross-encoder", "fused"])
+def test_a_situation_is_heard_whatever_ordered_the_candidates(
+    town: MemoryIndex, reranker: str, tmp_path: Path
+) -> None:
+    # Only some rerankers write a relevance; a cross-encoder that is missing writes none.
+    settings = {"reranker": reranker, "reranker_model": str(tmp_path / "nowhere")}
+    rag = AdaptiveRAG(town, route="contextual", retrieval=settings)
+    question = {"question": "How should I prepare for a flood?", "user_context": "I use a wheelchair."}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        output = rag.invoke(question)
+    assert any("wheelchair" in document["text"] for document in output["documents"])
