@@ -77,7 +77,7 @@ def _route_one(
 ) -> None:
     from adaptive_rag import analysis
 
-    answer = analysis.analyse(question, user_context=context, ontology=terms)
+    answer = analysis.analyse(question, user_context=context, ontology=terms, **_limits())
     reasons = analysis.explain_contributions(question, user_context=context)
     explained = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
@@ -99,7 +99,9 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
     rows: list[tuple[Part, ...]] = []
     for start in range(0, len(questions), BATCH):
         texts, contexts, histories, _ = zip(*questions[start : start + BATCH], strict=True)
-        answers = analysis.analyse_batch(texts, user_contexts=contexts, histories=histories, ontology=terms)
+        answers = analysis.analyse_batch(
+            texts, user_contexts=contexts, histories=histories, ontology=terms, **_limits()
+        )
         for text, answer in zip(texts, answers, strict=True):
             if as_json:
                 print_json({"text": text, **{key: answer[key] for key in LINE_KEYS}})  # type: ignore[literal-required]
@@ -111,6 +113,14 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
     if not as_json:
         columns = ("type", "probability", "decided by", "intent", "complexity", "question")
         print_table(columns, rows, wrap=False)
+
+
+def _limits() -> dict[str, float]:
+    """Return when a question counts as unsure, as the environment and the config file set it."""
+    from adaptive_rag.context import make_context
+
+    routing = make_context().routing
+    return {"threshold": routing.threshold, "low_confidence": routing.low_confidence}
 
 
 def _learn(file: Path, as_json: bool) -> None:

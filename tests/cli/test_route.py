@@ -84,3 +84,10 @@ def test_a_problem_in_an_ontology_is_reported_with_its_line(run: Run, tmp_path: 
     result = run("ontology", "check", "bad.yaml")
     assert result.exit_code == 1
     assert "line 2" in result.stderr
+
+
+def test_when_a_question_is_unsure_follows_the_settings(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert parsed(run("route", "Should zoos be closed?", "--json"))["alternatives"] == []
+    monkeypatch.setenv("ADAPTIVE_RAG_ROUTING__THRESHOLD", "1")
+    unsure = parsed(run("route", "Should zoos be closed?", "--json"))
+    assert unsure["decided_by"] == "hedge" and len(unsure["alternatives"]) == 1
