@@ -35,7 +35,8 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.retrieval.draw == "in-turn":
         drawn = take_first_of_each(hits)
-        return (yield from select_in_turn(state, drawn, context, planned_size(context, reading)))
+        size = planned_size(context, state["analysis"], reading)
+        return (yield from select_in_turn(state, drawn, context, size))
     if context.uses("rerank"):
         hits[0] = _towards_first_hits(hits[0], context, state["analysis"])
     candidates = attribute(join_branches(hits), hits)
@@ -56,15 +57,24 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
         held = _agreements(state, source, judged)
         first = [judged[i] for i in hear_other_side(held, k)]
         local = draw_named(spread, viewpoints_by_side(state["queries"]), k) if views else first
-        scored, by_model = yield from select(state["question"], spread, local, context.retrieval.selection)
+        scored, by_model = yield from select(
+            state["question"],
+            spread,
+            local,
+            context.retrieval.selection,
+            context.retrieval.selection_characters.get(state["query_type"]),
+        )
+        sides = decide_sides(held)
         if by_model:
-            judged, held = scored, _agreements(state, source, scored)
+            known = {candidate["id"] for candidate in judged}
+            judged = [*judged, *(candidate for candidate in scored if candidate["id"] not in known)]
+            held = _agreements(state, source, judged)
         if not views:
             labels = {candidate["id"]: candidate["labels"] for candidate in label_sides(judged, held)}
             scored = [{**candidate, "labels": labels[candidate["id"]]} for candidate in scored[:k]]
             views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
         why = "the model's choice" if by_model else "the most relevant, without near-duplicates"
-        decisions = [Decision(what="draw", chosen=views, why=why), decide_sides(held)]
+        decisions = [Decision(what="draw", chosen=views, why=why), sides]
     documents, reasons = window.keep(scored)
     return selected(state, documents, candidates, [*decisions, *reasons])
 

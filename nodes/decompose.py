@@ -21,7 +21,9 @@ def decompose(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
     queries = [Query(text=question)]
     if context.uses("fan-out"):
         n = context.retrieval.sub_questions
-        [reply] = yield [ask_to_decompose(question, planned_size(context, reading) if n == "k" else n)]
+        if n == "k":
+            n, _ = planned_size(context, state["analysis"], reading)
+        [reply] = yield [ask_to_decompose(question, n)]
         if reply.result is not None:
             queries += [Query(text=text, label=text) for text in reply.result.sub_questions]
         prepare(source_of(context), [query["text"] for query in queries])

@@ -26,8 +26,8 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
     context = context_of(runtime)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.retrieval.draw == "in-turn":
-        k = planned_size(context, reading)
-        return (yield from select_in_turn(state, take_in_turn(hits, k), context, k))
+        size = planned_size(context, state["analysis"], reading)
+        return (yield from select_in_turn(state, take_in_turn(hits, size[0]), context, size))
     candidates = yield from _join(state, hits, context, reading)
     window = choose_window(context, state["analysis"], candidates, reading)
     scored = window.candidates
@@ -36,7 +36,13 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
         diversity = context.retrieval.diversity
         vectors = source_of(context).vectors([candidate["id"] for candidate in scored])
         local = [scored[i] for i in SELECTORS[diversity](vectors, ranked_by(scored), window.size)]
-        scored, by_model = yield from select(state["question"], scored, local, context.retrieval.selection)
+        scored, by_model = yield from select(
+            state["question"],
+            scored,
+            local,
+            context.retrieval.selection,
+            context.retrieval.selection_characters.get(state["query_type"]),
+        )
         chosen = "the model's choice" if by_model else diversity
         decisions.append(Decision(what="selection", chosen=chosen, why="the aspects count together"))
     documents, reasons = window.keep(scored)

@@ -82,9 +82,10 @@ def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decisi
 def _missing_side(state: State) -> Side | None:
     """Return the side of the debate that the opinion strategy missed, unless the question asks for the other.
 
-    None where passages of another strategy are read too.
+    None after a hedge: passages of another strategy are read too.
     """
-    if any(document.get("route") != state["query_type"] for document in state["documents"]):
+    analysis = state.get("analysis")
+    if analysis and analysis["alternatives"]:
         return None
     decisions = [decision for record in state["trace"] for decision in record.get("decisions", ())]
     missing: Side | None = next((d["chosen"]["missing"] for d in decisions if d["what"] == "sides"), None)

@@ -12,8 +12,9 @@ from adaptive_rag.state import Decision, TraceRecord
 
 # Characters of a question or a query that a line shows.
 LONGEST = 80
-# A choice of more words is a text, which may be that of a passage: it stays out.
+# A choice of more words is a text, which may be that of a passage: it stays out. So does what a user says.
 MOST_WORDS = 4
+SAID = ("situation", "unsupported")
 # Candidates whose scores are shown, and queries.
 SCORED, QUERIES = 10, 3
 
@@ -61,7 +62,8 @@ def _choice(decision: Decision) -> str:
     """Say what was chosen: "type factual", "window 4"; of a text, such as a claim of a draft, that it was."""
     chosen = decision["chosen"]
     text = ", ".join(map(str, chosen)) if isinstance(chosen, list) else str(chosen)
-    return f"{decision['what']} {text}" if len(text.split()) <= MOST_WORDS else decision["what"]
+    is_short = len(text.split()) <= MOST_WORDS and decision["what"] not in SAID
+    return f"{decision['what']} {text}" if is_short else decision["what"]
 
 
 def _cut(text: str) -> str:

@@ -23,7 +23,7 @@ from adaptive_rag.rank.rerank import (
     reserve_for_context,
 )
 from adaptive_rag.rank.rerankers import RERANKERS
-from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, reading_size
+from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, reading_size
 from adaptive_rag.search.search import search, summarise
 from adaptive_rag.state import Candidate, Decision, Query, StrategyState
 
@@ -63,14 +63,21 @@ def selected(
     }
 
 
-def select_in_turn(state: StrategyState, drawn: list[Candidate], context: Context, k: int) -> Steps:
-    """Keep the first k of what the branches brought, or those that a model selects of them."""
-    selection, route = context.retrieval.selection, state["query_type"]
-    characters = context.retrieval.selection_characters.get(route)  # type: ignore[call-overload]
-    documents, by_model = yield from select(state["question"], drawn, drawn[:k], selection, characters)
+def select_in_turn(
+    state: StrategyState, drawn: list[Candidate], context: Context, size: tuple[int, str]
+) -> Steps:
+    """Keep the first of what the branches brought, or those that a model selects of them."""
+    (k, why), settings = size, context.retrieval
+    characters = settings.selection_characters.get(state["query_type"])
+    selecting = select(state["question"], drawn, drawn[:k], settings.selection, characters)
+    documents, by_model = yield from selecting
     chosen = "the model's choice" if by_model else "in turn"
-    why = f"{len(drawn)} passages, as the branches found them"
-    return selected(state, documents, drawn, [Decision(what="selection", chosen=chosen, why=why)])
+    found = f"{len(drawn)} passages, as the branches found them"
+    decisions = [
+        Decision(what="selection", chosen=chosen, why=found),
+        Decision(what="window", chosen=len(documents), why=why),
+    ]
+    return selected(state, documents, drawn, decisions)
 
 
 def score(
@@ -85,11 +92,16 @@ def score(
     if not context.uses("rerank") or not candidates:
         return candidates
     asker = state.get("implied_context", "")
+    read, _ = reading_size(context, state["analysis"], candidates, reading)
+    if context.retrieval.reranker == "pointwise":
+        # A call each: their number must be known before the budget is asked.
+        read, _ = planned_size(context, state["analysis"], reading)
     request = RerankRequest(
         question=_scored_for(state, context) if not asker else state["question"],
-        context=asker or context.models.no_context,
+        context=asker,
+        no_context=context.models.no_context,
         candidates=candidates,
-        k=reading_size(context, state["analysis"], candidates, reading)[0],
+        k=read,
         score_locally=lambda: score_locally(state, candidates, context),
         scoring=context.scoring,
         model=context.retrieval.reranker_model,
@@ -119,6 +131,8 @@ def search_to_score(
     so they stay true whatever query finds a candidate again. Without a model nothing is searched.
     """
     has_model = context.model is not None or context.models.fast_model is not None
+    # Scores for the query as it was rewritten can only be asked for when it is.
+    has_model = has_model and "score" in context.models.steps and context.scoring.against == "question"
     if context.retrieval.reranker != "auto" or not context.uses("rerank") or not has_model:
         return [], []
     query = Query(text=text if isinstance(text, str) else text())

@@ -85,7 +85,7 @@ def cache_policy(step: str) -> CachePolicy[Any]:
                 "type": state.get("query_type", ""),
                 "alternatives": state.get("analysis", {}).get("alternatives", []),
                 "context": state.get("implied_context", ""),
-                "documents": [document["id"] for document in state.get("documents", [])],
+                "documents": [(d["id"], d["labels"]) for d in state.get("documents", [])],
             },
             sort_keys=True,
             default=str,

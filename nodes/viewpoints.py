@@ -27,7 +27,9 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: Reading
     ]
     if context.uses("fan-out"):
         n = context.retrieval.viewpoints
-        [reply] = yield [ask_for_viewpoints(question, planned_size(context, reading) if n == "k" else n)]
+        if n == "k":
+            n, _ = planned_size(context, state["analysis"], reading)
+        [reply] = yield [ask_for_viewpoints(question, n)]
         if reply.result is not None:
             named = reply.result.viewpoints
             sides = reply.result.sides or ["other"] * len(named)

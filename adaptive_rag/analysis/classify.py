@@ -105,7 +105,8 @@ def _read_first(value: Any) -> dict[str, Any]:
         answer, reason = _split(value)
     except ValueError:  # a form without a place for the type
         answer, reason = "", ""
-    if found := _LABEL.search(str(answer)) or _LABEL.search(str(value)):
+    # What a form gives as the type stands for it; its reason may speak of the others.
+    if found := _LABEL.search(str(answer if answer else value)):
         return {"type": found[0].lower(), "reason": reason}
     raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
 

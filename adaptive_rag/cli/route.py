@@ -77,7 +77,14 @@ def _route_one(
 ) -> None:
     from adaptive_rag import analysis
 
-    answer = analysis.analyse(question, user_context=context, ontology=terms, **_limits())
+    threshold, low_confidence = _limits()
+    answer = analysis.analyse(
+        question,
+        user_context=context,
+        ontology=terms,
+        threshold=threshold,
+        low_confidence=low_confidence,
+    )
     reasons = analysis.explain_contributions(question, user_context=context)
     explained = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
@@ -96,11 +103,17 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
     from adaptive_rag.analysis.learning import read_questions
 
     questions = read_questions(file)
+    threshold, low_confidence = _limits()
     rows: list[tuple[Part, ...]] = []
     for start in range(0, len(questions), BATCH):
         texts, contexts, histories, _ = zip(*questions[start : start + BATCH], strict=True)
         answers = analysis.analyse_batch(
-            texts, user_contexts=contexts, histories=histories, ontology=terms, **_limits()
+            texts,
+            user_contexts=contexts,
+            histories=histories,
+            ontology=terms,
+            threshold=threshold,
+            low_confidence=low_confidence,
         )
         for text, answer in zip(texts, answers, strict=True):
             if as_json:
@@ -115,12 +128,12 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
         print_table(columns, rows, wrap=False)
 
 
-def _limits() -> dict[str, float]:
+def _limits() -> tuple[float, float]:
     """Return when a question counts as unsure, as the environment and the config file set it."""
     from adaptive_rag.context import make_context
 
     routing = make_context().routing
-    return {"threshold": routing.threshold, "low_confidence": routing.low_confidence}
+    return routing.threshold, routing.low_confidence
 
 
 def _learn(file: Path, as_json: bool) -> None:

@@ -249,7 +249,10 @@ class _Recipe(PydanticBaseSettingsSource):
 
     def __call__(self) -> dict[str, Any]:
         name = self.current_state.get("recipe")
-        return recipe_settings(name) if name else {}
+        settings = recipe_settings(name) if name else {}
+        # `k` goes before a profile, and whoever asks for a profile beside a recipe wants that.
+        by_profile = self.current_state.get("profile") is not None
+        return {key: value for key, value in settings.items() if key != "k" or not by_profile}
 
 
 def _merge(into: dict[str, Any], layer: Mapping[str, Any]) -> None:

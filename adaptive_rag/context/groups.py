@@ -225,7 +225,7 @@ class RetrievalSettings(Group):
     selection: Selection = Field(
         "local", description="What selects the final set of an analytical or opinion question."
     )
-    selection_characters: Annotated[dict[QueryType, int], NoDecode, BeforeValidator(paired)] = Field(
+    selection_characters: Annotated[dict[str, int], NoDecode, BeforeValidator(paired)] = Field(
         default_factory=dict,
         description="Characters of each passage that the selecting model reads, by type, as in opinion=100. "
         "By default a share of a common budget.",

@@ -70,6 +70,11 @@ def evaluate(
     if judged and model is None:
         raise ConfigurationError("A judge is a chat model: pass one with --model provider:name.")
     if experiment.collect is not None:
+        if experiment.collect.resolve().is_relative_to(experiment.out.resolve()):
+            raise ConfigurationError(
+                f"--collect {str(experiment.collect)!r} lies in the folder of the run, which holds nothing "
+                "else; name a file outside of --out."
+            )
         append_questions(experiment.collect, [])
     settings = replace(settings, answers=bool(judged) or settings.answers)
     noted = dict.fromkeys(note for dataset in datasets for note in dataset.notes)

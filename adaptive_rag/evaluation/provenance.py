@@ -42,7 +42,9 @@ class RunSettings:
         """Return plain data: settings under their present names, a live model named by its class."""
         context = make_context(self.settings)
         names = [name for name in setting_names() if name not in ("index", "retriever", "k")]
-        return {**vars(self), "settings": {name: _as_plain(attrgetter(name)(context)) for name in names}}
+        replies = Path(self.replies).name if self.replies else None
+        settings = {name: _as_plain(attrgetter(name)(context)) for name in names}
+        return {**vars(self), "replies": replies, "settings": settings}
 
 
 def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,9 @@ def only_replied(dataset: Dataset, folder: Path) -> Dataset:
         ConfigurationError: as `read_replies`.
     """
     replies = read_replies(folder, dataset.name)
+    # A run is taken up again only with the same replies.
+    content = hashlib.sha256((folder / f"{dataset.name}.jsonl").read_bytes()).hexdigest()[:16]
+    dataset = replace(dataset, questions_digest=f"{dataset.questions_digest} {content}")
     kept = tuple(question for question in dataset.questions if question.id in replies)
     if len(kept) == len(dataset.questions):
         return dataset
@@ -69,4 +73,5 @@ def replaying(replies: Mapping[ModelStep, Mapping[str, Any]], steps: frozenset[M
         "model": ScriptedChatModel(script=dict(replies)),
         "models.steps": steps & set(replies),
         "models.fast_model": None,
+        "retrieval.selection": "local",
     }

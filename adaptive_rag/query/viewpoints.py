@@ -65,7 +65,9 @@ def _sides(value: Any, n: int) -> list[str]:
     """Return the side of each viewpoint; none where they do not go with the viewpoints one by one."""
     sides = value.get("sides") if isinstance(value, Mapping) else None
     known = get_args(ViewpointSide)
-    return sides if isinstance(sides, list) and len(sides) == n and all(s in known for s in sides) else []
+    if not isinstance(sides, list) or len(sides) < n or any(side not in known for side in sides):
+        return []
+    return sides[:n]
 
 
 def matter(question: str) -> str:

@@ -18,7 +18,7 @@ from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.relevance import best_sentence
-from adaptive_rag.rank.window import READING, ranked_by
+from adaptive_rag.rank.window import largest_size, ranked_by
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate
@@ -55,6 +55,8 @@ class RerankRequest:
     k: int
     # scores all candidates without a model, 0-10
     score_locally: Callable[[], list[float]]
+    # what a chat model is told in place of an empty context
+    no_context: str = ""
     # how a chat model is asked, and what its scores count
     scoring: ScoringSettings = AS_BY_DEFAULT
     # what `cross-encoder` loads
@@ -150,9 +152,9 @@ def score_together(request: RerankRequest) -> Asking[list[Candidate]]:
 def score_one_by_one(request: RerankRequest) -> Asking[list[Candidate]]:
     """Let a chat model score each of the first candidates in a call of its own, all at once."""
     read = _first(request, MODEL_READS)
+    told = request.context or request.no_context
     replies = yield [
-        ask_to_score(request.question, request.context, [c], scoring=request.scoring, by_setting=True)
-        for c in read
+        ask_to_score(request.question, told, [c], scoring=request.scoring, by_setting=True) for c in read
     ]
     # A model's scale and the local one do not mix: where one call failed, none counts.
     scores = [reply.result.scores[0] for reply in replies if reply.result is not None]
@@ -193,14 +195,16 @@ def check_calls(context: Context) -> None:
     Raises:
         ConfigurationError: scoring one by one would never be done.
     """
-    steps, scores = context.models.steps, MODEL_READS * (context.k or READING.most)
+    steps, scores = context.models.steps, MODEL_READS * largest_size(context)
     has_model = context.model is not None or context.models.fast_model is not None
-    asks = has_model and context.uses("rerank") and "score" in steps
-    # One more for the answer, and one for the type where a model may be asked for it.
-    classifies = context.route is None and context.routing.classify != "router" and "classify" in steps
-    calls = scores + 1 + classifies
+    if not (has_model and context.uses("rerank") and "score" in steps):
+        return
+    classifies = context.route is None and context.uses("analysis") and context.routing.classify != "router"
+    rewrites = "contextualize" in steps and context.retrieval.rewrites != "follow-ups"
+    prepares = max("enhance" in steps, ("infer" in steps) + rewrites)
+    calls = scores + prepares + (classifies and "classify" in steps) + 1  # the answer
     limit = context.budget.max_llm_calls
-    if asks and context.retrieval.reranker == "pointwise" and calls > limit:
+    if context.retrieval.reranker == "pointwise" and calls > limit:
         raise ConfigurationError(
             f"retrieval.reranker = 'pointwise' makes 2 * k = {scores} calls beside the others, and "
             f"budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls}, or lower k."
@@ -291,7 +295,7 @@ def _score_once(
     [reply] = yield [
         ask_to_score(
             request.question,
-            request.context,
+            request.context or request.no_context,
             read,
             scoring=request.scoring,
             by_setting=by_setting,

@@ -88,9 +88,20 @@ def reading_size(
     return given_size(context, analysis) or fitting_size(ranked, budget)
 
 
-def planned_size(context: Context, budget: ReadingBudget) -> int:
-    """Return how many passages are counted on before any is found: `k`, else the least that is read."""
-    return context.k or budget.least
+def planned_size(context: Context, analysis: QueryAnalysis, budget: ReadingBudget) -> tuple[int, str]:
+    """Return how many passages are counted on before any is found, and why: else the least that is read."""
+    return given_size(context, analysis) or (budget.least, "the least that is read")
+
+
+def largest_size(context: Context) -> int:
+    """Return how many passages a question is counted to read at most, whatever it is."""
+    if context.profile is None:
+        return context.k or READING.least
+    profile = context.profile
+    if context.routing.low_confidence:
+        profile = _WIDER.get(profile, profile)
+    widest = (BASE[profile] * max(BY_COMPLEXITY.values()) + 5) // 10
+    return context.k or widest * IN_DOMAIN_TENTHS // 10
 
 
 def given_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str] | None:

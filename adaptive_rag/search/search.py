@@ -17,8 +17,8 @@ from adaptive_rag.text.vectors import Scores
 
 POOL = 50  # candidates by vector and by words, each
 PLAIN_ALPHA = 0.5
-# Passages that are counted on where no k is set.
-PLANNED = 4
+# Passages that are counted on where no k is set: the most that a strategy reads.
+PLANNED = 24
 # What a trace keeps: how many candidates, and what of each.
 TRACED, TRACED_KEYS = 20, ("id", "source", "page", "scores", "labels")
 
@@ -56,9 +56,11 @@ def search(
 
 def pool_size(context: Context) -> int:
     """Return how many candidates a query brings by vector and by words, each."""
-    pool, k = context.retrieval.pool, context.k or PLANNED
+    pool = context.retrieval.pool
+    if pool is not None:
+        return pool * (context.k or PLANNED)
     # Without k there are at least twice as many candidates as any strategy's budget reads.
-    return max(POOL, 3 * k) if pool is None else pool * k
+    return max(POOL, 3 * (context.k or 0))
 
 
 def weigh(
@@ -124,7 +126,7 @@ def sum_scores(
         sparse += query.get("sparse", 1.0) * _column(candidates, "sparse", row)
     compared = [query for query in queries if query.get("dense", 1.0)]
     # The views of a pair are compared by the search alone.
-    if len(compared) > 1 and views is None and isinstance(source, ComparesTexts):
+    if len(compared) > 1 and row and views is None and isinstance(source, ComparesTexts):
         cosines = source.similarities([query["text"] for query in compared], list(row))
         dense = np.array([query.get("dense", 1.0) for query in compared]) @ cosines
     scored = [
