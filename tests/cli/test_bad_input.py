@@ -202,6 +202,8 @@ def test_ctrl_c_while_indexing_keeps_what_was_complete_and_says_so(tmp_path: Pat
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # A shell starts what runs in its background deaf to Ctrl-C, and the tests may be such.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     _wait_for_embeddings(tmp_path / ".adaptive-rag", process)
     process.send_signal(signal.SIGINT)
