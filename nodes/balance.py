@@ -6,19 +6,20 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
-from adaptive_rag.nodes.rerank import score, select_in_turn, selected
+from adaptive_rag.nodes.rerank import score, select_from, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.viewpoints import matter
 from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, label_sides
 from adaptive_rag.rank.balance import attribute, draw_named, viewpoints_by_side
 from adaptive_rag.rank.branches import take_first_of_each
-from adaptive_rag.rank.diversify import cover, select
+from adaptive_rag.rank.diversify import cover
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
 from adaptive_rag.rank.rerank import by_relevance
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
-from adaptive_rag.search.fusion import OPINION_ALPHA, alpha_by_intent, join_branches
+from adaptive_rag.search.fusion import join_branches
+from adaptive_rag.search.search import weigh
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import Candidate, Decision, Hit, QueryAnalysis, StrategyState
+from adaptive_rag.state import Candidate, Decision, Hit, StrategyState
 from adaptive_rag.text.vectors import Scores
 
 # Chunks that are put in order before the selection, as a multiple of k.
@@ -38,7 +39,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
         size = planned_size(context, state["analysis"], reading)
         return (yield from select_in_turn(state, drawn, context, size))
     if context.uses("rerank"):
-        hits[0] = _towards_first_hits(hits[0], context, state["analysis"])
+        hits[0] = _towards_first_hits(hits[0], state, context)
     candidates = attribute(join_branches(hits), hits)
     if not context.uses("rerank"):
         scored = candidates
@@ -55,41 +56,32 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
         spread = [scored[i] for i in cover(vectors, ranked_by(scored), DRAWN_FROM * k)]
         judged = spread[: max(k + 1, SIDES_OF)]
         held = _agreements(state, source, judged)
-        first = [judged[i] for i in hear_other_side(held, k)]
-        local = draw_named(spread, viewpoints_by_side(state["queries"]), k) if views else first
-        scored, by_model = yield from select(
-            state["question"],
-            spread,
-            local,
-            context.retrieval.selection,
-            context.retrieval.selection_characters.get(state["query_type"]),
-        )
-        sides = decide_sides(held)
-        if by_model:
-            known = {candidate["id"] for candidate in judged}
-            judged = [*judged, *(candidate for candidate in scored if candidate["id"] not in known)]
-            held = _agreements(state, source, judged)
+        if views:
+            local = draw_named(spread, viewpoints_by_side(state["queries"]), k)
+        else:
+            local = [judged[i] for i in hear_other_side(held, k)]
+        scored, by_model = yield from select_from(state, spread, local, context)
         if not views:
-            labels = {candidate["id"]: candidate["labels"] for candidate in label_sides(judged, held)}
+            known = {candidate["id"] for candidate in judged}
+            beyond = [candidate for candidate in scored if candidate["id"] not in known]
+            told = label_sides([*judged, *beyond], [*held, *_agreements(state, source, beyond)])
+            labels = {candidate["id"]: candidate["labels"] for candidate in told}
             scored = [{**candidate, "labels": labels[candidate["id"]]} for candidate in scored[:k]]
             views = list(dict.fromkeys(label for candidate in scored for label in candidate["labels"]))
         why = "the model's choice" if by_model else "the most relevant, without near-duplicates"
-        decisions = [Decision(what="draw", chosen=views, why=why), sides]
+        decisions = [Decision(what="draw", chosen=views, why=why), decide_sides(held)]
     documents, reasons = window.keep(scored)
     return selected(state, documents, candidates, [*decisions, *reasons])
 
 
 def _agreements(state: StrategyState, source: ChunkSource, candidates: list[Candidate]) -> list[Scores]:
-    sentences = source.sentences([candidate["id"] for candidate in candidates])
+    sentences = source.sentences([candidate["id"] for candidate in candidates]) if candidates else []
     return agreements(state["question"], candidates, sentences)
 
 
-def _towards_first_hits(hit: Hit, context: Context, analysis: QueryAnalysis) -> Hit:
+def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit:
     """Let the first hits say what the question means: opinions put one matter in many words."""
     if not hit["candidates"]:
         return hit
-    settings = context.retrieval
-    alpha = OPINION_ALPHA if settings.alpha is None else settings.alpha
-    if settings.alpha is None and settings.alpha_by == "intent":
-        alpha, _ = alpha_by_intent(analysis, settings.alpha_table) or (OPINION_ALPHA, "")
+    alpha, _ = weigh(hit["candidates"], context, state["analysis"], state.get("plan"))
     return {**hit, "candidates": with_feedback(source_of(context), hit["candidates"], alpha=alpha)}

@@ -7,10 +7,10 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking
-from adaptive_rag.nodes.rerank import score, score_locally, select_in_turn, selected
+from adaptive_rag.nodes.rerank import score, score_locally, select_from, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.rank.branches import join_by_rank, take_in_turn
-from adaptive_rag.rank.diversify import SELECTORS, select
+from adaptive_rag.rank.diversify import SELECTORS
 from adaptive_rag.rank.rerank import by_relevance
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
@@ -36,13 +36,7 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
         diversity = context.retrieval.diversity
         vectors = source_of(context).vectors([candidate["id"] for candidate in scored])
         local = [scored[i] for i in SELECTORS[diversity](vectors, ranked_by(scored), window.size)]
-        scored, by_model = yield from select(
-            state["question"],
-            scored,
-            local,
-            context.retrieval.selection,
-            context.retrieval.selection_characters.get(state["query_type"]),
-        )
+        scored, by_model = yield from select_from(state, scored, local, context)
         chosen = "the model's choice" if by_model else diversity
         decisions.append(Decision(what="selection", chosen=chosen, why="the aspects count together"))
     documents, reasons = window.keep(scored)

@@ -63,14 +63,21 @@ def selected(
     }
 
 
+def select_from(
+    state: StrategyState, candidates: list[Candidate], local: list[Candidate], context: Context
+) -> Asking[tuple[list[Candidate], bool]]:
+    """Return the final set, and whether it is a model's choice; else it is the local one."""
+    settings = context.retrieval
+    characters = settings.selection_characters.get(state["query_type"])
+    return (yield from select(state["question"], candidates, local, settings.selection, characters))
+
+
 def select_in_turn(
     state: StrategyState, drawn: list[Candidate], context: Context, size: tuple[int, str]
 ) -> Steps:
     """Keep the first of what the branches brought, or those that a model selects of them."""
-    (k, why), settings = size, context.retrieval
-    characters = settings.selection_characters.get(state["query_type"])
-    selecting = select(state["question"], drawn, drawn[:k], settings.selection, characters)
-    documents, by_model = yield from selecting
+    k, why = size
+    documents, by_model = yield from select_from(state, drawn, drawn[:k], context)
     chosen = "the model's choice" if by_model else "in turn"
     found = f"{len(drawn)} passages, as the branches found them"
     decisions = [
@@ -130,9 +137,9 @@ def search_to_score(
     It is made while the model prepares the query, which saves a round. The scores hold for the question,
     so they stay true whatever query finds a candidate again. Without a model nothing is searched.
     """
-    has_model = context.model is not None or context.models.fast_model is not None
     # Scores for the query as it was rewritten can only be asked for when it is.
-    has_model = has_model and "score" in context.models.steps and context.scoring.against == "question"
+    has_model = context.has_model() and context.scoring.against == "question"
+    has_model = has_model and "score" in context.models.steps
     if context.retrieval.reranker != "auto" or not context.uses("rerank") or not has_model:
         return [], []
     query = Query(text=text if isinstance(text, str) else text())

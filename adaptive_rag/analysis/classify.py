@@ -34,8 +34,7 @@ def classify_by_model(
 ) -> Asking[QueryAnalysis]:
     """Have a chat model decide where `routing.classify` says so; without a usable reply the router does."""
     routing = context.routing
-    has_model = context.model is not None or context.models.fast_model is not None
-    unsure = has_model and analysis["decided_by"] == "hedge"
+    unsure = context.has_model() and analysis["decided_by"] == "hedge"
     if routing.classify == "router" or (routing.classify == "unsure" and not unsure):
         return analysis
     every = routing.classify == "model"

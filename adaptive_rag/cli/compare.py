@@ -60,13 +60,14 @@ def compare(
     """
     from adaptive_rag.compare import name_columns
     from adaptive_rag.context import make_context
+    from adaptive_rag.context.groups import listed
     from adaptive_rag.graph.builder import check_names
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 
     given = options.given_settings(settings, index=index, profile=profile, k=k, model=model)
     question = options.read_argument(question)
-    named = {"routes": options.listed(routes), "recipes": options.listed(recipes)}
+    named = {"routes": listed(routes), "recipes": listed(recipes)}
     # What is wrong with the question or a name shows before minutes go into indexing.
     read_question({"question": question})
     for own in name_columns(**named).values():

@@ -64,6 +64,7 @@ def evaluate(
     verbose: options.Verbose = 0,
 ) -> None:
     """Measure, per question type, what adapting to the question is worth."""
+    from adaptive_rag.context.groups import listed
     from adaptive_rag.evaluation.experiment import Experiment
     from adaptive_rag.evaluation.experiment import evaluate as run_experiment
     from adaptive_rag.evaluation.provenance import RunSettings
@@ -71,12 +72,11 @@ def evaluate(
 
     given = options.given_settings(setting, recipe=recipe, model=model)
     settings = RunSettings(k, seed, limit, answers, given, str(replies) if replies else None)
-    named = [name.strip() for name in arms.split(",") if name.strip()]
     experiment = Experiment(
         datasets,
         out,
         settings,
-        named,
+        listed(arms),
         judge,
         against,
         markdown,

@@ -66,8 +66,3 @@ def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str,
 def read_argument(question: str) -> str:
     """Return the question; "-" reads it from standard input."""
     return get_text_stream("stdin").read().strip() if question == "-" else question
-
-
-def listed(names: str) -> list[str]:
-    """Return the names of a list with commas."""
-    return [name.strip() for name in names.split(",") if name.strip()]

@@ -14,9 +14,11 @@ from adaptive_rag.cli.answers import colour_of
 from adaptive_rag.cli.output import Part, print_block, print_json, print_line, print_table, stdout
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from adaptive_rag.analysis import Ontology
     from adaptive_rag.analysis.explain import Reason, WhyNot
-    from adaptive_rag.state import QueryAnalysis, QueryType
+    from adaptive_rag.state import QueryAnalysis, QueryType, Turn
 
 # What `--file --json` prints of each question, beside its text.
 LINE_KEYS = (
@@ -77,14 +79,7 @@ def _route_one(
 ) -> None:
     from adaptive_rag import analysis
 
-    threshold, low_confidence = _limits()
-    answer = analysis.analyse(
-        question,
-        user_context=context,
-        ontology=terms,
-        threshold=threshold,
-        low_confidence=low_confidence,
-    )
+    [answer] = _analyse([question], [context], [()], terms)
     reasons = analysis.explain_contributions(question, user_context=context)
     explained = analysis.why_not(question, why_not, user_context=context) if why_not else None
     if as_json:
@@ -99,22 +94,13 @@ def _route_one(
 
 
 def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
-    from adaptive_rag import analysis
     from adaptive_rag.analysis.learning import read_questions
 
     questions = read_questions(file)
-    threshold, low_confidence = _limits()
     rows: list[tuple[Part, ...]] = []
     for start in range(0, len(questions), BATCH):
         texts, contexts, histories, _ = zip(*questions[start : start + BATCH], strict=True)
-        answers = analysis.analyse_batch(
-            texts,
-            user_contexts=contexts,
-            histories=histories,
-            ontology=terms,
-            threshold=threshold,
-            low_confidence=low_confidence,
-        )
+        answers = _analyse(texts, contexts, histories, terms)
         for text, answer in zip(texts, answers, strict=True):
             if as_json:
                 print_json({"text": text, **{key: answer[key] for key in LINE_KEYS}})  # type: ignore[literal-required]
@@ -128,12 +114,25 @@ def _route_file(file: Path, terms: Ontology | None, as_json: bool) -> None:
         print_table(columns, rows, wrap=False)
 
 
-def _limits() -> tuple[float, float]:
-    """Return when a question counts as unsure, as the environment and the config file set it."""
+def _analyse(
+    texts: Sequence[str],
+    contexts: Sequence[str],
+    histories: Sequence[Sequence[Turn]],
+    terms: Ontology | None,
+) -> list[QueryAnalysis]:
+    """Analyse questions; when one counts as unsure, the environment and the config file say."""
+    from adaptive_rag.analysis import analyse_batch
     from adaptive_rag.context import make_context
 
     routing = make_context().routing
-    return routing.threshold, routing.low_confidence
+    return analyse_batch(
+        texts,
+        user_contexts=contexts,
+        histories=histories,
+        ontology=terms,
+        threshold=routing.threshold,
+        low_confidence=routing.low_confidence,
+    )
 
 
 def _learn(file: Path, as_json: bool) -> None:

@@ -141,6 +141,10 @@ class Context(BaseSettings):
         """Tell whether a mechanism is on."""
         return mechanism not in self.without
 
+    def has_model(self) -> bool:
+        """Tell whether there is a chat model for the steps before the answer."""
+        return self.model is not None or self.models.fast_model is not None
+
     def fingerprint(self) -> str:
         """Return a hash of the settings that change an answer, the index aside."""
         values: dict[str, Any] = {}

@@ -212,8 +212,8 @@ OF_FAQ_HYBRID: dict[str, dict[str, Any]] = {
     "cross-encoder": {"retrieval.reranker": "none"},
     "window": {"profile": None, "without": [*recipe_settings("faq-hybrid")["without"], "window"]},
 }
-# Ways that are off by default, each measured beside the default: what it is, and the settings for it.
 ALL_STEPS = sorted(get_args(ModelStep))
+# Ways that are off by default, each measured beside the default: what it is, and the settings for it.
 VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "all-plans": (
         "a chat model's plan in every strategy",

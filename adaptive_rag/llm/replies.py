@@ -146,13 +146,18 @@ def exactly(n: int, items: Sequence[str], what: str) -> list[str]:
     """
     first: dict[str, str] = {}
     for item in items:
-        text = _NUMBERING.sub("", item).strip().strip('"“”').strip()
+        text = plain_item(item)
         if text and not _EXCUSE.match(text):
             first.setdefault(text.casefold(), text)
     different = list(first.values())
     if len(different) < n:
         raise ValueError(f"expected {n} different {what}, got {len(different)}: {different!r}")
     return different[:n]
+
+
+def plain_item(item: str) -> str:
+    """Return an item of a list without its numbering and quotes."""
+    return _NUMBERING.sub("", item).strip().strip('"“”').strip()
 
 
 def _listed_lines(text: str, what: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, Field
 
-from adaptive_rag.llm.replies import exactly, texts
+from adaptive_rag.llm.replies import exactly, plain_item, texts
 from adaptive_rag.llm.request import Request
 from adaptive_rag.text.words import STOP_WORDS
 
@@ -44,8 +44,8 @@ def ask_for_viewpoints(question: str, n: int) -> Request[Viewpoints]:
         Viewpoints,
         values=lambda: {"question": question, "n": str(n)},
         read=lambda value: {
-            "viewpoints": exactly(n, texts(_named(value), "viewpoints"), "viewpoints"),
-            "sides": _sides(value, n),
+            "viewpoints": (named := exactly(n, texts(_named(value), "viewpoints"), "viewpoints")),
+            "sides": _sides(value, named),
         },
         check=lambda result: result.model_copy(
             update={"viewpoints": exactly(n, result.viewpoints, "viewpoints")}
@@ -61,13 +61,16 @@ def _named(value: Any) -> Any:
     return {key: item for key, item in value.items() if str(key).lower() != "sides"}
 
 
-def _sides(value: Any, n: int) -> list[str]:
-    """Return the side of each viewpoint; none where they do not go with the viewpoints one by one."""
+def _sides(value: Any, viewpoints: list[str]) -> list[str]:
+    """Return the side of each viewpoint; none where they do not go with what was named one by one."""
     sides = value.get("sides") if isinstance(value, Mapping) else None
-    known = get_args(ViewpointSide)
-    if not isinstance(sides, list) or len(sides) < n or any(side not in known for side in sides):
+    if not isinstance(sides, list) or any(side not in get_args(ViewpointSide) for side in sides):
         return []
-    return sides[:n]
+    # Of what a model named, repetitions and what is too much were left out.
+    written = [plain_item(text).casefold() for text in texts(_named(value), "viewpoints")]
+    if len(written) != len(sides):
+        return []
+    return [sides[written.index(viewpoint.casefold())] for viewpoint in viewpoints]
 
 
 def matter(question: str) -> str:

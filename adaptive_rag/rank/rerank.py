@@ -195,16 +195,17 @@ def check_calls(context: Context) -> None:
     Raises:
         ConfigurationError: scoring one by one would never be done.
     """
-    steps, scores = context.models.steps, MODEL_READS * largest_size(context)
-    has_model = context.model is not None or context.models.fast_model is not None
-    if not (has_model and context.uses("rerank") and "score" in steps):
+    steps = context.models.steps
+    asks = context.has_model() and context.uses("rerank") and "score" in steps
+    if not asks or context.retrieval.reranker != "pointwise":
         return
+    scores = MODEL_READS * largest_size(context)
     classifies = context.route is None and context.uses("analysis") and context.routing.classify != "router"
     rewrites = "contextualize" in steps and context.retrieval.rewrites != "follow-ups"
     prepares = max("enhance" in steps, ("infer" in steps) + rewrites)
     calls = scores + prepares + (classifies and "classify" in steps) + 1  # the answer
     limit = context.budget.max_llm_calls
-    if context.retrieval.reranker == "pointwise" and calls > limit:
+    if calls > limit:
         raise ConfigurationError(
             f"retrieval.reranker = 'pointwise' makes 2 * k = {scores} calls beside the others, and "
             f"budget.max_llm_calls = {limit} does not hold them. Set it to at least {calls}, or lower k."

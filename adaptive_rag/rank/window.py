@@ -9,15 +9,17 @@ import numpy as np
 
 from adaptive_rag.context import Context
 from adaptive_rag.context.groups import Profile
+from adaptive_rag.search.fusion import IN_DOMAIN, OFF_DOMAIN
 from adaptive_rag.state import Candidate, Complexity, Decision, QueryAnalysis
 from adaptive_rag.text.tokens import count_tokens
 
 # How many passages a profile reads, and tenths by which the question's complexity changes that.
 BASE: dict[Profile, int] = {"conservative": 3, "balanced": 5, "aggressive": 8}
 BY_COMPLEXITY: dict[Complexity, int] = {"basic": 8, "intermediate": 10, "advanced": 13}
-# Domain relevance above the first or below the second changes it again, by these tenths.
-IN_DOMAIN, OFF_DOMAIN = 0.8, 0.3
+# Tenths by which it changes again in the domain, and outside.
 IN_DOMAIN_TENTHS, OFF_DOMAIN_TENTHS = 11, 7
+# What a low confidence makes of a profile.
+WIDER: dict[Profile, Profile] = {"conservative": "balanced", "balanced": "aggressive"}
 # Scores that differ by less are the same: a mean of equal numbers may lie above each of them.
 ROUNDING = 1e-9
 
@@ -95,13 +97,14 @@ def planned_size(context: Context, analysis: QueryAnalysis, budget: ReadingBudge
 
 def largest_size(context: Context) -> int:
     """Return how many passages a question is counted to read at most, whatever it is."""
+    if context.k is not None:
+        return context.k
     if context.profile is None:
-        return context.k or READING.least
+        return READING.least
     profile = context.profile
     if context.routing.low_confidence:
-        profile = _WIDER.get(profile, profile)
-    widest = (BASE[profile] * max(BY_COMPLEXITY.values()) + 5) // 10
-    return context.k or widest * IN_DOMAIN_TENTHS // 10
+        profile = WIDER.get(profile, profile)
+    return (BASE[profile] * max(BY_COMPLEXITY.values()) + 5) // 10 * IN_DOMAIN_TENTHS // 10
 
 
 def given_size(context: Context, analysis: QueryAnalysis) -> tuple[int, str] | None:
@@ -117,8 +120,8 @@ def window_size(profile: Profile, context: Context, analysis: QueryAnalysis) -> 
     base * complexity rounded half up, then * domain rounded down: 5 * 1.3 = 7, and 7 * 1.1 = 7; 5 * 0.7 = 3.
     """
     reasons = [f"{profile} profile"]
-    if profile in _WIDER and analysis["confidence"] < context.routing.low_confidence:
-        profile = _WIDER[profile]
+    if profile in WIDER and analysis["confidence"] < context.routing.low_confidence:
+        profile = WIDER[profile]
         reasons.append(f"as {profile}, since the confidence is {analysis['confidence']:.2f}")
     complexity, relevance = analysis["complexity"], analysis["domain_relevance"]
     size = (BASE[profile] * BY_COMPLEXITY[complexity] + 5) // 10
@@ -154,6 +157,3 @@ def ranked_by(candidates: Sequence[Candidate]) -> list[float]:
     """Return the scores that order the candidates: their relevance, else what the search fused."""
     found = [candidate["scores"] for candidate in candidates]
     return [scores["relevance"] if "relevance" in scores else scores["fused"] for scores in found]
-
-
-_WIDER: dict[Profile, Profile] = {"conservative": "balanced", "balanced": "aggressive"}

@@ -38,3 +38,13 @@ def test_as_many_viewpoints_are_asked_for_as_the_setting_says(n):
     assert request.check(named).viewpoints == ["it helps", "it harms", "it costs"][:n]
     with pytest.raises(ValueError, match=f"expected {n} different viewpoints, got 1"):
         request.check(Viewpoints(viewpoints=["it helps", "It helps"]))
+
+
+def test_a_side_goes_with_its_viewpoint_where_one_was_named_twice_or_too_many():
+    request = ask_for_viewpoints("Should the wall be raised?", 3)
+    said = {
+        "viewpoints": ["1. it protects homes", "It protects homes", "it costs too much", "it can wait", "more"],
+        "sides": ["for", "for", "against", "other", "against"],
+    }
+    assert request.read(said)["sides"] == ["for", "against", "other"]
+    assert request.read({**said, "sides": ["for"]})["sides"] == []
