@@ -70,8 +70,22 @@ class ComparesTexts(Protocol):
 
 
 @runtime_checkable
+class KeepsVersions(Protocol):
+    """A source that is written to while questions are answered, each from one state of it."""
+
+    @property
+    def version(self) -> str:
+        """Name the state; what was found under another name may not be found now."""
+        ...
+
+    def at(self, version: str) -> ChunkSource:
+        """Return the source as it was under a name, if that is still known, else as it is; it stays so."""
+        ...
+
+
+@runtime_checkable
 class ListsChunks(Protocol):
-    """A source that can list its chunks. Where they may change, its `version` names their present state."""
+    """A source that can list its chunks."""
 
     def __len__(self) -> int:
         """Return how many chunks there are."""

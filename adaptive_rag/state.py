@@ -178,6 +178,8 @@ class Found(TypedDict, total=False):
     query_type: str
     analysis: QueryAnalysis
     started_at: float
+    # the state of the index that every step reads, whatever is written to it meanwhile
+    index_version: str | None
     # written by a strategy's first step, read by retrieve
     queries: list[Query]
     plan: SearchPlan | None
@@ -243,6 +245,7 @@ class Branch(TypedDict):
     queries: list[Query]
     plan: SearchPlan | None
     analysis: QueryAnalysis
+    index_version: str | None
 
 
 class StrategyState(Asked, Found, total=False):

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from langgraph.cache.base import BaseCache, FullKey
-from langgraph.cache.memory import InMemoryCache
+from cachetools import TLRUCache
+from langgraph.cache.base import BaseCache, FullKey, Namespace
 
 from adaptive_rag.errors import ConfigurationError
+
+# What "memory" may hold; an answer takes some ten thousand bytes.
+MEMORY_BYTES = 64 * 2**20
 
 
 def open_cache(where: str | Path) -> BaseCache[Any]:
@@ -48,7 +53,54 @@ class _KeepsSuccess(BaseCache[Any]):
             await super().aset(kept)  # type: ignore[safe-super]
 
 
-class _MemoryCache(_KeepsSuccess, InMemoryCache[Any]):
+class _BoundedCache(BaseCache[Any]):
+    """Results in memory, as bytes; those least used give way."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._kept: TLRUCache[FullKey, _Kept] = TLRUCache(
+            MEMORY_BYTES,
+            ttu=lambda key, kept, now: now + kept.seconds,
+            getsizeof=lambda kept: len(kept.content),
+        )
+
+    def get(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
+        with self._lock:
+            found = {key: kept for key in keys if (kept := self._kept.get(key)) is not None}
+        return {key: self.serde.loads_typed((kept.kind, kept.content)) for key, kept in found.items()}
+
+    async def aget(self, keys: Sequence[FullKey]) -> dict[FullKey, Any]:
+        return self.get(keys)
+
+    def set(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
+        made = {
+            key: _Kept(*self.serde.dumps_typed(value), math.inf if seconds is None else seconds)
+            for key, (value, seconds) in pairs.items()
+        }
+        with self._lock:
+            self._kept.update({key: kept for key, kept in made.items() if len(kept.content) <= MEMORY_BYTES})
+
+    async def aset(self, pairs: Mapping[FullKey, tuple[Any, int | None]]) -> None:
+        self.set(pairs)
+
+    def clear(self, namespaces: Sequence[Namespace] | None = None) -> None:
+        with self._lock:
+            for key in list(self._kept):
+                if namespaces is None or key[0] in namespaces:
+                    del self._kept[key]
+
+    async def aclear(self, namespaces: Sequence[Namespace] | None = None) -> None:
+        self.clear(namespaces)
+
+
+class _Kept(NamedTuple):
+    kind: str
+    content: bytes
+    seconds: float
+
+
+class _MemoryCache(_KeepsSuccess, _BoundedCache):
     pass
 
 

@@ -32,7 +32,7 @@ SIDES_OF = 10
 def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Join the branches, each chunk once, and select so that every side is heard."""
     context = context_of(runtime)
-    source = source_of(context)
+    source = source_of(context, state)
     hits = sorted(state["hits"], key=lambda hit: hit["order"])
     if context.retrieval.draw == "in-turn":
         drawn = take_first_of_each(hits)
@@ -84,4 +84,4 @@ def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit
     if not hit["candidates"]:
         return hit
     alpha, _ = weigh(hit["candidates"], context, state["analysis"], state.get("plan"))
-    return {**hit, "candidates": with_feedback(source_of(context), hit["candidates"], alpha=alpha)}
+    return {**hit, "candidates": with_feedback(source_of(context, state), hit["candidates"], alpha=alpha)}

@@ -73,6 +73,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         "query_type": analysis["type"],
         "analysis": analysis,
         "started_at": started_at,
+        "index_version": getattr(source, "version", None),
         "record": {"decisions": [Decision(what="type", chosen=analysis["type"], why=analysis["reason"])]},
     }
 

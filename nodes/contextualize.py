@@ -28,7 +28,7 @@ from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyS
 def contextualize(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Make the question stand alone; meanwhile the model scores what the local query finds."""
     context = context_of(runtime)
-    source = source_of(context)
+    source = source_of(context, state)
     question, user_context = state["question"], state.get("user_context", "")
     queries, implied, scored = [Query(text=question)], user_context, list[Candidate]()
     plan: SearchPlan | None = None

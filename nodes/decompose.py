@@ -26,5 +26,5 @@ def decompose(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
         [reply] = yield [ask_to_decompose(question, n)]
         if reply.result is not None:
             queries += [Query(text=text, label=text) for text in reply.result.sub_questions]
-        prepare(source_of(context), [query["text"] for query in queries])
+        prepare(source_of(context, state), [query["text"] for query in queries])
     return {"queries": queries, "plan": None}

@@ -34,7 +34,7 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
     decisions: list[Decision] = []
     if context.uses("diversify") and scored:
         diversity = context.retrieval.diversity
-        vectors = source_of(context).vectors([candidate["id"] for candidate in scored])
+        vectors = source_of(context, state).vectors([candidate["id"] for candidate in scored])
         local = [scored[i] for i in SELECTORS[diversity](vectors, ranked_by(scored), window.size)]
         scored, by_model = yield from select_from(state, scored, local, context)
         chosen = "the model's choice" if by_model else diversity

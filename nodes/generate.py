@@ -32,7 +32,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     passages, decisions = read_passages(
         state["documents"], tokens=context.budget.context_tokens, join=context.uses("join")
     )
-    decisions += _notes_on(passages, source_of(context))
+    decisions += _notes_on(passages, source_of(context, state))
     missing = _missing_side(state)
     # From here on the documents are what was read: [n] is the nth of them.
     state = {**state, "documents": passages}
@@ -102,7 +102,7 @@ def _answer_request(
         question=state["question"],
         style=style,
         documents=documents,
-        sentences=read_sentences(documents, source_of(context).sentences),
+        sentences=read_sentences(documents, source_of(context, state).sentences),
         question_vector=vectors[0],
         aspects=[Aspect(label, vectors[i]) for i, label in enumerate(labels, start=1)],
         user_context=user_context,

@@ -45,7 +45,7 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
     situation = plan.get("situation", "") if plan else ""
     reserves = bool(situation and context.uses("rerank") and chosen)
     if reserves:
-        chosen = reserve_for_context(source_of(context), situation, chosen, window.size)
+        chosen = reserve_for_context(source_of(context, state), situation, chosen, window.size)
     documents, decisions = window.keep(chosen)
     if reserves:
         why = "the last passages were chosen for the user's situation"
@@ -126,7 +126,7 @@ def _scored_for(state: StrategyState, context: Context) -> str:
 def score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
     """Score candidates without a model, 0-10, by the texts that the search used."""
     queries = state.get("queries", [])
-    return score_candidates(source_of(context), state["question"], candidates, queries=queries)
+    return score_candidates(source_of(context, state), state["question"], candidates, queries=queries)
 
 
 def search_to_score(
@@ -143,7 +143,7 @@ def search_to_score(
     if context.retrieval.reranker != "auto" or not context.uses("rerank") or not has_model:
         return [], []
     query = Query(text=text if isinstance(text, str) else text())
-    found, _ = search(source_of(context), [query], context, state["analysis"])
+    found, _ = search(source_of(context, state), [query], context, state["analysis"])
     read = found[: MODEL_READS * reading_size(context, state["analysis"], found, reading)[0]]
     asker = state.get("user_context", "") or context.models.no_context
     return [ask_to_score(state["question"], asker, read, scoring=context.scoring)] if read else [], read

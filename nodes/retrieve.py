@@ -19,7 +19,9 @@ def retrieve(state: StrategyState, runtime: Runtime[Context]) -> Update:
     """Search for the question in all its texts."""
     context = context_of(runtime)
     queries = state["queries"]
-    candidates, decision = search(source_of(context), queries, context, state["analysis"], state.get("plan"))
+    candidates, decision = search(
+        source_of(context, state), queries, context, state["analysis"], state.get("plan")
+    )
     return {
         "candidates": candidates,
         "record": {
@@ -38,7 +40,9 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
     record: TraceRecord = {"step": "retrieve", "queries": [query["text"] for query in queries]}
     found: list[Candidate] = []
     try:
-        found, decision = search(source_of(context), queries, context, state["analysis"], state["plan"])
+        found, decision = search(
+            source_of(context, state), queries, context, state["analysis"], state["plan"]
+        )
         if label is not None:
             found = found[: context.retrieval.branch_candidates]
         record["candidates"] = summarise(found)

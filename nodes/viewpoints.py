@@ -37,7 +37,7 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: Reading
                 Query(text=f"{question} {view}", label=view, side=side)
                 for view, side in zip(named, sides, strict=True)
             ]
-    prepare(source_of(context), [query["text"] for query in queries])
+    prepare(source_of(context, state), [query["text"] for query in queries])
     return {
         "queries": queries,
         "plan": SearchPlan(alpha=OPINION_ALPHA, dense_only=False, why="opinions share few words"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
+from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexingError
@@ -17,6 +19,9 @@ from adaptive_rag.source import ChunkSource, Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 
+# States of the index of which the rows and vectors of the sources are kept.
+STATES_KEPT = 4
+
 
 class FilteredIndex:
     """Searches some sources of an index, exactly; it follows what is written to the index as that does."""
@@ -25,7 +30,7 @@ class FilteredIndex:
         self.index = index
         self.sources = frozenset(sources)
         self._lock = threading.Lock()
-        self._loaded: tuple[TableReader, Ids, Vectors] | None = None
+        self._loaded: LRUCache[TableReader, tuple[Ids, Vectors]] = LRUCache(STATES_KEPT)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return the union of the best `limit` chunks by vector and by words, for each query."""
@@ -68,13 +73,19 @@ class FilteredIndex:
         """Name the state of the index; what was found under another name may not be found now."""
         return self.index.version
 
+    def at(self, version: str) -> FilteredIndex:
+        """Return the view as it was under a name, if that is still known, else as it is; it stays so."""
+        pinned = copy.copy(self)
+        pinned.index = self.index.at(version)
+        return pinned
+
     def _load(self) -> tuple[TableReader, Ids, Vectors]:
         """Return the reader of the last complete state with the rows and vectors of the sources."""
         reader = self.index.reader()
         with self._lock:
-            if self._loaded is None or self._loaded[0] is not reader:
-                self._loaded = reader, *reader.vectors_of_sources(self.sources)
-            return self._loaded
+            if reader not in self._loaded:
+                self._loaded[reader] = reader.vectors_of_sources(self.sources)
+            return reader, *self._loaded[reader]
 
 
 def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None) -> str | ChunkSource:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from cachetools import LRUCache, cached
+from cachetools import LRUCache, TTLCache, cached
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
@@ -28,11 +30,16 @@ from adaptive_rag.index.location import (
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.models.embeddings import embed_queries, embedding_name, load_embeddings
 from adaptive_rag.models.onnx import OnnxEmbeddings
-from adaptive_rag.source import ChunkSource, Sentences
+from adaptive_rag.source import ChunkSource, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors, cosines
 
 MAX_OPEN = 16
+# States before the present one that questions under way may still read: for how long, and of how many chunks
+# together; a small state counts as one of FEWEST_CHUNKS.
+EARLIER_SECONDS = 600
+EARLIER_CHUNKS = 100_000
+FEWEST_CHUNKS = 5_000
 
 
 class Index:
@@ -52,6 +59,10 @@ class Index:
         self._lock = threading.Lock()
         self._stamp = location.stamp(MANIFEST)
         self._reader = TableReader(location.uri, manifest)
+        self._earlier: TTLCache[str, TableReader] = TTLCache(
+            EARLIER_CHUNKS, EARLIER_SECONDS, getsizeof=lambda reader: FEWEST_CHUNKS + reader.manifest.chunks
+        )
+        self._pinned: TableReader | None = None
 
     @classmethod
     def open(cls, uri: str | Path, embeddings: str | Embeddings | None = None) -> Index:
@@ -165,8 +176,19 @@ class Index:
         """Return what the index holds and how it was made."""
         return self.reader().manifest.describe(self._location)
 
+    def at(self, version: str) -> Index:
+        """Return the index as it was under a name, if that is still known, else as it is; it stays so."""
+        with self._lock:
+            present = str(self._reader.manifest.committed) == version
+            reader = self._reader if present else self._earlier.get(version)
+        pinned = copy.copy(self)
+        pinned._pinned = reader or self.reader()
+        return pinned
+
     def reader(self) -> TableReader:
         """Return the reader of the last complete state, opening it if another process moved on."""
+        if self._pinned is not None:
+            return self._pinned
         stamp = self._location.stamp(MANIFEST) if self._location.path else self._stamp
         if stamp == self._stamp:
             return self._reader
@@ -180,7 +202,9 @@ class Index:
                         f"was opened with {known.settings.embeddings!r}. Open it again."
                     )
                 if (manifest.table, manifest.version) != (known.table, known.version):
-                    self._reader = TableReader(self.uri, manifest)
+                    reader = TableReader(self.uri, manifest)
+                    self._earlier[str(known.committed)] = self._reader
+                    self._reader = reader
                 self._stamp = stamp
             return self._reader
 
@@ -195,15 +219,18 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
 }
 
 
-def source_of(context: Context) -> ChunkSource:
+def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({})) -> ChunkSource:
     """Return the chunks that this run searches; a store is opened once and kept.
+
+    A question goes on reading the version that its state names, whatever is written meanwhile.
 
     Raises:
         IndexMismatchError: the folder is no index of ours, or was made with another embedding model.
     """
-    if context.retriever is not None:
-        return open_source(context.retriever, context.embeddings)
-    return open_source(context.index, context.embeddings) if isinstance(context.index, str) else context.index
+    place = context.index if context.retriever is None else context.retriever
+    source: ChunkSource = place if isinstance(place, ChunkSource) else open_source(place, context.embeddings)
+    version = state.get("index_version")
+    return source.at(version) if version and isinstance(source, KeepsVersions) else source
 
 
 def _identity(place: Any, embeddings: Any = None) -> tuple[Any, ...]:

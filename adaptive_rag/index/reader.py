@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,6 +73,12 @@ class _KeptChunks(LRUCache[int, _StoredChunk]):
         return row, stored
 
 
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Return the threads in which searches run side by side; one pool for every state of every index."""
+    return ThreadPoolExecutor(8, thread_name_prefix="search")
+
+
 class TableReader:
     """Searches one version of the table; safe to share between threads."""
 
@@ -81,7 +87,6 @@ class TableReader:
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
         self._kept = _KeptChunks(ROWS_KEPT)
-        self._pool = ThreadPoolExecutor(8, thread_name_prefix="search")
         problem, cause = "", None
         try:
             self.table = connect(uri).open_table(manifest.table)
@@ -109,7 +114,7 @@ class TableReader:
 
     def begin(self, work: Callable[[], object]) -> None:
         """Begin some work in another thread; who needs its result asks for it and finds it done."""
-        self._pool.submit(work)
+        _pool().submit(work)
 
     def look_up_words(self, queries: Sequence[str]) -> None:
         """Look up the words of queries that will be searched, where what is found is kept."""
@@ -231,7 +236,7 @@ class TableReader:
     def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> Hits:
         """Search a larger table: by vector exactly or roughly, by words as LanceDB finds them."""
         depth = max(limit, WORD_HITS)
-        near = self._pool.submit(self._nearest, vectors, limit)
+        near = _pool().submit(self._nearest, vectors, limit)
         matched = self._map(lambda query: self.match(query, depth), queries)
         unions, scores, lacking = [], [], []
         for by_vector, (by_words, bm25) in zip(near.result(), matched, strict=True):
@@ -262,7 +267,7 @@ class TableReader:
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Apply a function to each item, side by side where there are several."""
-        return [function(items[0])] if len(items) == 1 else list(self._pool.map(function, items))
+        return [function(items[0])] if len(items) == 1 else list(_pool().map(function, items))
 
     def _fetch(self, rows: Sequence[int]) -> dict[int, _StoredChunk]:
         """Return rows by their number; those last asked for are remembered."""

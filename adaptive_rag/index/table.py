@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -39,6 +39,7 @@ CLOCK_MARGIN_S = 60
 # What LanceDB may keep of its indexes in memory, per process.
 INDEX_CACHE_BYTES = 768 * 2**20
 METADATA_CACHE_BYTES = 64 * 2**20
+CONNECTIONS_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,17 +55,24 @@ class TableRow:
     sentence_vectors: bytes | None = None
 
 
-@cache
+@lru_cache(maxsize=CONNECTIONS_KEPT)
 def connect(uri: str) -> Any:
     """Open the database of an index; one connection a process."""
     # its warnings about its own defaults are nothing a user can act on
     os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb
 
-    session = lancedb.Session(
+    return lancedb.connect(uri, session=_session())
+
+
+@cache
+def _session() -> Any:
+    """Return what all connections keep in memory together."""
+    import lancedb
+
+    return lancedb.Session(
         index_cache_size_bytes=INDEX_CACHE_BYTES, metadata_cache_size_bytes=METADATA_CACHE_BYTES
     )
-    return lancedb.connect(uri, session=session)
 
 
 def schema(dimension: int) -> pa.Schema:
@@ -174,6 +182,7 @@ class TableWriter:
     def __init__(self, uri: str, name: str, version: int | None, dimension: int) -> None:
         self._uri = uri
         self._dimension = dimension
+        self._changed = False
         database = connect(uri)
         if version is None:
             # whatever a broken first run left behind is in no manifest
@@ -193,20 +202,25 @@ class TableWriter:
     def add(self, rows: Sequence[TableRow]) -> None:
         """Append rows."""
         self._table.add(to_arrow(rows, self._dimension))
+        self._changed = True
 
     def remove(self, docs: Sequence[str]) -> None:
         """Remove the chunks of sources, by key."""
         for start in range(0, len(docs), 500):
             keys = ", ".join(f"'{doc}'" for doc in docs[start : start + 500])
             self._table.delete(f"{DOC} IN ({keys})")
+        self._changed |= bool(docs)
 
     def index_words(self) -> None:
-        """Make the full-text index and the index over ids, where they are missing."""
+        """Make the full-text index and the index over ids where they are missing; of a small table, anew."""
         from lancedb.index import FTS, BTree
 
         present = {column for index in self._table.list_indices() for column in index.columns}
-        if TEXT not in present:
-            self._table.create_index(TEXT, config=FTS(stem=True, remove_stop_words=True, lower_case=True))
+        # One that is kept goes on counting the words of chunks that are gone, which shifts every BM25.
+        if TEXT not in present or (self._changed and self._table.count_rows() <= SMALL):
+            config = FTS(stem=True, remove_stop_words=True, lower_case=True)
+            self._table.create_index(TEXT, config=config, replace=True)
+            self._changed = False
         if ID not in present:
             self._table.create_index(ID, config=BTree())
 

@@ -61,8 +61,17 @@ def send_each_branch(state: StrategyState) -> list[Send]:
         (None, [query for query in state["queries"] if "label" not in query]),
         *((query["label"], [query]) for query in state["queries"] if "label" in query),
     ]
-    plan, analysis = state.get("plan"), state["analysis"]
     return [
-        Send("retrieve", Branch(order=order, label=label, queries=queries, plan=plan, analysis=analysis))
+        Send(
+            "retrieve",
+            Branch(
+                order=order,
+                label=label,
+                queries=queries,
+                plan=state.get("plan"),
+                analysis=state["analysis"],
+                index_version=state.get("index_version"),
+            ),
+        )
         for order, (label, queries) in enumerate(branches)
     ]

@@ -114,3 +114,32 @@ def test_a_cache_that_cannot_be_opened_is_named(tmp_path):
     (tmp_path / "taken").write_text("a file")
     with pytest.raises(ConfigurationError, match="taken"):
         open_cache(tmp_path / "taken" / "cache.sqlite")
+
+
+def test_a_cache_in_memory_stays_small_and_forgets_what_is_least_used(monkeypatch):
+    monkeypatch.setattr("adaptive_rag.graph.caching.MEMORY_BYTES", 10_000)
+    cache = open_cache("memory")
+    keys = [(("generate",), str(number)) for number in range(50)]
+    for key in keys:
+        cache.set({key: ([("answer", "x" * 1_000)], None)})
+    assert len(cache.get(keys)) < 10
+    assert keys[-1] in cache.get(keys) and keys[0] not in cache.get(keys)
+    cache.set({keys[0]: ([("answer", "x" * 20_000)], None)})
+    assert keys[0] not in cache.get(keys)
+
+
+def test_a_cache_in_memory_forgets_after_the_time_that_a_policy_names():
+    cache = open_cache("memory")
+    past, kept = (("a",), "1"), (("a",), "2")
+    cache.set({past: ([("answer", "short")], 0), kept: ([("answer", "long")], 60)})
+    assert list(cache.get([past, kept])) == [kept]
+
+
+def test_a_cache_in_memory_can_be_cleared_by_node():
+    cache = open_cache("memory")
+    keys = [(("a",), "1"), (("b",), "1")]
+    cache.set({key: ([("answer", key[0][0])], None) for key in keys})
+    cache.clear([("a",)])
+    assert list(cache.get(keys)) == [keys[1]]
+    cache.clear()
+    assert cache.get(keys) == {}
