@@ -60,7 +60,9 @@ class Index:
         self._stamp = location.stamp(MANIFEST)
         self._reader = TableReader(location.uri, manifest)
         self._earlier: TTLCache[str, TableReader] = TTLCache(
-            EARLIER_CHUNKS, EARLIER_SECONDS, getsizeof=lambda reader: FEWEST_CHUNKS + reader.manifest.chunks
+            EARLIER_CHUNKS,
+            EARLIER_SECONDS,
+            getsizeof=lambda reader: min(EARLIER_CHUNKS, FEWEST_CHUNKS + reader.manifest.chunks),
         )
         self._pinned: TableReader | None = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -210,7 +211,9 @@ class TableReader:
     @cached_property
     def _word_scores(self) -> WordScores:
         rows, _ = self._rows_and_vectors
-        return WordScores(rows, lambda words: self.match(" ".join(words), self.manifest.chunks))
+        # A reader that held itself would stay, with all its chunks, until the garbage collector comes by.
+        reader = weakref.proxy(self)
+        return WordScores(rows, lambda words: reader.match(" ".join(words), reader.manifest.chunks))
 
     @cached_property
     def _chunk_columns(self) -> MemoryTable:

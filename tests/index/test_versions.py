@@ -1,5 +1,6 @@
 """What a question under way reads while the index is written, and what an updated index is worth."""
 
+import weakref
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,20 @@ def test_an_updated_index_scores_words_as_a_fresh_one_does(tmp_path: Path) -> No
         for name in ("updated", "fresh")
     ]
     assert scores[0] == scores[1]
+
+
+def test_a_state_that_nobody_reads_any_more_is_let_go_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Any state fills what is kept of earlier ones, as a large one would.
+    monkeypatch.setattr("adaptive_rag.index.index.EARLIER_CHUNKS", 10)
+    build(write_files(tmp_path / "docs", OLD), tmp_path / "kb")
+    index = open_index(tmp_path / "kb")
+    index.search(["the quay"], limit=1)
+    version, first = index.version, weakref.ref(index.reader())
+    build(write_files(tmp_path / "docs", NEW), tmp_path / "kb")
+    index.search(["the quay"], limit=1)
+    assert first() is not None and index.at(version).version == version
+    build(write_files(tmp_path / "docs", OLD), tmp_path / "kb")
+    index.search(["the quay"], limit=1)
+    assert first() is None and index.at(version).version == index.version
