@@ -23,7 +23,7 @@ NEW = {f"{n}.txt": f"New note {n} on tides." for n in range(9)}
 MOMENTS = [
     ("before", "adaptive_rag.index.table.TableWriter.add"),
     ("after", "adaptive_rag.index.table.TableWriter.remove"),
-    ("before", "adaptive_rag.index.location.Manifest.publish"),
+    ("before", "adaptive_rag.index.manifest.Manifest.publish"),
     ("after", "adaptive_rag.index.table.TableWriter.optimize"),
 ]
 MORE_MOMENTS = [
@@ -32,7 +32,7 @@ MORE_MOMENTS = [
     ("after", "adaptive_rag.index.vectorize.Vectorizer.rows"),
     ("after", "adaptive_rag.index.table.TableWriter.add"),
     ("before", "adaptive_rag.index.table.TableWriter.index_words"),
-    ("after", "adaptive_rag.index.location.Manifest.publish"),
+    ("after", "adaptive_rag.index.manifest.Manifest.publish"),
 ]
 
 SCRIPT = """
