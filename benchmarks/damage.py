@@ -280,7 +280,7 @@ def kill_writers(folder: Path, kills: int, seed: int) -> tuple[int, int, list[st
     with started("--read", kb, folder / "stop") as reader:
         for _ in range(kills):
             with started("--write", docs, kb) as writer:
-                time.sleep(draw.uniform(0.0, 0.7))
+                time.sleep(draw.uniform(0.0, 1.0))
                 writer.send_signal(signal.SIGKILL)
                 killed += writer.wait() == -signal.SIGKILL
         (folder / "stop").touch()
@@ -321,6 +321,8 @@ def write_on(docs: Path, kb: Path) -> None:
     from adaptive_rag.index import build as building
 
     building.CHUNKS_PER_STEP, building.ROWS_PER_WRITE, building.SECONDS_PER_PUBLISH = 8, 16, 0.0
+    # what is imported late is imported now
+    answers(kb)
     print("ready", flush=True)
     revision = time.time_ns()
     while True:

@@ -9,7 +9,12 @@ from adaptive_rag.errors import AdaptiveRAGError, IndexDamagedError, IndexingErr
 from adaptive_rag.index.manifest import repair_hint
 
 # What a disk says, whatever library passes it on, and what it means.
-DISK = {"No space left": "the disk is full", "Read-only": "the disk is read-only"}
+DISK = {
+    "No space left": "the disk is full",
+    "Disk quota exceeded": "the disk's quota is used up",
+    "File too large": "a file is larger than the system allows",
+    "Read-only": "the disk is read-only",
+}
 # What a panic of Rust becomes; the classes can be imported from no module, and one is no Exception.
 PANICS = ("PanicException", "RustPanic")
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from xxhash import xxh3_64
 
-from adaptive_rag.errors import IndexDamagedError
+from adaptive_rag.errors import IndexDamagedError, IndexingError
 from adaptive_rag.index.location import Location
 from adaptive_rag.index.manifest import Manifest, Seal, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO
@@ -23,6 +23,8 @@ NAMED = 3  # files that an error names at most
 # Numbers of fields in `table.proto`.
 FRAGMENTS, INDEXES_AT = 2, 6
 FRAGMENT_ID, FRAGMENT_FILES, FRAGMENT_DELETION, FRAGMENT_ROWS = 1, 2, 3, 4
+FILE_PATH, FILE_SIZE = 1, 6
+INDEX_ID, INDEX_FILES, INDEX_FILE_SIZE = 1, 10, 2
 DELETION_KIND, DELETION_READ_VERSION, DELETION_ID = 1, 2, 3
 # A deletion file lists its rows as an Arrow array, or as a bitmap.
 DELETION_SUFFIXES = ("arrow", "bin")
@@ -33,7 +35,8 @@ class Fragment(NamedTuple):
 
     number: int
     rows: int
-    files: list[str]
+    files: dict[str, int]
+    """Sizes in bytes, 0 where Lance does not record it."""
 
     @property
     def row_ids(self) -> range:
@@ -46,8 +49,8 @@ class TableVersion(NamedTuple):
 
     file: str
     fragments: list[Fragment]
-    indexes: list[str]
-    """Folders."""
+    indexes: dict[str, dict[str, int]]
+    """The folder of each index, and the sizes of the files in it."""
 
 
 def read_version(location: Location, table: str, version: int) -> TableVersion:
@@ -68,8 +71,7 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
         fields = _message_at(content, struct.unpack("<QHH4s", content[-16:])[0])
         fragments = [_fragment(folder, part) for part in fields.get(FRAGMENTS, [])]
         indexes = _message_at(content, fields[INDEXES_AT][0]).get(1, []) if INDEXES_AT in fields else []
-        ids = [_fields(_fields(index)[1][0])[1][0] for index in indexes]
-        folders = [f"{folder}/_indices/{uuid.UUID(bytes=each)}" for each in ids]
+        folders = dict(_index(folder, index) for index in indexes)
     except (struct.error, LookupError, ValueError, TypeError, message.DecodeError) as error:
         raise damaged(location.uri, {file: f"cannot be read ({error})"}) from error
     return TableVersion(file, fragments, folders)
@@ -81,18 +83,27 @@ def seal_files(
     """Return the sizes and checksums of the files of a version; files known from before are not read again.
 
     Raises:
-        IndexDamagedError: one of them is missing.
+        IndexingError: one of them was not written whole; LanceDB does not notice this on every disk.
     """
-    parts = read_version(location, table, version)
-    files = [parts.file, *(file for fragment in parts.fragments for file in fragment.files)]
-    files += [f"{folder}/{name}" for folder in parts.indexes for name in location.names(folder)]
-    known = known or {}
-    sizes = location.sizes(file for file in files if file not in known)
-    if missing := [file for file in files if file not in known and file not in sizes]:
-        raise damaged(location.uri, dict.fromkeys(missing, "is missing"))
-    return {
-        file: known[file] if file in known else Seal(sizes[file], _checksum(location, file)) for file in files
-    }
+    parts, known = read_version(location, table, version), known or {}
+    expected = {parts.file: 0}
+    for fragment in parts.fragments:
+        expected.update(fragment.files)
+    for folder, files in parts.indexes.items():
+        expected.update({f"{folder}/{name}": files.get(name, 0) for name in location.names(folder)})
+        expected.update({f"{folder}/{name}": size for name, size in files.items()})
+    new = {file: size for file, size in expected.items() if file not in known}
+    sizes = location.sizes(new)
+    for file, size in new.items():
+        if file not in sizes or size not in (0, sizes[file]):
+            written = f"{sizes.get(file, 0):,} of {size:,} bytes" if size else "nothing"
+            raise IndexingError(
+                f"The index {location.uri} could not be written: of {file} there is {written}, as on "
+                "a full disk. Its last complete state is untouched; run the same command again once this is "
+                "mended."
+            )
+    seals = {file: Seal(sizes[file], _checksum(location, file)) for file in new}
+    return {file: known.get(file) or seals[file] for file in expected}
 
 
 def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bool) -> dict[str, str]:
@@ -143,11 +154,24 @@ def _checksum(location: Location, file: str) -> str:
 def _fragment(folder: str, message: bytes) -> Fragment:
     fields = _fields(message)
     number = _number(fields, FRAGMENT_ID)
-    files = [f"{folder}/data/{_fields(file)[1][0].decode()}" for file in fields[FRAGMENT_FILES]]
-    for each in map(_fields, fields.get(FRAGMENT_DELETION, [])):
-        name = f"{number}-{_number(each, DELETION_READ_VERSION)}-{_number(each, DELETION_ID)}"
-        files.append(f"{folder}/_deletions/{name}.{DELETION_SUFFIXES[_number(each, DELETION_KIND)]}")
+    files = {}
+    for file in map(_fields, fields[FRAGMENT_FILES]):
+        files[f"{folder}/data/{file[FILE_PATH][0].decode()}"] = _number(file, FILE_SIZE)
+    for deletion in map(_fields, fields.get(FRAGMENT_DELETION, [])):
+        version, each = _number(deletion, DELETION_READ_VERSION), _number(deletion, DELETION_ID)
+        suffix = DELETION_SUFFIXES[_number(deletion, DELETION_KIND)]
+        files[f"{folder}/_deletions/{number}-{version}-{each}.{suffix}"] = 0
     return Fragment(number, _number(fields, FRAGMENT_ROWS), files)
+
+
+def _index(folder: str, message: bytes) -> tuple[str, dict[str, int]]:
+    fields = _fields(message)
+    (name,) = _fields(fields[INDEX_ID][0])[1]
+    files = {
+        file[FILE_PATH][0].decode(): _number(file, INDEX_FILE_SIZE)
+        for file in map(_fields, fields.get(INDEX_FILES, []))
+    }
+    return f"{folder}/_indices/{uuid.UUID(bytes=name)}", files
 
 
 def _message_at(content: bytes, place: int) -> dict[int, list[Any]]:
