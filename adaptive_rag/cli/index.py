@@ -31,7 +31,9 @@ def index(
     chunk_overlap: Annotated[int, Option(help="Characters that neighbours share at most.")] = 200,
     sentence_vectors: Annotated[bool, Option(help="Keep a vector for every sentence.")] = True,
     prune: Annotated[bool, Option(help="Remove what vanished from the folders named.")] = True,
-    rebuild: Annotated[bool, Option("--rebuild", help="Make the index anew, with these settings.")] = False,
+    rebuild: Annotated[
+        bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
+    ] = False,
     check: Annotated[
         bool, Option("--check", help="Check the index and change nothing; exit 1 where it is damaged.")
     ] = False,

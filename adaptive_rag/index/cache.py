@@ -123,7 +123,8 @@ def cache_damage(folder: Path) -> str:
             rows = database.execute("SELECT key, vector, checksum FROM entries") if present else []
             changed = sum(not _is_whole(*row) for row in rows)
         except sqlite3.Error as error:
-            return str(error)
+            # one that a killed run was writing is whole again once it is next opened for writing
+            return str(error) if _is_damage(error) else ""
     return f"{changed} vectors have changed since they were written" if changed else ""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -104,31 +104,32 @@ def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck
         found.damages.append(Damage(COPY, "is missing or has changed since it was written"))
     try:
         reader = TableReader(location.uri, manifest)
-    except IndexDamagedError as error:
-        found.damages.append(Damage(STORE, first_line(error)))
-        found.incomplete = sorted(manifest.sources) if deep else []
-    else:
         found.damages += _check_counts(reader)
         if deep:
             # what is known to be damaged would make LanceDB panic
             found.damages += () if changed else _ask_indexes(reader)
-            fragments = [
-                each for each in fragments_of(location, manifest) if not changed.keys() & set(each.files)
-            ]
-            census = count_rows(reader.table, fragments, manifest.settings)
-            found.damages += [
-                Damage(ROWS, f"{what} ({count} times)") for what, count in census.faults.items()
-            ]
-            found.incomplete = [
-                source
-                for source, record in manifest.sources.items()
-                if not census.is_whole(record.doc, record.chunks)
-            ]
+            _check_rows(location, reader, changed, found)
+    except IndexDamagedError as error:
+        found.damages.append(Damage(STORE, first_line(error)))
+        found.incomplete = sorted(manifest.sources) if deep else []
     if found.incomplete:
         found.damages.append(Damage(SOURCES, f"{len(found.incomplete)} of {found.sources} are not whole"))
     if deep and location.path is not None and (problem := cache_damage(location.path)):
         found.damages.append(Damage(FILE, problem))
     return found
+
+
+def _check_rows(location: Location, reader: TableReader, changed: Collection[str], found: IndexCheck) -> None:
+    """Go through the rows of those files that are as they were written."""
+    manifest = reader.manifest
+    intact = [each for each in fragments_of(location, manifest) if not set(changed) & set(each.files)]
+    census = count_rows(reader.table, intact, manifest.settings)
+    found.damages += [Damage(ROWS, f"{what} ({count} times)") for what, count in census.faults.items()]
+    found.incomplete = [
+        source
+        for source, record in manifest.sources.items()
+        if not census.is_whole(record.doc, record.chunks)
+    ]
 
 
 def fragments_of(location: Location, manifest: Manifest) -> list[Fragment]:
@@ -145,16 +146,12 @@ def _check_counts(reader: TableReader) -> Iterator[Damage]:
     manifest = reader.manifest
     counted = sum(record.chunks for record in manifest.sources.values())
     if counted != manifest.chunks:
-        yield Damage(MANIFEST, f"speaks of {manifest.chunks} chunks, its sources of {counted}")
+        yield Damage(SOURCES, f"have {counted} chunks together, and the manifest says {manifest.chunks}")
     expected = {TEXT: "word index", ID: "index of ids"} if manifest.chunks else {}
     if manifest.chunks > neighbours.EXACT_UP_TO:
         expected[VECTOR] = "vector index"
-    try:
-        with reading(reader.table.name, "its list of indexes"):
-            present = {column for index in reader.table.list_indices() for column in index.columns}
-    except IndexDamagedError as error:
-        yield Damage(STORE, f"its list of indexes cannot be read ({first_line(error)})")
-        return
+    with reading(reader.table.name, "its list of indexes"):
+        present = {column for index in reader.table.list_indices() for column in index.columns}
     yield from (Damage(name, "is missing") for column, name in expected.items() if column not in present)
 
 

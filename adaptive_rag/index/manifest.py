@@ -23,7 +23,7 @@ FORMAT = 1
 LOCK = ".lock"
 HOLDER = "lock.json"
 # What may lie in a folder before its first manifest does.
-OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}")
+OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}", f".{COPY}")
 TABLE = re.compile(r"chunks-(\d+)\.lance")
 MADE_BY = "adaptive-rag"
 # What stands before the checksum of all the bytes before it.

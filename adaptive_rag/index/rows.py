@@ -62,7 +62,7 @@ def count_rows(table: Table, fragments: Sequence[Fragment], settings: Settings) 
                 for taken in read_rows(table, fragment.row_ids, ROW_COLUMNS):
                     _count(taken, settings, census)
         except IndexDamagedError as error:
-            census.faults[f"those of {fragment.files[0]} cannot be read ({first_line(error)})"] += 1
+            census.faults[f"those of {next(iter(fragment.files))} cannot be read ({first_line(error)})"] += 1
     return census
 
 
