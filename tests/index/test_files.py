@@ -223,6 +223,14 @@ def test_a_folder_that_may_be_somebody_elses_is_not_written_to(tmp_path: Path, f
     assert sorted(kb.rglob("*")) == before
 
 
+def test_what_a_killed_rebuild_left_damaged_does_not_stop_the_next(tmp_path: Path, kb: Path) -> None:
+    left = kb / "chunks-2.lance" / "_versions"
+    left.mkdir(parents=True)
+    (left / f"{2**64 - 2}.manifest").write_bytes(b"torn")
+    build(tmp_path / "docs", kb, rebuild=True)
+    assert texts_in(kb) == sorted(TIDES.values())
+
+
 def test_a_failed_rebuild_leaves_what_proves_the_folder_ours(tmp_path: Path, kb: Path) -> None:
     (kb / "manifest.json").unlink()
     (kb / "manifest.copy.json").unlink()
