@@ -27,6 +27,10 @@ class IndexMismatchError(AdaptiveRAGError, RuntimeError):
     """An index was made with other settings, or a folder is not an index of ours."""
 
 
+class IndexDamagedError(IndexMismatchError):
+    """An index of ours is not as it was written; the message names the command that mends it."""
+
+
 class AdaptiveRAGWarning(RuntimeWarning):
     """Something could not be done as a setting asks; what was done instead stands."""
 

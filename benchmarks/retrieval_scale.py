@@ -32,7 +32,8 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.context import Context
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.index import Index
-from adaptive_rag.index.location import Manifest, Settings, open_location
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import Manifest, Settings
 from adaptive_rag.index.table import TableRow, TableWriter
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.search.search import POOL, search

@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.index.location import Manifest, Settings, open_location
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import Manifest, Settings
 from adaptive_rag.index.table import TableRow, TableWriter, pack_sentences
 from adaptive_rag.ingest import discover, extract_text
 from adaptive_rag.models.onnx import MINILM, load_minilm

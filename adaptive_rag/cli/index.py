@@ -1,19 +1,28 @@
-"""`adaptive-rag index`: bring the index up to date with files and folders."""
+"""`adaptive-rag index`: bring an index up to date with files and folders; check it; mend it."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import print_json, print_line, short_source
-from adaptive_rag.cli.session import format_report, index_documents
+from adaptive_rag.cli.output import count_of, print_json, print_line, print_note, short_source
+from adaptive_rag.cli.session import format_report, index_documents, showing_progress
+
+if TYPE_CHECKING:
+    from adaptive_rag.index import IndexCheck, RepairReport
+
+NAMED = 10  # sources that are not whole, as they are named at most
 
 
 def index(
-    paths: Annotated[list[Path], Argument(help="Files or folders to index.", metavar="PATH...")],
+    paths: Annotated[
+        list[Path] | None,
+        Argument(help="Files or folders to index.", metavar="PATH", show_default=False),
+    ] = None,
     index: options.Index = None,
     embeddings: Annotated[
         str | None, Option(help="Embedding model as provider:name.", show_default="the embedded one")
@@ -22,13 +31,35 @@ def index(
     chunk_overlap: Annotated[int, Option(help="Characters that neighbours share at most.")] = 200,
     sentence_vectors: Annotated[bool, Option(help="Keep a vector for every sentence.")] = True,
     prune: Annotated[bool, Option(help="Remove what vanished from the folders named.")] = True,
-    rebuild: Annotated[bool, Option("--rebuild", help="Make the index anew, with these settings.")] = False,
+    rebuild: Annotated[
+        bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
+    ] = False,
+    check: Annotated[
+        bool, Option("--check", help="Check the index and change nothing; exit 1 where it is damaged.")
+    ] = False,
+    deep: Annotated[
+        bool, Option("--deep", help="With --check: read all contents, compare checksums, check each row.")
+    ] = False,
+    repair: Annotated[
+        bool, Option("--repair", help="Mend a damaged index; name what is lost, and exit 1 then.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Bring an index up to date with files and folders; what is unchanged costs nothing."""
+    """Bring an index up to date with files and folders; what is unchanged costs nothing.
+
+    Without paths: --check tells whether the index is as it was written, --repair mends it.
+    """
+    _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild)
+    settings = options.given_settings(index=index, embeddings=embeddings)
+    if check:
+        _check(settings, deep=deep, as_json=as_json)
+        return
+    if repair:
+        _repair(settings, as_json=as_json)
+        return
     report = index_documents(
-        paths,
-        options.given_settings(index=index, embeddings=embeddings),
+        paths or [],
+        settings,
         chunk_size=chunk_size,
         chunk_overlap=chunk_overlap,
         sentence_vectors=sentence_vectors,
@@ -43,3 +74,86 @@ def index(
             print_line(f"Note: {short_source(note.source)}: {note.text}")
     if report.failed:
         raise Exit(1)
+
+
+def _refuse_mixture(
+    paths: list[Path] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool
+) -> None:
+    from adaptive_rag.errors import ConfigurationError
+
+    modes = [f"--{name}" for name, given in (("check", check), ("repair", repair)) if given]
+    if deep and not check:
+        raise ConfigurationError("--deep goes with --check: adaptive-rag index --check --deep")
+    if len(modes) == 2 or (modes and rebuild):
+        raise ConfigurationError("--check, --repair and --rebuild are three things: ask for one.")
+    if modes and paths:
+        raise ConfigurationError(f"{modes[0]} is of the whole index: leave {paths[0]} out.")
+    if not modes and not paths:
+        raise ConfigurationError("Name the files or folders to index: adaptive-rag index PATH")
+
+
+def _check(settings: dict[str, Any], *, deep: bool, as_json: bool) -> None:
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index import Index
+
+    found = Index.check(str(make_context(settings).index), deep=deep)
+    if as_json:
+        print_json({"healthy": found.healthy, **asdict(found)})
+    else:
+        _print_check(found)
+    if not found.healthy:
+        raise Exit(1)
+
+
+def _print_check(found: IndexCheck) -> None:
+    held = f"{found.chunks:,} chunks of {found.sources:,} sources"
+    files = f"{found.files:,} files, {found.bytes / 1e6:,.1f} MB" if found.sealed else "no checksums"
+    print_line(f"{found.index}: {held} · {files}")
+    for part, what in found.damages:
+        print_line(("  ✗ ", "bold red"), f"{part}: {what}")
+    for source in found.incomplete[:NAMED]:
+        print_line(f"    {short_source(source)}")
+    if len(found.incomplete) > NAMED:
+        print_line(f"    and {len(found.incomplete) - NAMED:,} more")
+    if not found.sealed:
+        print_line("An older version made this index, without checksums. To add them:", style="yellow")
+    elif found.healthy:
+        compared = "Contents are as they were written" if found.deep else "Sizes and counts are right"
+        deeper = "" if found.deep else "; --deep compares the contents"
+        print_line(f"{compared}{deeper}.", style="bold")
+    else:
+        print_line(f"{count_of(len(found.damages), 'damage')}. To mend the index:", style="bold")
+    if found.mend:
+        print_line(f"    {found.mend}")
+
+
+def _repair(settings: dict[str, Any], *, as_json: bool) -> None:
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index import Index
+
+    context = make_context(settings)
+    with showing_progress("Repairing") as (show, tell):
+        report = Index.repair(str(context.index), embeddings=context.embeddings, progress=show, on_wait=tell)
+    if as_json:
+        print_json(report)
+    else:
+        _print_repair(report)
+    if report.lost:
+        raise Exit(1)
+
+
+def _print_repair(report: RepairReport) -> None:
+    for part, what in report.damages:
+        print_line(("  ✗ ", "bold red"), f"{part}: {what}")
+    kept = {"whole": report.whole, "read again": len(report.read_again), "restored": len(report.restored)}
+    sources = [f"{count:,} {what}" for what, count in {**kept, "lost": len(report.lost)}.items() if count]
+    done = "Mended" if report.damages else "Nothing was damaged"
+    done += "; checksums added" if report.sealed else ""
+    print_line(f"{done} · sources: {', '.join(sources) or 'none'} · {report.chunks:,} chunks in the index")
+    for source in report.restored:
+        said = "is kept, but its pages and metadata could not be checked. To be sure, index it again."
+        print_line(f"Restored: {short_source(source)} {said}")
+    for source, why in report.lost.items():
+        print_note(("Lost: ", "bold red"), f"{short_source(source)}: {why}")
+    if report.lost:
+        print_note(f"To index what was lost again: adaptive-rag index PATH --index {report.index}")

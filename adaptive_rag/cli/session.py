@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -83,30 +84,37 @@ def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] 
     return final
 
 
-def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index: Any) -> IndexReport:
-    """Bring the index up to date with the paths, and show the progress on standard error."""
+@contextmanager
+def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Callable[[str], None]]]:
+    """Show the progress of a run on standard error; give what it tells its progress and its waiting."""
     from rich.progress import BarColumn, SpinnerColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from adaptive_rag.context import make_context
-    from adaptive_rag.index import Index
-
-    context = make_context(settings)
     console = stderr()
     facts = TextColumn("{task.fields[facts]}", style="dim", markup=False)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(bar_width=24), facts)
     with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("Indexing", total=None, facts="")
+        task = bar.add_task(what, total=None, facts="")
 
         def show(state: Progress) -> None:
             bar.update(task, completed=state.done, total=max(state.total, 1), facts=format_progress(state))
 
+        yield show, lambda message: console.print(message, markup=False, soft_wrap=True)
+
+
+def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index: Any) -> IndexReport:
+    """Bring the index up to date with the paths, and show the progress on standard error."""
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index import Index
+
+    context = make_context(settings)
+    with showing_progress("Indexing") as (show, tell):
         report = Index.build(
             [str(path) for path in paths],
             str(context.index),
             embeddings=context.embeddings,
             progress=show,
-            on_wait=lambda message: console.print(message, markup=False, soft_wrap=True),
+            on_wait=tell,
             **of_index,
         )
     for failure in report.failed:

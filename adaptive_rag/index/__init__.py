@@ -1,8 +1,10 @@
 """Chunks to disk, and back by vector or by words."""
 
 from adaptive_rag.index.build import IndexReport
+from adaptive_rag.index.check import IndexCheck
 from adaptive_rag.index.index import Index
-from adaptive_rag.index.location import describe
+from adaptive_rag.index.manifest import describe
 from adaptive_rag.index.plan import Progress
+from adaptive_rag.index.repair import RepairReport
 
-__all__ = ["Index", "IndexReport", "Progress", "describe"]
+__all__ = ["Index", "IndexCheck", "IndexReport", "Progress", "RepairReport", "describe"]

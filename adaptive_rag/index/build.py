@@ -15,18 +15,22 @@ from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index.cache import EmbeddingCache
-from adaptive_rag.index.location import (
-    Location,
+from adaptive_rag.index.faults import storing
+from adaptive_rag.index.files import changed_files, damaged, refuse_damage, seal_files
+from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
+from adaptive_rag.index.manifest import (
     Manifest,
+    Seal,
     Settings,
     SourceRecord,
-    open_location,
+    last_manifest,
+    next_table,
     read_manifest,
     rebuild_hint,
 )
-from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
 from adaptive_rag.index.plan import Meter, Plan, Progress, Work, plan_run
-from adaptive_rag.index.table import TableRow, TableWriter, storing
+from adaptive_rag.index.table import TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
@@ -98,6 +102,7 @@ def build_index(
     old one serves until the new one is complete.
 
     Raises:
+        IndexDamagedError: files of the index are missing or were changed.
         IndexMismatchError: the index was made with other settings, or the folder is not an index.
         IndexingError: nothing could be read, the place cannot be written, or another process
             holds the index for longer than `wait_seconds`.
@@ -109,7 +114,7 @@ def build_index(
     check_sizes(chunk_size, chunk_overlap)
     location = open_location(uri)
     refuse_foreign_folder(location)
-    model, name, dimension = _model_of(location, embeddings)
+    model, name, dimension = _model_of(location, embeddings, rebuild=rebuild)
     settings = Settings(name, dimension, chunk_size, chunk_overlap, sentence_vectors)
     if location.path is not None:
         with storing(location.uri):
@@ -118,9 +123,10 @@ def build_index(
         with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
             started = time.perf_counter()
             before = _state_before(location, settings, rebuild=rebuild)
+            refuse_damage(location, before)
             plan = plan_run(documents, before, location.path, prune=prune)
             report = IndexReport(unchanged=plan.unchanged)
-            run = _Run(location, model, before, report, progress, publish_at_end=rebuild)
+            run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             if plan.work or plan.removed or rebuild:
                 run.apply(plan)
             elif plan.restamped:
@@ -138,10 +144,12 @@ def build_index(
         raise
 
 
-def _model_of(location: Location, embeddings: str | Embeddings | None) -> tuple[str | Embeddings, str, int]:
+def _model_of(
+    location: Location, embeddings: str | Embeddings | None, *, rebuild: bool
+) -> tuple[str | Embeddings, str, int]:
     """Return the model to index with, its name and its dimension; what is known is not loaded."""
     embeddings = MINILM if embeddings is None else embeddings
-    manifest = read_manifest(location)
+    manifest = (last_manifest if rebuild else read_manifest)(location)
     if manifest and embeddings == manifest.settings.embeddings:
         return embeddings, manifest.settings.embeddings, manifest.settings.dimension
     model = load_embeddings(embeddings)
@@ -156,12 +164,10 @@ def _state_before(location: Location, wanted: Settings, *, rebuild: bool) -> Man
     Raises:
         IndexMismatchError: its settings are others; the message names both and the command that mends it.
     """
-    manifest = read_manifest(location)
-    if manifest is None:
-        return Manifest(wanted, table="chunks-1")
-    if rebuild:
-        number = int(manifest.table.rpartition("-")[2]) + 1
-        return Manifest(wanted, table=f"chunks-{number}", generation=manifest.generation)
+    manifest = (last_manifest if rebuild else read_manifest)(location)
+    if manifest is None or rebuild:
+        table, generation = next_table(location, manifest), manifest.generation if manifest else 0
+        return Manifest(wanted, table=table, generation=generation)
     if manifest.settings != wanted:
         raise IndexMismatchError(
             f"The index {location.uri} was made with {manifest.settings}; asked for was {wanted}. "
@@ -170,7 +176,7 @@ def _state_before(location: Location, wanted: Settings, *, rebuild: bool) -> Man
     return manifest
 
 
-class _Run:
+class IndexingRun:
     """One run: gathers rows, writes them in batches, publishes complete sources now and then.
 
     A version of the table is published only while it holds whole sources, so that whoever reads the
@@ -218,11 +224,7 @@ class _Run:
                 reasons = "; ".join(str(failure) for failure in self._report.failed[:5])
                 raise IndexingError(f"No document could be read: {reasons}.")
             self._write(publish=not self._publish_at_end)
-            with storing(self._location.uri):
-                # a process that reads the version before this run may be in the middle of a question
-                self._writer.optimize(keep_since=committed or self.manifest.committed)
-                self._publish(self._writer.index_vectors())
-                self._writer.drop_other_tables()
+            self.finish(committed)
         except KeyboardInterrupt as error:
             if not (self._writing or self._publish_at_end):
                 self._write(publish=True)
@@ -236,6 +238,14 @@ class _Run:
             self._report.texts_embedded = self._vectorizer.embedded
             cache.trim()
             cache.close()
+
+    def finish(self, committed: float) -> None:
+        """Renew the store's indexes, publish, and drop what nobody reads since the time `committed`."""
+        with storing(self._location.uri):
+            # a process that reads the version before this run may be in the middle of a question
+            self._writer.optimize(keep_since=committed or self.manifest.committed)
+            self._publish(self._writer.index_vectors())
+            self._writer.drop_other_tables()
 
     @cached_property
     def _writer(self) -> TableWriter:
@@ -316,18 +326,34 @@ class _Run:
         self._writer.remove([doc for doc in self._stale if doc not in live])
         self._stale = []
         self._writer.index_words()
-        current = None if self._location.path else read_manifest(self._location)
+        current = None if self._location.path else last_manifest(self._location)
         if current is not None and current.generation != self.manifest.generation:
             raise IndexingError(
                 f"Another process wrote the index {self._location.uri} during this run; its state stands. "
                 "Buckets have no lock: let one process at a time write, and run the same command again."
             )
+        version = self._writer.version
         self.manifest = replace(
             self.manifest,
-            version=self._writer.version,
+            version=version,
             chunks=sum(record.chunks for record in self._sources.values()),
             sources=dict(self._sources),
             recall=recall or self.manifest.recall,
             committed=time.time(),
+            files=self._sealed(version),
         ).publish(self._location)
         self._published_at = time.monotonic()
+
+    def _sealed(self, version: int) -> dict[str, Seal]:
+        """Return the checksums of a version's files, once those that it replaces were found whole.
+
+        LanceDB joined them into new files: what was damaged in the old ones is in the new ones too.
+        """
+        known = self.manifest.files or {}
+        files = seal_files(self._location, self.manifest.table, version, known)
+        replaced = {file: seal for file, seal in known.items() if file not in files}
+        present = self._location.sizes(replaced)
+        there = {file: seal for file, seal in replaced.items() if file in present}
+        if found := changed_files(self._location, there, contents=True):
+            raise damaged(self._location.uri, found)
+        return files

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from xxhash import xxh3_64_digest
 
 from adaptive_rag.text.vectors import Vectors
 
@@ -20,20 +21,17 @@ _KEYS_PER_QUERY = 500
 
 
 class EmbeddingCache:
-    """A table (model, SHA-256 of the text) -> vector. It may be lost at any time without harm.
+    """A table (model, SHA-256 of the text) -> vector, checksum. It may be lost at any time without harm.
 
-    A cache that cannot be written, or is broken, is left alone: indexing goes on without it.
+    An entry that is not as it was written is not found. A cache that cannot be written is left alone:
+    indexing goes on without it. One that is broken as a whole is removed and begun anew.
     """
 
     def __init__(self, folder: Path | None) -> None:
         self._database: sqlite3.Connection | None = None
-        if folder is None:
-            return
-        with suppress(sqlite3.Error):
-            self._database = sqlite3.connect(folder / FILE, timeout=5)
-        # what a power cut takes is only cached
-        self._run("PRAGMA synchronous = OFF")
-        self._run("CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+        self._renewable = True
+        self._folder = folder
+        self._open()
 
     def get(self, model: str, texts: Sequence[str]) -> list[Vectors | None]:
         """Return the vector of each text, None where it is not held."""
@@ -42,23 +40,59 @@ class EmbeddingCache:
         for start in range(0, len(keys), _KEYS_PER_QUERY):
             batch = keys[start : start + _KEYS_PER_QUERY]
             marks = ",".join("?" * len(batch))
-            found.update(self._run(f"SELECT key, vector FROM vectors WHERE key IN ({marks})", batch))
+            rows = self._run(f"SELECT key, vector, checksum FROM entries WHERE key IN ({marks})", batch)
+            found.update((row[0], row[1]) for row in rows if _is_whole(*row))
         return [np.frombuffer(found[key], dtype=np.float32) if key in found else None for key in keys]
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
         """Hold the vectors of texts."""
-        rows = [(_key(model, text), row.tobytes()) for text, row in zip(texts, vectors, strict=True)]
-        self._run("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows, many=True)
+        pairs = [(_key(model, text), row.tobytes()) for text, row in zip(texts, vectors, strict=True)]
+        rows = [(key, vector, _checksum(key, vector)) for key, vector in pairs]
+        self._run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows, many=True)
 
     def trim(self) -> None:
         """Let go of the oldest entries beyond the bound."""
-        self._run("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", [ENTRIES_KEPT])
+        self._run("DELETE FROM entries WHERE rowid <= (SELECT max(rowid) FROM entries) - ?", [ENTRIES_KEPT])
+
+    def mend(self) -> None:
+        """Remove the entries that are not as they were written, or the whole file where it is broken."""
+        if self._database is None or self._folder is None:
+            return
+        self._database.create_function("is_whole", 3, _is_whole, deterministic=True)
+        self._run("DELETE FROM entries WHERE NOT is_whole(key, vector, checksum)")
+        if cache_damage(self._folder):
+            self.close()
+            self._begin_anew()
 
     def close(self) -> None:
         """Close the file; the cache is empty from now on."""
         if self._database is not None:
             self._database.close()
             self._database = None
+
+    def _open(self) -> None:
+        if self._folder is None:
+            return
+        with suppress(sqlite3.Error):
+            self._database = sqlite3.connect(self._folder / FILE, timeout=5)
+            # a value that became text need not be UTF-8
+            self._database.text_factory = bytes
+        # what a power cut takes is only cached
+        self._run("PRAGMA synchronous = OFF")
+        # the table of an older version, whose entries had no checksum
+        self._run("DROP TABLE IF EXISTS vectors")
+        columns = "key BLOB PRIMARY KEY, vector BLOB NOT NULL, checksum BLOB NOT NULL"
+        self._run(f"CREATE TABLE IF NOT EXISTS entries ({columns})")
+
+    def _begin_anew(self) -> None:
+        """Remove a broken file, once, and begin another."""
+        if self._folder is None or not self._renewable:
+            return
+        self._renewable = False
+        with suppress(OSError):
+            for name in (f"{FILE}-journal", FILE):
+                (self._folder / name).unlink(missing_ok=True)
+            self._open()
 
     def _run(self, statement: str, values: Sequence[Any] = (), *, many: bool = False) -> list[Any]:
         """Run one statement in a transaction of its own; nothing is found where it fails."""
@@ -67,10 +101,49 @@ class EmbeddingCache:
         try:
             with self._database as database:
                 return (database.executemany if many else database.execute)(statement, values).fetchall()
-        except sqlite3.Error:
+        except sqlite3.Error as error:
             self.close()
+            if _is_damage(error):
+                self._begin_anew()
             return []
+
+
+def cache_damage(folder: Path) -> str:
+    """Return what is damaged in the cache of a folder; empty where nothing is."""
+    file = folder / FILE
+    if not file.exists():
+        return ""
+    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as database:
+        try:
+            [verdict] = database.execute("PRAGMA integrity_check(1)").fetchone()
+            if verdict != "ok":
+                return " ".join(str(verdict).split())
+            # a cache of an older version has no such table
+            present = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'entries'").fetchall()
+            rows = database.execute("SELECT key, vector, checksum FROM entries") if present else []
+            changed = sum(not _is_whole(*row) for row in rows)
+        except sqlite3.Error as error:
+            # one that a killed run was writing is whole again once it is next opened for writing
+            return str(error) if _is_damage(error) else ""
+    return f"{changed} vectors have changed since they were written" if changed else ""
 
 
 def _key(model: str, text: str) -> bytes:
     return hashlib.sha256(f"{model}\0{text}".encode(errors="surrogatepass")).digest()
+
+
+def _checksum(key: bytes, vector: bytes) -> bytes:
+    return xxh3_64_digest(key + vector)
+
+
+def _is_whole(key: Any, vector: Any, checksum: Any) -> bool:
+    """Tell whether an entry is as it was written; a damaged one may hold values of any kind."""
+    return isinstance(key, bytes) and isinstance(vector, bytes) and checksum == _checksum(key, vector)
+
+
+def _is_damage(error: sqlite3.Error) -> bool:
+    """Tell a broken file from one that is locked, full or read-only."""
+    # SQLITE_ERROR: a table or a column that was there has another name now. An extended code of SQLite
+    # has the plain one in its last byte.
+    broken = (sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+    return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_OK) & 0xFF in broken

@@ -17,18 +17,16 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.context import Context
-from adaptive_rag.errors import ConfigurationError, IndexMismatchError
+from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.build import build_index
-from adaptive_rag.index.location import (
-    MANIFEST,
-    Location,
-    Manifest,
-    complete_manifest,
-    open_location,
-    rebuild_hint,
-)
+from adaptive_rag.index.check import check_index
+from adaptive_rag.index.files import refuse_damage
+from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
 from adaptive_rag.index.reader import TableReader
-from adaptive_rag.models.embeddings import embed_queries, embedding_name, load_embeddings
+from adaptive_rag.index.repair import repair_index
+from adaptive_rag.index.vectorize import load_model_of
+from adaptive_rag.models.embeddings import embed_queries, embedding_name
 from adaptive_rag.models.onnx import OnnxEmbeddings
 from adaptive_rag.source import ChunkSource, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
@@ -51,6 +49,8 @@ class Index:
     """
 
     build = staticmethod(build_index)
+    check = staticmethod(check_index)
+    repair = staticmethod(repair_index)
 
     def __init__(self, location: Location, manifest: Manifest, embeddings: Embeddings) -> None:
         self.uri = location.uri
@@ -58,6 +58,7 @@ class Index:
         self._location = location
         self._lock = threading.Lock()
         self._stamp = location.stamp(MANIFEST)
+        refuse_damage(location, manifest)
         self._reader = TableReader(location.uri, manifest)
         self._earlier: TTLCache[str, TableReader] = TTLCache(
             EARLIER_CHUNKS,
@@ -71,27 +72,13 @@ class Index:
         """Open an index; the embedding model is the one it was made with, unless one is passed.
 
         Raises:
+            IndexDamagedError: files of the index are missing or were changed.
             IndexMismatchError: there is no index, or none of ours, or another model was passed.
             ConfigurationError: the model has to be passed and was not.
         """
         location = open_location(uri)
         manifest = complete_manifest(location)
-        name = manifest.settings.embeddings
-        try:
-            model = load_embeddings(name if embeddings is None else embeddings)
-        except ConfigurationError as error:
-            if embeddings is not None:
-                raise
-            raise ConfigurationError(
-                f"The index {location.uri} was made with {name!r}, which cannot be loaded by name. "
-                "Pass the same embeddings object: Index.open(uri, embeddings=...)."
-            ) from error
-        if (passed := embedding_name(model)) != name:
-            raise IndexMismatchError(
-                f"The index {location.uri} was made with {name!r}; asked for was {passed!r}. Leave the model "
-                f"out to use the index's own, or make it anew: {rebuild_hint(location.uri)} "
-                f"--embeddings {passed}"
-            )
+        model = load_model_of(location.uri, manifest.settings.embeddings, embeddings)
         return cls(location, manifest, model)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
@@ -204,6 +191,7 @@ class Index:
                         f"was opened with {known.settings.embeddings!r}. Open it again."
                     )
                 if (manifest.table, manifest.version) != (known.table, known.version):
+                    refuse_damage(self._location, manifest, known.files)
                     reader = TableReader(self.uri, manifest)
                     self._earlier[str(known.committed)] = self._reader
                     self._reader = reader

@@ -1,22 +1,20 @@
-"""Where an index lies, a folder or a bucket, and its manifest: what it holds and how it was made."""
+"""Where an index lies: a folder or a bucket, and the files in it."""
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import unquote, urlparse
 
-from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index.neighbours import EXACT_UP_TO
+from typing_extensions import Buffer
 
-MANIFEST = "manifest.json"
-FORMAT = 1
+from adaptive_rag.errors import ConfigurationError
+
+PIECE = 2**20
 
 
 class Folder:
@@ -66,11 +64,31 @@ class Folder:
             return None
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
-    def is_empty(self, but_for: tuple[str, ...] = ()) -> bool:
-        """Tell whether the folder is missing or holds nothing, but for files whose names start so."""
-        if not self.path.exists():
-            return True
-        return all(file.name.startswith(but_for) for file in self.path.iterdir())
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names of what lies in the folder, or in one below it; none where there is none."""
+        try:
+            return sorted(os.listdir(self.path / folder))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def sizes(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the sizes in bytes of those files that are there."""
+        found = {}
+        for name in names:
+            with suppress(FileNotFoundError, NotADirectoryError):
+                found[name] = os.stat(self.path / name).st_size
+        return found
+
+    def pieces(self, name: str) -> Iterator[Buffer]:
+        """Go through the content of a file; each piece is to be used before the next one is asked for."""
+        piece = memoryview(bytearray(PIECE))
+        with open(self.path / name, "rb", buffering=0) as file:
+            while count := file.readinto(piece):
+                yield piece[:count]
+
+    def remove(self, name: str) -> None:
+        """Remove a file; it may be missing."""
+        (self.path / name).unlink(missing_ok=True)
 
 
 class Bucket:
@@ -102,11 +120,30 @@ class Bucket:
         info = self._files.get_file_info(f"{self._prefix}/{name}")
         return (info.mtime_ns, info.size) if info.is_file else None
 
-    def is_empty(self, but_for: tuple[str, ...] = ()) -> bool:
-        """Tell whether no object has this prefix."""
+    def names(self, folder: str = "") -> list[str]:
+        """Return the names of what lies under the prefix, or under one below it."""
         from pyarrow import fs
 
-        return not self._files.get_file_info(fs.FileSelector(self._prefix, allow_not_found=True))
+        below = f"{self._prefix}/{folder}".rstrip("/")
+        found = self._files.get_file_info(fs.FileSelector(below, allow_not_found=True))
+        return sorted(info.base_name for info in found)
+
+    def sizes(self, names: Iterable[str]) -> dict[str, int]:
+        """Return the sizes in bytes of those objects that are there."""
+        asked = list(names)
+        infos = self._files.get_file_info([f"{self._prefix}/{name}" for name in asked])
+        return {name: info.size for name, info in zip(asked, infos, strict=True) if info.is_file}
+
+    def pieces(self, name: str) -> Iterator[Buffer]:
+        """Go through the content of an object."""
+        with self._files.open_input_stream(f"{self._prefix}/{name}") as stream:
+            while piece := stream.read(PIECE):
+                yield piece
+
+    def remove(self, name: str) -> None:
+        """Remove an object; it may be missing."""
+        with suppress(FileNotFoundError):
+            self._files.delete_file(f"{self._prefix}/{name}")
 
 
 Location: TypeAlias = Folder | Bucket
@@ -132,153 +169,3 @@ def open_location(uri: str | Path) -> Location:
             f"index = {text!r} is a file; expected the folder of an index, or a new one."
         )
     return Folder(path.absolute())
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What every chunk of an index was made with; two indexes that differ here cannot be mixed."""
-
-    embeddings: str
-    dimension: int
-    chunk_size: int
-    chunk_overlap: int
-    sentence_vectors: bool
-
-    def __str__(self) -> str:
-        sentences = "with" if self.sentence_vectors else "without"
-        return (
-            f"{self.embeddings} ({self.dimension} dimensions), chunks of {self.chunk_size} characters "
-            f"with {self.chunk_overlap} overlap, {sentences} sentence vectors"
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class SourceRecord:
-    """One indexed source: what it was when it was read, and the key of its chunks."""
-
-    hash: str
-    doc: str
-    """Key of the source's chunks in the table: changes with the content."""
-    chunks: int
-    path: str | None = None
-    size: int | None = None
-    mtime_ns: int | None = None
-    """None where the file was written so shortly before reading that its time proves nothing."""
-    notes: tuple[str, ...] = ()
-    """What the user should know of it, such as pages without text; indexes of older versions have none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """The complete state of an index. A new one takes the old one's place in a single step."""
-
-    settings: Settings
-    table: str
-    version: int | None = None
-    """Version of the table that holds exactly these sources; None before the first commit."""
-    chunks: int = 0
-    sources: dict[str, SourceRecord] = field(default_factory=dict)
-    recall: dict[str, float] | None = None
-    """What the approximate vector index finds of the exact result, and over how many chunks."""
-    generation: int = 0
-    committed: float = 0.0
-    """When the version was written, in seconds since 1970."""
-
-    def publish(self, location: Location) -> Manifest:
-        """Write the manifest and return it as written.
-
-        Raises:
-            OSError: it cannot be written; the old one stands.
-        """
-        written = replace(self, generation=self.generation + 1)
-        content = {"format": FORMAT, "made_by": "adaptive-rag", **asdict(written)}
-        location.write(MANIFEST, json.dumps(content, ensure_ascii=False).encode())
-        return written
-
-    def describe(self, location: Location) -> dict[str, Any]:
-        """Return what the index holds and how it was made."""
-        files = location.path.rglob("*") if location.path else None
-        return {
-            "index": location.uri,
-            **asdict(self.settings),
-            "sources": len(self.sources),
-            "chunks": self.chunks,
-            "bytes": None if files is None else sum(file.stat().st_size for file in files if file.is_file()),
-            "vector_search": "exact" if self.chunks <= EXACT_UP_TO else "approximate",
-            "recall": self.recall,
-            "updated": self.committed,
-            "notes": [
-                {"source": source, "text": text}
-                for source, record in self.sources.items()
-                for text in record.notes
-            ],
-        }
-
-
-def read_manifest(location: Location) -> Manifest | None:
-    """Return the manifest of an index, or None where there is none.
-
-    Raises:
-        IndexMismatchError: the file is not a manifest of ours, or of a format we do not read.
-    """
-    content = location.read(MANIFEST)
-    if content is None:
-        return None
-    try:
-        raw = json.loads(content)
-        if raw.pop("made_by") != "adaptive-rag":
-            raise KeyError("made_by")
-        found = raw.pop("format")
-        if found != FORMAT:
-            raise IndexMismatchError(
-                f"The index {location.uri} has format {found!r}; this version reads format {FORMAT}. "
-                f"{rebuild_hint(location.uri)}"
-            )
-        settings = Settings(**raw.pop("settings"))
-        sources = {
-            name: SourceRecord(**{**record, "notes": tuple(record.get("notes", ()))})
-            for name, record in raw.pop("sources").items()
-        }
-        return Manifest(settings=settings, sources=sources, **raw)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise IndexMismatchError(
-            f"{location.uri} is not an index of ours: its {MANIFEST} cannot be read ({error!r}). "
-            "Name another folder with --index, or move this one away."
-        ) from error
-
-
-def complete_manifest(location: Location) -> Manifest:
-    """Return the manifest of an index that can be searched.
-
-    Raises:
-        IndexMismatchError: there is no index, none of ours, or its first run did not finish.
-    """
-    manifest = read_manifest(location)
-    command = f"adaptive-rag index PATH --index {location.uri}"
-    if manifest is None:
-        if location.is_empty():
-            raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
-        raise IndexMismatchError(
-            f"{location.uri} is not an index of ours: it has no {MANIFEST}. Name the folder of an index, or "
-            "make a new one with: adaptive-rag index PATH --index FOLDER"
-        )
-    if manifest.version is None:
-        raise IndexMismatchError(
-            f"The index {location.uri} holds nothing yet: its first run did not finish. Run: {command}"
-        )
-    return manifest
-
-
-def describe(uri: str | Path) -> dict[str, Any]:
-    """Return what an index holds and how it was made, without its embedding model.
-
-    Raises:
-        IndexMismatchError: there is no index, or none of ours.
-    """
-    location = open_location(uri)
-    return complete_manifest(location).describe(location)
-
-
-def rebuild_hint(uri: str) -> str:
-    """Name the command that makes an index anew."""
-    return f"adaptive-rag index PATH --index {uri} --rebuild"

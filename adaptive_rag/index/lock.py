@@ -11,14 +11,10 @@ from datetime import datetime
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
-from adaptive_rag.index.cache import FILE
-from adaptive_rag.index.location import MANIFEST, Folder, Location
+from adaptive_rag.index.location import Folder, Location
+from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_ours
 
-LOCK = ".lock"
-HOLDER = "lock.json"
 POLL_SECONDS = 0.2
-# What may lie in a folder before its first manifest does.
-OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}")
 
 
 @contextmanager
@@ -71,9 +67,10 @@ def refuse_foreign_folder(location: Location) -> None:
     """Refuse to write into a folder that holds something else.
 
     Raises:
-        IndexMismatchError: there is something, and no manifest of ours.
+        IndexMismatchError: there is something, and nothing that proves it ours.
     """
-    if location.read(MANIFEST) is None and not location.is_empty(OWN_FILES):
+    foreign = not all(name.startswith(OWN_FILES) for name in location.names())
+    if foreign and location.read(MANIFEST) is None and not is_ours(location):
         raise IndexMismatchError(
             f"{location.uri} is not an index of ours: it holds files, but no {MANIFEST}. "
             "Name a new or empty folder with --index."
@@ -82,12 +79,11 @@ def refuse_foreign_folder(location: Location) -> None:
 
 def remove_failed_start(location: Location) -> None:
     """Remove what a first run that wrote nothing leaves in its folder."""
-    if location.path is None or location.read(MANIFEST) is not None:
+    if location.path is None or not all(name.startswith(OWN_FILES) for name in location.names()):
         return
     with suppress(OSError):
         for file in list(location.path.iterdir()):
-            if file.name.startswith(OWN_FILES):
-                file.unlink()
+            file.unlink()
         location.path.rmdir()
 
 

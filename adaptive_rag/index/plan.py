@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.index.location import Manifest, SourceRecord
+from adaptive_rag.index.manifest import Manifest, SourceRecord
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -141,6 +141,21 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
             if source not in plan.seen and record.path and any(map(Path(record.path).is_relative_to, folders))
         ]
     return plan
+
+
+def work_again(source: str, record: SourceRecord) -> Work | None:
+    """Return the work to read a source anew; None where its file is not there as it was indexed."""
+    from adaptive_rag.ingest import SourceFile, hash_file
+
+    if record.path is None:
+        return None
+    stamp = _stamp(record.path, time.time_ns())
+    try:
+        if stamp is None or hash_file(Path(record.path)) != record.hash:
+            return None
+    except OSError:
+        return None
+    return Work(source, stamp.size, SourceFile(Path(record.path), source), None, stamp)
 
 
 def _stamp(real: str, looked_at: int) -> Stamp | None:

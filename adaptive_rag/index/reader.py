@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from cachetools import LRUCache
 
-from adaptive_rag.errors import IndexMismatchError
+from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index import neighbours
-from adaptive_rag.index.location import Manifest, rebuild_hint
+from adaptive_rag.index.faults import reading
+from adaptive_rag.index.manifest import Manifest, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO, Cosines, MemoryTable, WordScores
 from adaptive_rag.index.neighbours import VECTOR, Ids
 from adaptive_rag.index.table import (
     CHUNK_COLUMNS,
     ID,
     SENTENCE_COLUMNS,
+    SENTENCE_DIMENSION,
     TEXT,
     VIEWS,
     connect,
@@ -42,7 +44,6 @@ READ_COLUMNS = [*CHUNK_COLUMNS, VECTOR, VIEWS]
 ROWS_KEPT = 4096
 # Hits by words read at least: with them most chunks that the vector finds have their BM25 at once.
 WORD_HITS = 300
-SENTENCE_DIMENSION = 384
 IDS_PER_QUERY = 500
 # A pasted page as a query would ask for thousands of words; the first distinct ones decide.
 WORDS_PER_QUERY = 128
@@ -88,19 +89,16 @@ class TableReader:
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
         self._kept = _KeptChunks(ROWS_KEPT)
-        problem, cause = "", None
-        try:
+        self._uri = uri
+        with reading(uri, f"its table {manifest.table!r}, version {manifest.version},"):
             self.table = connect(uri).open_table(manifest.table)
             self.table.checkout(manifest.version)
-            if (found := self.table.count_rows()) != manifest.chunks:
-                problem = f"its manifest speaks of {manifest.chunks} chunks, its table holds {found}"
-        except (ValueError, RuntimeError, OSError) as error:
-            cause, said = error, str(error).splitlines()[0]
-            problem = f"its table {manifest.table!r}, version {manifest.version}, cannot be opened ({said})"
-        if problem:
-            raise IndexMismatchError(
-                f"The index {uri} is damaged: {problem}. Make it anew: {rebuild_hint(uri)}"
-            ) from cause
+            found = self.table.count_rows()
+        if found != manifest.chunks:
+            raise IndexDamagedError(
+                f"The index {uri} is damaged: its manifest speaks of {manifest.chunks} chunks, its table "
+                f"holds {found}. Mend it with: {repair_hint(uri)}"
+            )
 
     def search(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[list[Candidate]]:
         """Return the union of the best `limit` chunks by vector and by words, for each query."""
@@ -142,8 +140,9 @@ class TableReader:
         bare = {stored.row: stored for stored in found if stored.sentences is None}
         if bare and self.manifest.settings.sentence_vectors:
             taken = self._take(list(bare), SENTENCE_COLUMNS)
-            spans, vectors = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
-            unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
+            with reading(self._uri, "its sentences"):
+                spans, vectors = (taken[name].to_pylist() for name in SENTENCE_COLUMNS)
+                unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
             for row, sentences in zip(taken["_rowid"].to_pylist(), unpacked, strict=True):
                 bare[row].sentences = sentences
         elif bare:
@@ -159,9 +158,14 @@ class TableReader:
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks, a batch at a time."""
         query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
-        for batch in query.to_batches(1024):
-            for row in batch.to_pylist():
-                yield read_chunk(row)
+        batches = query.to_batches(1024)
+        while True:
+            with reading(self._uri, "its table"):
+                batch = next(batches, None)
+                found = [] if batch is None else [read_chunk(row) for row in batch.to_pylist()]
+            if batch is None:
+                return
+            yield from found
 
     def match(
         self, query: str, limit: int, among: Sequence[int] | Sequence[str] | None = None
@@ -177,11 +181,12 @@ class TableReader:
         if not words or (among is not None and not len(among)):
             return nothing
         match: Any = MatchQuery
-        search = self.table.search(match(" ".join(words), TEXT), query_type="fts")
-        if among is not None:
-            column = ID if isinstance(among[0], str) else "_rowid"
-            search = search.where(_one_of(column, among), prefilter=True)
-        hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
+        with reading(self._uri, "its word index"):
+            search = self.table.search(match(" ".join(words), TEXT), query_type="fts")
+            if among is not None:
+                column = ID if isinstance(among[0], str) else "_rowid"
+                search = search.where(_one_of(column, among), prefilter=True)
+            hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
         return hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
 
     def candidates(self, rows: Sequence[int], query: Vectors, bm25: Mapping[int, float]) -> list[Candidate]:
@@ -239,7 +244,7 @@ class TableReader:
     def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> Hits:
         """Search a larger table: by vector exactly or roughly, by words as LanceDB finds them."""
         depth = max(limit, WORD_HITS)
-        near = _pool().submit(self._nearest, vectors, limit)
+        near = _pool().submit(self.nearest, vectors, limit)
         matched = self._map(lambda query: self.match(query, depth), queries)
         unions, scores, lacking = [], [], []
         for by_vector, (by_words, bm25) in zip(near.result(), matched, strict=True):
@@ -259,10 +264,12 @@ class TableReader:
             known.update(zip(rows.tolist(), bm25.tolist(), strict=True))
         return unions, scores
 
-    def _nearest(self, vectors: Vectors, limit: int) -> list[Ids]:
+    def nearest(self, vectors: Vectors, limit: int) -> list[Ids]:
+        """Return, for each vector, the rows nearest to it, best first."""
         chunks = self.manifest.chunks
         if chunks > neighbours.EXACT_UP_TO:
-            return [neighbours.nearest(self.table, vector, limit, chunks) for vector in vectors]
+            with reading(self._uri, "its vector index"):
+                return [neighbours.nearest(self.table, vector, limit, chunks) for vector in vectors]
         rows, matrix = self._rows_and_vectors
         # On one thread: at this size a threaded product mostly waits for a second core, and on a busy
         # machine for long.
@@ -296,11 +303,13 @@ class TableReader:
     def _keep(self, taken: pa.Table) -> list[_StoredChunk]:
         """Unpack what was read, and remember it."""
         kept = []
-        for row, vector in zip(taken.drop_columns([VECTOR]).to_pylist(), self._matrix(taken), strict=True):
-            views = row[VIEWS]
-            if views is not None:
-                views = np.frombuffer(views, dtype=np.float32).reshape(2, -1)
-            kept.append(_StoredChunk(row["_rowid"], read_chunk(row), vector, views))
+        with reading(self._uri, "its table"):
+            rows = taken.drop_columns([VECTOR]).to_pylist()
+            for row, vector in zip(rows, self._matrix(taken), strict=True):
+                views = row[VIEWS]
+                if views is not None:
+                    views = np.frombuffer(views, dtype=np.float32).reshape(2, -1)
+                kept.append(_StoredChunk(row["_rowid"], read_chunk(row), vector, views))
         with self._lock:
             for stored in kept:
                 self._kept[stored.row] = stored
@@ -310,13 +319,15 @@ class TableReader:
     def _take(self, rows: list[int], columns: list[str]) -> pa.Table:
         """Return some columns of rows, with the row ids; in any order."""
         if not self._in_memory:
-            return self.table.take_row_ids(rows).select(columns).with_row_id().to_arrow()
+            with reading(self._uri, "its table"):
+                return self.table.take_row_ids(rows).select(columns).with_row_id().to_arrow()
         return (self._sentence_columns if columns == SENTENCE_COLUMNS else self._chunk_columns).take(rows)
 
     def _read(self, columns: list[str], where: str | None = None) -> pa.Table:
         """Return some columns of all rows, or of those that fulfil a condition, with the row ids."""
-        query = self.table.search().where(where) if where else self.table.search()
-        return query.select(columns).with_row_id(True).limit(max(1, self.manifest.chunks)).to_arrow()
+        with reading(self._uri, "its table"):
+            query = self.table.search().where(where) if where else self.table.search()
+            return query.select(columns).with_row_id(True).limit(max(1, self.manifest.chunks)).to_arrow()
 
     def _matrix(self, table: pa.Table) -> Vectors:
         matrix: Vectors = table[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.source import Sentences
@@ -29,6 +27,7 @@ if TYPE_CHECKING:
 TEXT, ID, DOC = "text", "id", "doc"
 CHUNK_COLUMNS = ["id", "source", "page", "section", "start", "end", "text", "metadata"]
 SENTENCE_COLUMNS = ["sentence_spans", "sentence_vectors"]
+SENTENCE_DIMENSION = 384
 VIEWS = "views"
 
 # Compacting rewrites files, which is not worth it for a few small ones.
@@ -155,38 +154,24 @@ def unpack_sentences(
     return [Sentences(places, rows) for places, rows in zip(pairs, np.split(units, ends[:-1]), strict=True)]
 
 
-@contextmanager
-def storing(uri: str) -> Iterator[None]:
-    """Turn what goes wrong while writing into one readable error.
-
-    Raises:
-        IndexingError: the disk is full or read-only, or the store failed.
-    """
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, RuntimeError, pa.ArrowException) as error:
-        said = str(error) or repr(error)
-        known = {"No space left": "the disk is full", "Read-only": "the disk is read-only"}
-        reason = next((plain for sign, plain in known.items() if sign in said), said.splitlines()[0])
-        raise IndexingError(
-            f"The index {uri} could not be written: {reason}. Its last complete state is untouched; "
-            "run the same command again once this is mended."
-        ) from error
-
-
 class TableWriter:
     """Appends and replaces rows; nothing that it writes is seen until a manifest names its version."""
 
     def __init__(self, uri: str, name: str, version: int | None, dimension: int) -> None:
+        self.name = name
         self._uri = uri
         self._dimension = dimension
         self._changed = False
         database = connect(uri)
         if version is None:
             # whatever a broken first run left behind is in no manifest
-            self._table: Table = database.create_table(name, schema=schema(dimension), mode="overwrite")
+            empty = partial(database.create_table, name, schema=schema(dimension), mode="overwrite")
+            try:
+                self._table: Table = empty()
+            except (OSError, RuntimeError, ValueError):
+                # it was damaged: LanceDB writes nothing over a table that it cannot read
+                database.drop_table(name, ignore_missing=True)
+                self._table = empty()
             return
         self._table = database.open_table(name)
         if self._table.version != version:
@@ -201,7 +186,11 @@ class TableWriter:
 
     def add(self, rows: Sequence[TableRow]) -> None:
         """Append rows."""
-        self._table.add(to_arrow(rows, self._dimension))
+        self.copy(to_arrow(rows, self._dimension))
+
+    def copy(self, rows: pa.Table) -> None:
+        """Append rows that are laid out in columns."""
+        self._table.add(rows)
         self._changed = True
 
     def remove(self, docs: Sequence[str]) -> None:
@@ -241,7 +230,7 @@ class TableWriter:
 
     def drop_other_tables(self) -> None:
         """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""
-        number = int(self._table.name.rpartition("-")[2])
+        number = int(self.name.rpartition("-")[2])
         database = connect(self._uri)
         for old in range(number - 2, 0, -1):
             if f"chunks-{old}" not in database.table_names():

@@ -8,9 +8,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from langchain_core.embeddings import Embeddings
 
+from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.cache import EmbeddingCache
+from adaptive_rag.index.manifest import rebuild_hint
 from adaptive_rag.index.table import TableRow, pack_sentences
-from adaptive_rag.models.embeddings import embedding_name, encode
+from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk
@@ -74,6 +76,30 @@ class Vectorizer:
             known.update(zip(missing, made, strict=True))
         rows = [vector for text in texts if (vector := known[text]) is not None]
         return np.stack(rows) if rows else np.zeros((0, dimension), dtype=np.float32)
+
+
+def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> Embeddings:
+    """Load the model that an index was made with, by its name or as it is passed.
+
+    Raises:
+        IndexMismatchError: another model was passed.
+        ConfigurationError: the model has to be passed and was not.
+    """
+    try:
+        model = load_embeddings(name if embeddings is None else embeddings)
+    except ConfigurationError as error:
+        if embeddings is not None:
+            raise
+        raise ConfigurationError(
+            f"The index {uri} was made with {name!r}, which cannot be loaded by name. "
+            "Pass the same embeddings object: Index.open(uri, embeddings=...)."
+        ) from error
+    if (passed := embedding_name(model)) != name:
+        raise IndexMismatchError(
+            f"The index {uri} was made with {name!r}; asked for was {passed!r}. Leave the model "
+            f"out to use the index's own, or make it anew: {rebuild_hint(uri)} --embeddings {passed}"
+        )
+    return model
 
 
 def embed_sentences(

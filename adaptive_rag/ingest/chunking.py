@@ -155,7 +155,7 @@ def _chunk(text: SourceText, record: Record, start: int, end: int, section: str 
         metadata["page_end"] = last
         metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}
     return {
-        "id": _chunk_id(text.source, start, end, passage),
+        "id": chunk_id(text.source, start, end, passage),
         "source": text.source,
         "page": record.page or page,
         "section": section,
@@ -166,6 +166,6 @@ def _chunk(text: SourceText, record: Record, start: int, end: int, section: str 
     }
 
 
-def _chunk_id(source: str, start: int, end: int, text: str) -> str:
+def chunk_id(source: str, start: int, end: int, text: str) -> str:
     """Return the id of a chunk: 16 hexadecimal digits that depend on nothing but what it is."""
     return hashlib.sha256(f"{source}\0{start}\0{end}\0{text}".encode(errors="surrogatepass")).hexdigest()[:16]

@@ -94,3 +94,81 @@ def test_a_report_names_what_could_not_be_read() -> None:
     assert format_report(report) == (
         "Documents: 1 added, 1 not readable · 3 chunks written · 1,003 chunks in the index · 2 h 1 min"
     )
+
+
+def spoil(kb: Path) -> None:
+    """Flip a bit in the file of the rows."""
+    [file] = (kb / "chunks-1.lance" / "data").iterdir()
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def test_a_sound_index_is_checked_in_two_lines(run: Run, notes: Path) -> None:
+    run("index", notes, "--index", "kb")
+    result = run("index", "--check", "--index", "kb")
+    [first, second] = result.stdout.splitlines()
+    assert "2 chunks of 2 sources · " in first and second.startswith("Sizes and counts are right")
+    deep = run("index", "--check", "--deep", "--index", "kb")
+    assert deep.exit_code == 0 and deep.stdout.splitlines()[-1] == "Contents are as they were written."
+    assert parsed(run("index", "--check", "--index", "kb", "--json"))["healthy"] is True
+
+
+def test_damage_is_told_with_the_command_that_mends_it_and_that_command_does(run: Run, notes: Path) -> None:
+    run("index", notes, "--index", "kb")
+    spoil(Path("kb"))
+    refused = run("ask", "What is note one?", "--index", "kb")
+    assert refused.exit_code == 1 and "adaptive-rag index --repair --index" in refused.stderr
+    assert run("index", notes, "--index", "kb").exit_code == 1
+    assert run("index", "--check", "--index", "kb").exit_code == 0, "sizes alone do not tell"
+    checked = run("index", "--check", "--deep", "--index", "kb")
+    assert checked.exit_code == 1 and "has changed since it was written" in checked.stdout
+    command = checked.stdout.splitlines()[-1].split()
+    assert command[:3] == ["adaptive-rag", "index", "--repair"]
+    repaired = run(*command[1:])
+    assert repaired.exit_code == 0
+    assert "Mended · sources: 2 read again · 2 chunks in the index" in repaired.stdout
+    assert run("index", "--check", "--deep", "--index", "kb").exit_code == 0
+    assert run("ask", "What is note one?", "--index", "kb").exit_code == 0
+    assert "Nothing was damaged · sources: 2 whole" in run("index", "--repair", "--index", "kb").stdout
+
+
+def test_what_is_lost_is_named_and_the_exit_code_says_so(run: Run, notes: Path) -> None:
+    run("index", notes, "--index", "kb")
+    (notes / "two.txt").unlink()
+    for file in Path("kb/chunks-1.lance/data").iterdir():
+        file.unlink()
+    repaired = run("index", "--repair", "--index", "kb")
+    assert repaired.exit_code == 1 and "1 read again, 1 lost" in repaired.stdout
+    assert "Lost: notes/two.txt: " in repaired.stderr and "two.txt is gone" in repaired.stderr
+    assert "adaptive-rag index PATH --index" in repaired.stderr
+    assert run("index", "--check", "--deep", "--index", "kb").exit_code == 0
+
+
+def test_a_damaged_manifest_is_mended_by_the_command_that_is_named(run: Run, notes: Path) -> None:
+    run("index", notes, "--index", "kb")
+    Path("kb/manifest.json").write_text("{")
+    assert "--repair" in run("info", "--index", "kb").stderr
+    assert run("index", "--repair", "--index", "kb").exit_code == 0
+    Path("kb/manifest.json").write_text("{")
+    Path("kb/manifest.copy.json").write_text("{")
+    for command in (("info",), ("index", "--repair"), ("index", notes)):
+        assert "--rebuild" in run(*command, "--index", "kb").stderr
+    assert run("index", notes, "--index", "kb", "--rebuild").exit_code == 0
+    assert parsed(run("info", "--index", "kb", "--json"))["chunks"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Name the files or folders to index"),
+        (["--check", "notes"], "leave notes out"),
+        (["--repair", "--check"], "ask for one"),
+        (["--repair", "--rebuild"], "ask for one"),
+        (["--deep", "notes"], "--deep goes with --check"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(run: Run, notes: Path, arguments: list[str], said: str) -> None:
+    refused = run("index", *arguments)
+    assert refused.exit_code == 1 and said in refused.stderr
+    assert not Path(".adaptive-rag").exists()

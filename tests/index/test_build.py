@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
 from adaptive_rag.index import Index, Progress
 from adaptive_rag.ingest import extract_text
-from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
+from tests.index.made import HashEmbeddings, build, change_manifest, open_index, texts_in, write_files
 
 TIDES = {
     "moon.txt": "The moon pulls the sea.",
@@ -263,9 +263,6 @@ def test_the_notes_of_texts_at_hand_are_kept_too(tmp_path: Path) -> None:
 def test_an_index_of_an_older_version_has_no_notes_and_opens(tmp_path: Path) -> None:
     docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
     build(docs, kb)
-    manifest = json.loads((kb / "manifest.json").read_text())
-    for record in manifest["sources"].values():
-        del record["notes"]
-    (kb / "manifest.json").write_text(json.dumps(manifest))
+    change_manifest(kb, lambda manifest: [record.pop("notes") for record in manifest["sources"].values()])
     assert open_index(kb).info()["notes"] == []
     assert build(docs, kb).unchanged == 3

@@ -1,9 +1,10 @@
+import sqlite3
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from adaptive_rag.index.cache import EmbeddingCache
+from adaptive_rag.index.cache import FILE, EmbeddingCache, cache_damage
 
 
 def vectors(*values: float) -> np.ndarray:
@@ -50,3 +51,89 @@ def test_a_text_that_is_not_unicode_has_a_key(tmp_path: Path) -> None:
     cache = EmbeddingCache(tmp_path)
     cache.put("small", ["\ud800"], vectors(1))
     assert cache.get("small", ["\ud800"])[0] is not None
+
+
+def change(folder: Path, statement: str) -> None:
+    database = sqlite3.connect(folder / FILE)
+    with database:
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute(statement)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE entries SET vector = zeroblob(8) WHERE rowid = 1",
+        "UPDATE entries SET vector = 'text' WHERE rowid = 1",
+        "UPDATE entries SET checksum = zeroblob(8) WHERE rowid = 1",
+        "UPDATE entries SET checksum = 7 WHERE rowid = 1",
+    ],
+)
+def test_a_vector_that_was_changed_is_not_found_and_is_made_anew(tmp_path: Path, statement: str) -> None:
+    cache = EmbeddingCache(tmp_path)
+    cache.put("small", ["tide", "storm"], vectors(1, 2))
+    cache.close()
+    change(tmp_path, statement)
+    assert cache_damage(tmp_path) == "1 vectors have changed since they were written"
+    cache = EmbeddingCache(tmp_path)
+    tide, storm = cache.get("small", ["tide", "storm"])
+    assert tide is None and storm is not None
+    cache.put("small", ["tide"], vectors(1))
+    assert cache.get("small", ["tide"])[0] is not None and cache_damage(tmp_path) == ""
+
+
+def test_a_vector_of_another_text_is_not_taken_for_it(tmp_path: Path) -> None:
+    cache = EmbeddingCache(tmp_path)
+    cache.put("small", ["tide", "storm"], vectors(1, 2))
+    cache.close()
+    # as a flipped bit in the number of a row does
+    change(tmp_path, "UPDATE entries SET (vector, checksum) = (SELECT vector, checksum FROM entries LIMIT 1)")
+    assert [row is None for row in EmbeddingCache(tmp_path).get("small", ["tide", "storm"])] == [False, True]
+
+
+@pytest.mark.parametrize("damage", ["garbage", "torn", "renamed table", "renamed column"])
+def test_a_broken_cache_is_begun_anew(tmp_path: Path, damage: str) -> None:
+    cache = EmbeddingCache(tmp_path)
+    cache.put("small", [f"text {n}" for n in range(400)], vectors(*range(400)))
+    cache.close()
+    file = tmp_path / FILE
+    if damage == "garbage":
+        file.write_bytes(b"garbage" * 1000)
+    elif damage == "torn":
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    else:
+        old, new = ("entries (", "fntries (") if damage == "renamed table" else ("vector BLOB", "wector BLOB")
+        change(tmp_path, f"UPDATE sqlite_master SET sql = replace(sql, '{old}', '{new}')")
+    if damage != "renamed table":
+        assert cache_damage(tmp_path)
+    cache = EmbeddingCache(tmp_path)
+    cache.get("small", ["text 1"])
+    cache.put("small", ["tide"], vectors(1))
+    cache.close()
+    assert cache_damage(tmp_path) == ""
+    assert EmbeddingCache(tmp_path).get("small", ["tide"])[0] is not None
+
+
+def test_a_cache_of_an_older_version_is_replaced(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / FILE) as database:
+        database.execute("CREATE TABLE vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL)")
+    database.close()
+    assert cache_damage(tmp_path) == ""
+    cache = EmbeddingCache(tmp_path)
+    cache.put("small", ["tide"], vectors(1))
+    assert cache.get("small", ["tide"])[0] is not None
+
+
+def test_a_cache_that_is_only_locked_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = EmbeddingCache(tmp_path)
+    cache.put("small", ["tide"], vectors(1))
+    monkeypatch.setattr("sqlite3.connect", lambda file, timeout: _connect(file, timeout=0.01))
+    other = _connect(tmp_path / FILE)
+    other.execute("BEGIN EXCLUSIVE")
+    assert EmbeddingCache(tmp_path).get("small", ["tide"]) == [None]
+    other.rollback()
+    assert EmbeddingCache(tmp_path).get("small", ["tide"])[0] is not None
+
+
+_connect = sqlite3.connect

@@ -13,6 +13,7 @@ import pytest
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import Index
+from adaptive_rag.index.location import Folder
 from adaptive_rag.index.lock import write_lock
 from tests.index.made import HashEmbeddings, build, found, open_index, texts_in, write_files
 
@@ -23,7 +24,7 @@ NEW = {f"{n}.txt": f"New note {n} on tides." for n in range(9)}
 MOMENTS = [
     ("before", "adaptive_rag.index.table.TableWriter.add"),
     ("after", "adaptive_rag.index.table.TableWriter.remove"),
-    ("before", "adaptive_rag.index.location.Manifest.publish"),
+    ("before", "adaptive_rag.index.manifest.Manifest.publish"),
     ("after", "adaptive_rag.index.table.TableWriter.optimize"),
 ]
 MORE_MOMENTS = [
@@ -32,7 +33,7 @@ MORE_MOMENTS = [
     ("after", "adaptive_rag.index.vectorize.Vectorizer.rows"),
     ("after", "adaptive_rag.index.table.TableWriter.add"),
     ("before", "adaptive_rag.index.table.TableWriter.index_words"),
-    ("after", "adaptive_rag.index.location.Manifest.publish"),
+    ("after", "adaptive_rag.index.manifest.Manifest.publish"),
 ]
 
 SCRIPT = """
@@ -200,6 +201,54 @@ def test_a_disk_that_fails_is_named_and_the_state_is_kept(
     assert texts_in(kb) == sorted(OLD.values())
     build(docs, kb)
     assert texts_in(kb) == sorted(NEW.values())
+
+
+@pytest.mark.parametrize("write", ["manifest.json", "manifest.copy.json"])
+def test_a_disk_that_is_full_when_the_manifest_is_written_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: str
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    write_files(docs, NEW)
+    really = Folder.write
+
+    def full(folder: Folder, name: str, content: bytes) -> None:
+        if name == write:
+            raise OSError(28, "No space left on device")
+        really(folder, name, content)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Folder, "write", full)
+        with pytest.raises(IndexingError, match="the disk is full"):
+            build(docs, kb)
+    assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values()))
+    build(docs, kb)
+    assert texts_in(kb) == sorted(NEW.values())
+    assert Index.check(kb, deep=True).healthy
+
+
+LIMITED = """
+    import resource, sys
+    from tests.index.made import build
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))
+    build(sys.argv[1], sys.argv[2])
+"""
+
+
+def test_a_disk_that_takes_no_more_is_told_whatever_file_it_breaks_off(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    build(docs, kb)
+    write_files(docs, {"long.txt": "\n\n".join(f"Wave {n} breaks on the wall." * 9 for n in range(200))})
+    for limit in (1_000, 20_000):
+        run = run_python(LIMITED, docs, kb, limit)
+        said = run.stderr.read() if run.stderr else ""
+        assert "IndexingError: The index" in said and "Its last complete state is untouched" in said
+        # before the data file could be written, and after
+        assert ("a file is larger than the system allows" in said) == (limit == 1_000)
+        assert len(texts_in(kb)) == len(OLD)
+    build(docs, kb)
+    assert len(texts_in(kb)) > len(OLD) and Index.check(kb, deep=True).healthy
 
 
 def test_a_disk_that_is_read_only_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from adaptive_rag.index import Index, describe, reader
 from adaptive_rag.index.table import read_chunk
 from adaptive_rag.source import ChunkSource
 from tests.conftest import TOWN
-from tests.index.made import HashEmbeddings, build, found, open_index, write_files
+from tests.index.made import HashEmbeddings, build, change_manifest, found, open_index, write_files
 
 
 @pytest.fixture(scope="module")
@@ -222,14 +222,13 @@ def test_a_store_that_lost_its_table_is_called_damaged(tmp_path: Path) -> None:
     build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
     shutil.rmtree(tmp_path / "kb" / "chunks-1.lance" / "data")
     shutil.rmtree(tmp_path / "kb" / "chunks-1.lance" / "_versions")
-    with pytest.raises(IndexMismatchError, match=r"damaged.*--rebuild"):
+    with pytest.raises(IndexMismatchError, match=r"damaged.*--repair"):
         open_index(tmp_path / "kb")
 
 
 def test_a_store_that_disagrees_with_its_manifest_is_called_damaged(tmp_path: Path) -> None:
     build(write_files(tmp_path / "docs", {"a.txt": "Ebb."}), tmp_path / "kb")
-    manifest = tmp_path / "kb" / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"chunks": 1', '"chunks": 7'))
+    change_manifest(tmp_path / "kb", lambda manifest: manifest.update(chunks=7))
     with pytest.raises(IndexMismatchError, match="7 chunks"):
         open_index(tmp_path / "kb")
 

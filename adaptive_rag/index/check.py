@@ -1,0 +1,167 @@
+"""Whether an index is as it was written: its manifest, its files, its rows, its word and vector index."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from adaptive_rag.errors import IndexDamagedError
+from adaptive_rag.index import neighbours
+from adaptive_rag.index.cache import FILE, cache_damage
+from adaptive_rag.index.faults import first_line, reading
+from adaptive_rag.index.files import Fragment, changed_files, read_version
+from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.manifest import (
+    COPY,
+    MANIFEST,
+    Manifest,
+    complete_manifest,
+    copy_of_manifest,
+    last_manifest,
+    rebuild_hint,
+    repair_hint,
+)
+from adaptive_rag.index.neighbours import VECTOR
+from adaptive_rag.index.reader import TableReader
+from adaptive_rag.index.rows import count_rows
+from adaptive_rag.index.table import ID, TEXT
+
+ROWS, STORE, SOURCES = "rows", "table", "sources"
+
+
+class Damage(NamedTuple):
+    """A part of an index that is not as it was written, such as a file, and what is wrong with it."""
+
+    part: str
+    found: str
+
+
+@dataclass(slots=True)
+class IndexCheck:
+    """What a check of an index found; `mend` is the command that mends it, empty where nothing is to do."""
+
+    index: str
+    deep: bool
+    """Whether contents were compared, and not only sizes and counts."""
+    chunks: int = 0
+    sources: int = 0
+    files: int = 0
+    bytes: int = 0
+    sealed: bool = False
+    """Whether the index has checksums; those of older versions have none."""
+    damages: list[Damage] = field(default_factory=list)
+    incomplete: list[str] = field(default_factory=list)
+    """Sources whose chunks are not all there and sound."""
+    mend: str = ""
+
+    @property
+    def healthy(self) -> bool:
+        """Tell whether nothing is damaged."""
+        return not self.damages
+
+
+def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
+    """Compare an index with what its manifest says of it; nothing is changed.
+
+    The fast check compares the manifest with its checksum, the sizes of the files, and the counts of the
+    store. With `deep` it compares all contents with their checksums, and goes through rows and cache.
+
+    Raises:
+        IndexMismatchError: there is no index, or none of ours.
+    """
+    location = open_location(uri)
+    try:
+        manifest: Manifest | None = complete_manifest(location)
+        damages = []
+    except IndexDamagedError as error:
+        manifest, damages = last_manifest(location), [Damage(MANIFEST, first_line(error))]
+    if manifest is None:
+        return IndexCheck(location.uri, deep, damages=damages, mend=rebuild_hint(location.uri))
+    found = examine(location, manifest, deep=deep)
+    found.damages[:0] = damages
+    if found.damages or not found.sealed:
+        found.mend = repair_hint(location.uri)
+    return found
+
+
+def examine(location: Location, manifest: Manifest, *, deep: bool) -> IndexCheck:
+    """Compare an index with a manifest."""
+    files = manifest.files or {}
+    found = IndexCheck(
+        location.uri,
+        deep,
+        chunks=manifest.chunks,
+        sources=len(manifest.sources),
+        files=len(files),
+        bytes=sum(seal.size for seal in files.values()),
+        sealed=manifest.files is not None,
+    )
+    changed = changed_files(location, files, contents=deep)
+    found.damages = [Damage(file, what) for file, what in changed.items()]
+    if found.sealed and copy_of_manifest(location) is None:
+        found.damages.append(Damage(COPY, "is missing or has changed since it was written"))
+    try:
+        reader = TableReader(location.uri, manifest)
+        found.damages += _check_counts(reader)
+        if deep:
+            # what is known to be damaged would make LanceDB panic
+            found.damages += () if changed else _ask_indexes(reader)
+            _check_rows(location, reader, changed, found)
+    except IndexDamagedError as error:
+        found.damages.append(Damage(STORE, first_line(error)))
+        found.incomplete = sorted(manifest.sources) if deep else []
+    if found.incomplete:
+        found.damages.append(Damage(SOURCES, f"{len(found.incomplete)} of {found.sources} are not whole"))
+    if deep and location.path is not None and (problem := cache_damage(location.path)):
+        found.damages.append(Damage(FILE, problem))
+    return found
+
+
+def _check_rows(location: Location, reader: TableReader, changed: Collection[str], found: IndexCheck) -> None:
+    """Go through the rows of those files that are as they were written."""
+    manifest = reader.manifest
+    intact = [each for each in fragments_of(location, manifest) if not set(changed) & set(each.files)]
+    census = count_rows(reader.table, intact, manifest.settings)
+    found.damages += [Damage(ROWS, f"{what} ({count} times)") for what, count in census.faults.items()]
+    found.incomplete = [
+        source
+        for source, record in manifest.sources.items()
+        if not census.is_whole(record.doc, record.chunks)
+    ]
+
+
+def fragments_of(location: Location, manifest: Manifest) -> list[Fragment]:
+    """Return the fragments of the version; none where no list of them can be read."""
+    assert manifest.version is not None
+    try:
+        return read_version(location, manifest.table, manifest.version).fragments
+    except IndexDamagedError:
+        return []
+
+
+def _check_counts(reader: TableReader) -> Iterator[Damage]:
+    """Compare the counts of the manifest and the indexes that the table has with those it should have."""
+    manifest = reader.manifest
+    counted = sum(record.chunks for record in manifest.sources.values())
+    if counted != manifest.chunks:
+        yield Damage(SOURCES, f"have {counted} chunks together, and the manifest says {manifest.chunks}")
+    expected = {TEXT: "word index", ID: "index of ids"} if manifest.chunks else {}
+    if manifest.chunks > neighbours.EXACT_UP_TO:
+        expected[VECTOR] = "vector index"
+    with reading(reader.table.name, "its list of indexes"):
+        present = {column for index in reader.table.list_indices() for column in index.columns}
+    yield from (Damage(name, "is missing") for column, name in expected.items() if column not in present)
+
+
+def _ask_indexes(reader: TableReader) -> Iterator[Damage]:
+    """Ask each index once: for the words, the id and the vector of a chunk."""
+    if not reader.manifest.chunks:
+        return
+    try:
+        chunk = next(reader.chunks())
+        reader.match(chunk["text"], 1)
+        reader.nearest(reader.vectors([chunk["id"]]), 1)
+    except (IndexDamagedError, StopIteration, KeyError) as error:
+        yield Damage(STORE, first_line(error))

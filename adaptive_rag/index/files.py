@@ -1,0 +1,196 @@
+"""The files that hold a version of the table, and whether they are as they were written.
+
+LanceDB never changes a file that it wrote: a version is a list of files, and a later one shares most of
+them. Its Python API does not give that list, so it is read from Lance's own file of the version, which is
+a protobuf message (https://lance.org/format/table/, `table.proto`).
+"""
+
+from __future__ import annotations
+
+import struct
+import uuid
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from xxhash import xxh3_64
+
+from adaptive_rag.errors import IndexDamagedError, IndexingError
+from adaptive_rag.index.location import Location
+from adaptive_rag.index.manifest import Manifest, Seal, repair_hint
+from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO
+
+NAMED = 3  # files that an error names at most
+# Numbers of fields in `table.proto`.
+FRAGMENTS, INDEXES_AT = 2, 6
+FRAGMENT_ID, FRAGMENT_FILES, FRAGMENT_DELETION, FRAGMENT_ROWS = 1, 2, 3, 4
+FILE_PATH, FILE_SIZE = 1, 6
+INDEX_ID, INDEX_FILES, INDEX_FILE_SIZE = 1, 10, 2
+DELETION_KIND, DELETION_READ_VERSION, DELETION_ID = 1, 2, 3
+# A deletion file lists its rows as an Arrow array, or as a bitmap.
+DELETION_SUFFIXES = ("arrow", "bin")
+
+
+class Fragment(NamedTuple):
+    """Rows that were written together: their number, with those deleted since, and the files they are in."""
+
+    number: int
+    rows: int
+    files: dict[str, int]
+    """Sizes in bytes, 0 where Lance does not record it."""
+
+    @property
+    def row_ids(self) -> range:
+        """Return the ids of the rows, which need not all be there still."""
+        return range(self.number << 32, (self.number << 32) + self.rows)
+
+
+class TableVersion(NamedTuple):
+    """What a version of the table consists of."""
+
+    file: str
+    fragments: list[Fragment]
+    indexes: dict[str, dict[str, int]]
+    """The folder of each index, and the sizes of the files in it."""
+
+
+def read_version(location: Location, table: str, version: int) -> TableVersion:
+    """Return what a version of a table consists of, by paths from the folder of the index.
+
+    Raises:
+        IndexDamagedError: Lance's file of the version is missing or cannot be read.
+    """
+    from google.protobuf import message
+
+    folder = f"{table}.lance"
+    file = f"{folder}/_versions/{2**64 - 1 - version}.manifest"
+    try:
+        content = location.read(file)
+        if content is None:
+            raise ValueError("it is missing")
+        # the file ends with where the message begins, the version of the format, and four letters
+        fields = _message_at(content, struct.unpack("<QHH4s", content[-16:])[0])
+        fragments = [_fragment(folder, part) for part in fields.get(FRAGMENTS, [])]
+        indexes = _message_at(content, fields[INDEXES_AT][0]).get(1, []) if INDEXES_AT in fields else []
+        folders = dict(_index(folder, index) for index in indexes)
+    except (struct.error, LookupError, ValueError, TypeError, message.DecodeError) as error:
+        raise damaged(location.uri, {file: f"cannot be read ({error})"}) from error
+    return TableVersion(file, fragments, folders)
+
+
+def seal_files(
+    location: Location, table: str, version: int, known: Mapping[str, Seal] | None
+) -> dict[str, Seal]:
+    """Return the sizes and checksums of the files of a version; files known from before are not read again.
+
+    Raises:
+        IndexingError: one of them was not written whole; LanceDB does not notice this on every disk.
+    """
+    parts, known = read_version(location, table, version), known or {}
+    expected = {parts.file: 0}
+    for fragment in parts.fragments:
+        expected.update(fragment.files)
+    for folder, files in parts.indexes.items():
+        expected.update({f"{folder}/{name}": files.get(name, 0) for name in location.names(folder)})
+        expected.update({f"{folder}/{name}": size for name, size in files.items()})
+    new = {file: size for file, size in expected.items() if file not in known}
+    sizes = location.sizes(new)
+    for file, size in new.items():
+        if file not in sizes or size not in (0, sizes[file]):
+            written = f"{sizes.get(file, 0):,} of {size:,} bytes" if size else "nothing"
+            raise IndexingError(
+                f"The index {location.uri} could not be written: of {file} there is {written}, as on "
+                "a full disk. Its last complete state is untouched; run the same command again once this is "
+                "mended."
+            )
+    seals = {file: Seal(sizes[file], _checksum(location, file)) for file in new}
+    return {file: known.get(file) or seals[file] for file in expected}
+
+
+def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bool) -> dict[str, str]:
+    """Return the files that are not as they were written, each with what became of it.
+
+    Without their contents only sizes are compared.
+    """
+    sizes, found = location.sizes(files), {}
+    for file, seal in files.items():
+        if file not in sizes:
+            found[file] = "is missing"
+        elif sizes[file] != seal.size:
+            found[file] = f"has {sizes[file]:,} bytes instead of {seal.size:,}"
+        elif contents and _checksum(location, file) != seal.checksum:
+            found[file] = "has changed since it was written"
+    return found
+
+
+def refuse_damage(location: Location, manifest: Manifest, known: Mapping[str, Seal] | None = None) -> None:
+    """Refuse an index whose files are not as they were written, but for those known to be.
+
+    The contents of a table are compared where it is small enough to be read into memory, which reads them
+    anyway. Of a larger one, and in a bucket, only sizes are.
+
+    Raises:
+        IndexDamagedError: a file is missing or was changed.
+    """
+    files = {file: seal for file, seal in (manifest.files or {}).items() if file not in (known or {})}
+    contents = manifest.chunks <= IN_MEMORY_UP_TO and location.path is not None
+    if found := changed_files(location, files, contents=contents):
+        raise damaged(location.uri, found)
+
+
+def damaged(uri: str, found: Mapping[str, str]) -> IndexDamagedError:
+    """Return the error that names damaged files and the command that mends them."""
+    named = "; ".join(f"{file} {what}" for file, what in list(found.items())[:NAMED])
+    more = f", and {len(found) - NAMED} more files" if len(found) > NAMED else ""
+    return IndexDamagedError(f"The index {uri} is damaged: {named}{more}. Mend it with: {repair_hint(uri)}")
+
+
+def _checksum(location: Location, file: str) -> str:
+    found = xxh3_64()
+    for piece in location.pieces(file):
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _fragment(folder: str, message: bytes) -> Fragment:
+    fields = _fields(message)
+    number = _number(fields, FRAGMENT_ID)
+    files = {}
+    for file in map(_fields, fields[FRAGMENT_FILES]):
+        files[f"{folder}/data/{file[FILE_PATH][0].decode()}"] = _number(file, FILE_SIZE)
+    for deletion in map(_fields, fields.get(FRAGMENT_DELETION, [])):
+        version, each = _number(deletion, DELETION_READ_VERSION), _number(deletion, DELETION_ID)
+        suffix = DELETION_SUFFIXES[_number(deletion, DELETION_KIND)]
+        files[f"{folder}/_deletions/{number}-{version}-{each}.{suffix}"] = 0
+    return Fragment(number, _number(fields, FRAGMENT_ROWS), files)
+
+
+def _index(folder: str, message: bytes) -> tuple[str, dict[str, int]]:
+    fields = _fields(message)
+    (name,) = _fields(fields[INDEX_ID][0])[1]
+    files = {
+        file[FILE_PATH][0].decode(): _number(file, INDEX_FILE_SIZE)
+        for file in map(_fields, fields.get(INDEX_FILES, []))
+    }
+    return f"{folder}/_indices/{uuid.UUID(bytes=name)}", files
+
+
+def _message_at(content: bytes, place: int) -> dict[int, list[Any]]:
+    """Return the fields of a message that stands in a file after its length."""
+    (length,) = struct.unpack_from("<I", content, place)
+    return _fields(content[place + 4 : place + 4 + length])
+
+
+def _fields(message: bytes) -> dict[int, list[Any]]:
+    """Return the values of a protobuf message by the numbers of their fields."""
+    from google.protobuf.empty_pb2 import Empty
+    from google.protobuf.unknown_fields import UnknownFieldSet
+
+    found: dict[int, list[Any]] = {}
+    for field in UnknownFieldSet(Empty.FromString(message)):
+        found.setdefault(field.field_number, []).append(field.data)
+    return found
+
+
+def _number(fields: Mapping[int, list[Any]], field: int) -> int:
+    """Return a number; a 0 is left out of the message."""
+    return int(fields.get(field, [0])[0])

@@ -1,0 +1,258 @@
+"""The manifest of an index: what it holds, how it was made, and the files that hold it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from xxhash import xxh3_64_hexdigest
+
+from adaptive_rag.errors import IndexDamagedError, IndexMismatchError
+from adaptive_rag.index.cache import FILE
+from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.neighbours import EXACT_UP_TO
+
+MANIFEST = "manifest.json"
+# The same once more, for the day that a disk spoils the first.
+COPY = "manifest.copy.json"
+FORMAT = 1
+LOCK = ".lock"
+HOLDER = "lock.json"
+# What may lie in a folder before its first manifest does.
+OWN_FILES = (LOCK, HOLDER, FILE, f".{HOLDER}", f".{MANIFEST}", f".{COPY}")
+TABLE = re.compile(r"chunks-(\d+)\.lance")
+MADE_BY = "adaptive-rag"
+# What stands before the checksum of all the bytes before it.
+CHECKSUM = b', "checksum": "'
+
+
+class Seal(NamedTuple):
+    """What a file was when it was written: its size in bytes and its checksum, XXH3 of 64 bits."""
+
+    size: int
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every chunk of an index was made with; two indexes that differ here cannot be mixed."""
+
+    embeddings: str
+    dimension: int
+    chunk_size: int
+    chunk_overlap: int
+    sentence_vectors: bool
+
+    def __str__(self) -> str:
+        sentences = "with" if self.sentence_vectors else "without"
+        return (
+            f"{self.embeddings} ({self.dimension} dimensions), chunks of {self.chunk_size} characters "
+            f"with {self.chunk_overlap} overlap, {sentences} sentence vectors"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRecord:
+    """One indexed source: what it was when it was read, and the key of its chunks."""
+
+    hash: str
+    doc: str
+    """Key of the source's chunks in the table: changes with the content."""
+    chunks: int
+    path: str | None = None
+    size: int | None = None
+    mtime_ns: int | None = None
+    """None where the file was written so shortly before reading that its time proves nothing."""
+    notes: tuple[str, ...] = ()
+    """What the user should know of it, such as pages without text; indexes of older versions have none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The complete state of an index. A new one takes the old one's place in a single step."""
+
+    settings: Settings
+    table: str
+    version: int | None = None
+    """Version of the table that holds exactly these sources; None before the first commit."""
+    chunks: int = 0
+    sources: dict[str, SourceRecord] = field(default_factory=dict)
+    recall: dict[str, float] | None = None
+    """What the approximate vector index finds of the exact result, and over how many chunks."""
+    generation: int = 0
+    committed: float = 0.0
+    """When the version was written, in seconds since 1970."""
+    files: dict[str, Seal] | None = None
+    """The files that hold the version; None in an index of an older version of this program."""
+
+    def publish(self, location: Location) -> Manifest:
+        """Write the manifest and return it as written.
+
+        Raises:
+            OSError: it cannot be written; the old one stands.
+        """
+        written = replace(self, generation=self.generation + 1)
+        content = {"format": FORMAT, "made_by": MADE_BY, **asdict(written)}
+        body = json.dumps(content, ensure_ascii=False).encode()
+        sealed = body[:-1] + CHECKSUM + xxh3_64_hexdigest(body).encode() + b'"}'
+        location.write(MANIFEST, sealed)
+        location.write(COPY, sealed)
+        return written
+
+    def describe(self, location: Location) -> dict[str, Any]:
+        """Return what the index holds and how it was made."""
+        files = location.path.rglob("*") if location.path else None
+        return {
+            "index": location.uri,
+            **asdict(self.settings),
+            "sources": len(self.sources),
+            "chunks": self.chunks,
+            "bytes": None if files is None else sum(file.stat().st_size for file in files if file.is_file()),
+            "vector_search": "exact" if self.chunks <= EXACT_UP_TO else "approximate",
+            "recall": self.recall,
+            "updated": self.committed,
+            "notes": [
+                {"source": source, "text": text}
+                for source, record in self.sources.items()
+                for text in record.notes
+            ],
+        }
+
+
+def read_manifest(location: Location) -> Manifest | None:
+    """Return the manifest of an index, or None where there is none.
+
+    Raises:
+        IndexDamagedError: the folder is an index of ours, and its manifest is missing or was changed.
+        IndexMismatchError: the file is not a manifest of ours, or of a format we do not read.
+    """
+    content = location.read(MANIFEST)
+    try:
+        if content is not None:
+            return _parse(content, location.uri)
+        problem, cause = f"it has no {MANIFEST}", None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        problem, cause = f"its {MANIFEST} cannot be read ({error})", error
+    if is_ours(location):
+        # without a manifest nothing tells what there is to repair
+        mend = repair_hint if copy_of_manifest(location) else rebuild_hint
+        raise IndexDamagedError(
+            f"The index {location.uri} is damaged: {problem}. Mend it with: {mend(location.uri)}"
+        ) from cause
+    if content is None:
+        return None
+    raise IndexMismatchError(
+        f"{location.uri} is not an index of ours: {problem}. "
+        "Name another folder with --index, or move this one away."
+    ) from cause
+
+
+def last_manifest(location: Location) -> Manifest | None:
+    """Return the manifest of an index, or its copy where it is damaged; None where neither can be read.
+
+    Raises:
+        IndexMismatchError: the folder is not an index of ours.
+    """
+    try:
+        return read_manifest(location)
+    except IndexMismatchError:
+        if not is_ours(location):
+            raise
+        return copy_of_manifest(location)
+
+
+def is_ours(location: Location) -> bool:
+    """Tell whether a place is an index of ours beyond doubt, whatever became of its manifest."""
+    if f'"made_by": "{MADE_BY}"'.encode() in (location.read(MANIFEST) or b"") or copy_of_manifest(location):
+        return True
+    names = location.names()
+    tables = {name for name in names if TABLE.fullmatch(name)}
+    beside = [name for name in names if name not in tables]
+    return bool(tables and beside) and all(name.startswith((*OWN_FILES, MANIFEST, COPY)) for name in beside)
+
+
+def next_table(location: Location, manifest: Manifest | None) -> str:
+    """Return the name of a table that the index does not have yet."""
+    if manifest is not None:
+        return f"chunks-{int(manifest.table.rpartition('-')[2]) + 1}"
+    numbers = [int(found[1]) for name in location.names() if (found := TABLE.fullmatch(name))]
+    return f"chunks-{max(numbers, default=0) + 1}"
+
+
+def copy_of_manifest(location: Location) -> Manifest | None:
+    """Return what the copy of the manifest says; None where it cannot be read, or tells of no version."""
+    try:
+        copy = _parse(location.read(COPY) or b"", location.uri)
+    except (IndexMismatchError, ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return copy if copy.version is not None else None
+
+
+def _parse(content: bytes, uri: str) -> Manifest:
+    """Return the manifest that a file holds; an index of an older version has no checksum in it."""
+    body, mark, checksum = content.rpartition(CHECKSUM)
+    if mark and checksum != xxh3_64_hexdigest(body + b"}").encode() + b'"}':
+        raise ValueError("it was changed since it was written")
+    raw = json.loads(body + b"}" if mark else content)
+    if not isinstance(raw, dict) or raw.pop("made_by", None) != MADE_BY:
+        raise ValueError(f"it does not say that {MADE_BY} made it")
+    found = raw.pop("format")
+    if found != FORMAT:
+        raise IndexMismatchError(
+            f"The index {uri} has format {found!r}; this version reads format {FORMAT}. {rebuild_hint(uri)}"
+        )
+    settings = Settings(**raw.pop("settings"))
+    sources = {
+        name: SourceRecord(**{**record, "notes": tuple(record.get("notes", ()))})
+        for name, record in raw.pop("sources").items()
+    }
+    sealed = raw.pop("files", None)
+    files = None if sealed is None else {name: Seal(*seal) for name, seal in sealed.items()}
+    return Manifest(settings=settings, sources=sources, files=files, **raw)
+
+
+def complete_manifest(location: Location) -> Manifest:
+    """Return the manifest of an index that can be searched.
+
+    Raises:
+        IndexDamagedError: its manifest is missing or was changed.
+        IndexMismatchError: there is no index, none of ours, or its first run did not finish.
+    """
+    manifest = read_manifest(location)
+    command = f"adaptive-rag index PATH --index {shlex.quote(location.uri)}"
+    if manifest is None:
+        if not location.names():
+            raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
+        raise IndexMismatchError(
+            f"{location.uri} is not an index of ours: it has no {MANIFEST}. Name the folder of an index, or "
+            "make a new one with: adaptive-rag index PATH --index FOLDER"
+        )
+    if manifest.version is None:
+        raise IndexMismatchError(
+            f"The index {location.uri} holds nothing yet: its first run did not finish. Run: {command}"
+        )
+    return manifest
+
+
+def describe(uri: str | Path) -> dict[str, Any]:
+    """Return what an index holds and how it was made, without its embedding model.
+
+    Raises:
+        IndexMismatchError: there is no index, or none of ours.
+    """
+    location = open_location(uri)
+    return complete_manifest(location).describe(location)
+
+
+def rebuild_hint(uri: str) -> str:
+    """Name the command that makes an index anew."""
+    return f"adaptive-rag index PATH --index {shlex.quote(uri)} --rebuild"
+
+
+def repair_hint(uri: str) -> str:
+    """Name the command that mends a damaged index."""
+    return f"adaptive-rag index --repair --index {shlex.quote(uri)}"

@@ -1,0 +1,225 @@
+"""Mends a damaged index: what is whole is kept, what is derived is made anew, what is lost is named."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag.errors import IndexDamagedError
+from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport
+from adaptive_rag.index.cache import FILE, EmbeddingCache
+from adaptive_rag.index.check import Damage, examine, fragments_of
+from adaptive_rag.index.faults import first_line, reading, storing
+from adaptive_rag.index.files import Fragment, changed_files, seal_files
+from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.lock import write_lock
+from adaptive_rag.index.manifest import (
+    COPY,
+    MANIFEST,
+    Manifest,
+    SourceRecord,
+    complete_manifest,
+    last_manifest,
+    next_table,
+)
+from adaptive_rag.index.plan import Plan, Progress, work_again
+from adaptive_rag.index.rows import Census, count_rows, proven_rows, read_rows
+from adaptive_rag.index.table import DOC, TableWriter, connect, read_chunk, schema
+from adaptive_rag.index.vectorize import Vectorizer, load_model_of
+from adaptive_rag.state import Chunk
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(slots=True)
+class RepairReport:
+    """What a repair found and did. Sources are named, but for those that were whole."""
+
+    index: str
+    damages: list[Damage] = field(default_factory=list)
+    """What was damaged; where nothing was, nothing was changed."""
+    whole: int = 0
+    """How many sources were whole and are kept."""
+    read_again: list[str] = field(default_factory=list)
+    """Sources that were read from their files again."""
+    restored: list[str] = field(default_factory=list)
+    """Sources kept from damaged files: their text is proven by checksums, page and metadata are not."""
+    lost: dict[str, str] = field(default_factory=dict)
+    """Sources that are no longer in the index, and why."""
+    sealed: bool = False
+    """Whether an index that had no checksums has them now."""
+    chunks: int = 0
+    seconds: float = 0.0
+
+
+def repair_index(
+    uri: str | Path,
+    *,
+    embeddings: str | Embeddings | None = None,
+    progress: Callable[[Progress], None] | None = None,
+    wait_seconds: float = LOCK_WAIT_SECONDS,
+    on_wait: Callable[[str], None] | None = None,
+) -> RepairReport:
+    """Check an index in depth and mend what is damaged.
+
+    Word index, vector index and the vectors of damaged files are made anew. Sources whose chunks cannot
+    be read are read from their files again, where those are as they were indexed; other ones are kept
+    where their text can be proven, and are else removed and named. The repaired table takes the place of
+    the damaged one in a single step: a repair that is killed changes nothing and can be run again.
+
+    Raises:
+        IndexDamagedError: neither the manifest nor its copy can be read.
+        IndexMismatchError: there is no index, or none of ours.
+        IndexingError: the place cannot be written, or another process holds the index.
+        ConfigurationError: vectors have to be made, and the model has to be passed and was not.
+    """
+    location, started = open_location(uri), time.perf_counter()
+    if last_manifest(location) is None:
+        # says which it is: no index, none of ours, or one to be made anew
+        complete_manifest(location)
+    with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+        report = _mend(location, embeddings, progress)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _mend(
+    location: Location, embeddings: str | Embeddings | None, progress: Callable[[Progress], None] | None
+) -> RepairReport:
+    manifest = last_manifest(location)
+    assert manifest is not None
+    try:
+        complete_manifest(location)
+        damages = []
+    except IndexDamagedError as error:
+        damages = [Damage(MANIFEST, first_line(error))]
+    with storing(location.uri):
+        _remove_unpublished(location, manifest)
+    damages += examine(location, manifest, deep=True).damages
+    report = RepairReport(location.uri, damages, whole=len(manifest.sources), chunks=manifest.chunks)
+    parts = {damage.part for damage in damages}
+    if FILE in parts and location.path is not None:
+        cache = EmbeddingCache(location.path)
+        cache.mend()
+        cache.close()
+    if parts - {MANIFEST, COPY, FILE}:
+        _remake(location, manifest, report, embeddings, progress)
+    elif parts & {MANIFEST, COPY} or manifest.files is None:
+        report.sealed = manifest.files is None
+        assert manifest.version is not None
+        files = seal_files(location, manifest.table, manifest.version, manifest.files)
+        with storing(location.uri):
+            replace(manifest, files=files).publish(location)
+    return report
+
+
+def _remove_unpublished(location: Location, manifest: Manifest) -> None:
+    """Remove versions that a broken-off run wrote after the one published: LanceDB opens the last first."""
+    folder = f"{manifest.table}.lance/_versions"
+    for name in location.names(folder):
+        number, _, kind = name.partition(".")
+        # Lance counts down, so that the last version comes first
+        if kind == "manifest" and number.isdigit() and 2**64 - 1 - int(number) > (manifest.version or 0):
+            location.remove(f"{folder}/{name}")
+
+
+def _remake(
+    location: Location,
+    manifest: Manifest,
+    report: RepairReport,
+    embeddings: str | Embeddings | None,
+    progress: Callable[[Progress], None] | None,
+) -> None:
+    """Make a new table of what is whole, what can be proven, and what can be read from its file again."""
+    old, sources = _OldTable(location, manifest), manifest.sources
+    whole = {name: record for name, record in sources.items() if old.holds(record)}
+    rest = {name: record for name, record in sources.items() if name not in whole}
+    work = {name: again for name, record in rest.items() if (again := work_again(name, record)) is not None}
+    proven = old.proven_chunks({name: record for name, record in rest.items() if name not in work})
+    kept = {name: record for name, record in sources.items() if name in whole or name in proven}
+    settings, uri = manifest.settings, location.uri
+    model = load_model_of(uri, settings.embeddings, embeddings) if work or proven else settings.embeddings
+    with storing(uri):
+        writer = TableWriter(uri, next_table(location, manifest), None, settings.dimension)
+        for rows in old.rows([record.doc for record in whole.values()]):
+            writer.copy(rows)
+        if proven and not isinstance(model, str):
+            cache = EmbeddingCache(location.path)
+            vectorizer = Vectorizer(model, settings.dimension, cache, sentences=settings.sentence_vectors)
+            for name, chunks in proven.items():
+                writer.add(vectorizer.rows(chunks, [sources[name].doc] * len(chunks)))
+            cache.close()
+    start = Manifest(
+        settings, writer.name, version=writer.version, sources=kept, generation=manifest.generation
+    )
+    done = IndexReport()
+    run = IndexingRun(location, model, start, done, progress, publish_at_end=True)
+    if work:
+        run.apply(Plan(work=list(work.values())))
+    else:
+        run.finish(start.committed)
+    failed = {failure.source: failure.reason for failure in done.failed}
+    report.whole, report.restored = len(whole), sorted(proven)
+    report.read_again = sorted(work.keys() - failed.keys())
+    report.lost = {
+        name: _why_lost(sources[name]) for name in sorted(rest.keys() - work.keys() - proven.keys())
+    }
+    report.lost |= failed
+    report.chunks, report.sealed = run.manifest.chunks, manifest.files is None
+
+
+def _why_lost(record: SourceRecord) -> str:
+    if record.path is None:
+        return "was not read from a file"
+    return f"{record.path} {'has changed since' if Path(record.path).exists() else 'is gone'}"
+
+
+class _OldTable:
+    """What of a damaged table is whole, and what of the rest can be proven."""
+
+    def __init__(self, location: Location, manifest: Manifest) -> None:
+        changed = changed_files(location, manifest.files or {}, contents=True)
+        self._columns = schema(manifest.settings.dimension).names
+        self._fragments = fragments_of(location, manifest)
+        self._intact: list[Fragment] = []
+        self._census = Census()
+        try:
+            with reading(location.uri, "its table"):
+                self._table = connect(location.uri).open_table(manifest.table)
+                self._table.checkout(manifest.version)
+        except IndexDamagedError:
+            self._fragments = []
+            return
+        self._intact = [each for each in self._fragments if not changed.keys() & set(each.files)]
+        self._census = count_rows(self._table, self._intact, manifest.settings)
+
+    def holds(self, record: SourceRecord) -> bool:
+        """Tell whether all chunks of a source are there, in files that are as they were written."""
+        return self._census.is_whole(record.doc, record.chunks)
+
+    def rows(self, docs: Sequence[str]) -> Iterator[pa.Table]:
+        """Go through the rows of whole sources, given their keys."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        wanted = pa.array(docs, pa.string())
+        for fragment in self._intact if docs else ():
+            for taken in read_rows(self._table, fragment.row_ids, self._columns):
+                yield taken.filter(compute.is_in(taken[DOC], wanted)).select(self._columns)
+
+    def proven_chunks(self, sources: dict[str, SourceRecord]) -> dict[str, list[Chunk]]:
+        """Return the chunks of those sources whose every chunk is proven to be as it was written."""
+        if not sources or not self._fragments:
+            return {}
+        found = proven_rows(self._table, self._fragments, {record.doc for record in sources.values()})
+        return {
+            name: [read_chunk(row) for row in found[record.doc]]
+            for name, record in sources.items()
+            if len(found[record.doc]) == record.chunks
+        }

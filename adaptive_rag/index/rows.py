@@ -1,0 +1,158 @@
+"""The rows of a version of the table, read over what cannot be read, and whether each one is sound."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adaptive_rag.errors import IndexDamagedError
+from adaptive_rag.index.faults import first_line, reading
+from adaptive_rag.index.files import Fragment
+from adaptive_rag.index.manifest import Settings
+from adaptive_rag.index.neighbours import VECTOR
+from adaptive_rag.index.table import (
+    CHUNK_COLUMNS,
+    DOC,
+    ID,
+    SENTENCE_COLUMNS,
+    SENTENCE_DIMENSION,
+    TEXT,
+    VIEWS,
+)
+from adaptive_rag.text.vectors import Vectors
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from lancedb.table import Table
+
+ROW_COLUMNS = [*CHUNK_COLUMNS, DOC, VECTOR, VIEWS, *SENTENCE_COLUMNS]
+TEXT_COLUMNS = [*CHUNK_COLUMNS, DOC]
+ROWS_PER_READ = 1024
+# What cannot be read is tried again in halves, down to so few rows at once.
+FEWEST_ROWS = 16
+
+
+@dataclass(slots=True)
+class Census:
+    """What was found of the rows: the sound ones of each source's key, and what is wrong with others."""
+
+    sound: dict[str, set[str]] = field(default_factory=dict)
+    """For each key of a source the ids of its sound rows."""
+    repeated: Counter[str] = field(default_factory=Counter)
+    """For each key how many rows have the id of another row."""
+    faults: Counter[str] = field(default_factory=Counter)
+    """How many rows are not sound, by what is wrong."""
+
+    def is_whole(self, doc: str, chunks: int) -> bool:
+        """Tell whether all chunks of a source are there, each once."""
+        return len(self.sound.get(doc, ())) == chunks and not self.repeated[doc]
+
+
+def count_rows(table: Table, fragments: Sequence[Fragment], settings: Settings) -> Census:
+    """Go through the rows of some fragments and check each one."""
+    census = Census()
+    for fragment in fragments:
+        try:
+            with reading(table.name, "rows"):
+                for taken in read_rows(table, fragment.row_ids, ROW_COLUMNS):
+                    _count(taken, settings, census)
+        except IndexDamagedError as error:
+            census.faults[f"those of {next(iter(fragment.files))} cannot be read ({first_line(error)})"] += 1
+    return census
+
+
+def read_rows(table: Table, row_ids: Sequence[int], columns: Sequence[str]) -> Iterator[pa.Table]:
+    """Go through rows, some at a time; those that were deleted are left out."""
+    for start in range(0, len(row_ids), ROWS_PER_READ):
+        some = list(row_ids[start : start + ROWS_PER_READ])
+        yield table.take_row_ids(some).select(list(columns)).to_arrow()
+
+
+def proven_rows(table: Table, fragments: Sequence[Fragment], docs: Collection[str]) -> dict[str, list[Any]]:
+    """Return, by the keys of their sources, the rows whose text is proven by their id, in order of the text.
+
+    A file that is damaged may be read all the same, in part or with another content.
+    """
+    found: dict[str, dict[str, Any]] = {doc: {} for doc in docs}
+    for fragment in fragments:
+        for row in _readable_rows(table, fragment.row_ids):
+            if row[DOC] in found and _is_proven(row) and not _fault_of_text(row):
+                found[row[DOC]][row[ID]] = row
+    return {
+        doc: sorted(rows.values(), key=lambda row: (row["start"], row["end"])) for doc, rows in found.items()
+    }
+
+
+def _readable_rows(table: Table, row_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
+    try:
+        with reading(table.name, "rows"):
+            rows = [row for taken in read_rows(table, row_ids, TEXT_COLUMNS) for row in taken.to_pylist()]
+        yield from rows
+    except IndexDamagedError:
+        half = len(row_ids) // 2
+        if half >= FEWEST_ROWS:
+            yield from _readable_rows(table, row_ids[:half])
+            yield from _readable_rows(table, row_ids[half:])
+
+
+def _count(taken: pa.Table, settings: Settings, census: Census) -> None:
+    vectors = taken[VECTOR].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    finite = np.isfinite(vectors.reshape(-1, settings.dimension)).all(axis=1)
+    for row, is_finite in zip(taken.drop_columns([VECTOR]).to_pylist(), finite, strict=True):
+        fault = "a vector is not finite" if not is_finite else _fault_of(row, settings)
+        ids = census.sound.setdefault(row[DOC], set())
+        if fault:
+            census.faults[fault] += 1
+        elif row[ID] in ids:
+            census.repeated[row[DOC]] += 1
+            census.faults["an id stands twice"] += 1
+        else:
+            ids.add(row[ID])
+
+
+def _fault_of(row: dict[str, Any], settings: Settings) -> str:
+    """Return what is wrong with a row; empty where nothing is."""
+    if fault := _fault_of_text(row):
+        return fault
+    if row[VIEWS] is not None and not _is_matrix(row[VIEWS], 2 * settings.dimension):
+        return "the vectors of a question and its answer are not whole"
+    return _fault_of_sentences(row) if settings.sentence_vectors else ""
+
+
+def _fault_of_text(row: dict[str, Any]) -> str:
+    try:
+        if not isinstance(json.loads(row["metadata"] or "{}"), dict):
+            return "metadata are no mapping"
+    except ValueError:
+        return "metadata cannot be read"
+    # a letter that is no Unicode was stored as a question mark, and its id is of the letter
+    if not _is_proven(row) and "?" not in row[TEXT]:
+        return "a text is not the one that its id was made of"
+    return ""
+
+
+def _is_proven(row: dict[str, Any]) -> bool:
+    from adaptive_rag.ingest.chunking import chunk_id
+
+    return bool(row[ID] == chunk_id(row["source"], row["start"], row["end"], row[TEXT]))
+
+
+def _fault_of_sentences(row: dict[str, Any]) -> str:
+    stored_spans, stored_vectors = (row[name] or b"" for name in SENTENCE_COLUMNS)
+    if len(stored_spans) % 16 or len(stored_vectors) != len(stored_spans) // 16 * SENTENCE_DIMENSION:
+        return "sentences and their vectors are not of one number"
+    spans = np.frombuffer(stored_spans, dtype=np.int64).reshape(-1, 2)
+    inside = (row["start"] <= spans[:, 0]) & (spans[:, 0] <= spans[:, 1]) & (spans[:, 1] <= row["end"])
+    return "" if inside.all() else "sentences lie outside the text"
+
+
+def _is_matrix(stored: bytes, numbers: int) -> bool:
+    if len(stored) != 4 * numbers:
+        return False
+    vectors: Vectors = np.frombuffer(stored, dtype=np.float32)
+    return bool(np.isfinite(vectors).all())

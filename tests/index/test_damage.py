@@ -1,0 +1,38 @@
+"""Bad disks and killed processes, in the short form of `python -m benchmarks.damage`."""
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.damage import KINDS, damage_copies, delete, empty, flip, halve, kill_mends, kill_writers
+
+SEED = 7
+
+
+@pytest.mark.parametrize(("in_memory", "flips"), [(True, 44), (False, 11)], ids=["small", "large"])
+def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
+    tmp_path: Path, in_memory: bool, flips: int
+) -> None:
+    outcomes = damage_copies(tmp_path, flip, flips, SEED, in_memory=in_memory)
+    assert [each for each in outcomes if not each.held] == []
+    assert {each.kind for each in outcomes} == set(KINDS)
+    # what a small index is searched in, none of it can be wrong in silence
+    at_opening = {each.kind for each in outcomes if each.noticed == "by opening or asking"}
+    assert not in_memory or {"data", "deletions", "word index", "vector index", "manifest"} <= at_opening
+
+
+@pytest.mark.parametrize("damage", [halve, empty, delete])
+def test_a_torn_or_missing_file_is_noticed_or_without_effect_and_is_mended(tmp_path: Path, damage) -> None:
+    outcomes = damage_copies(tmp_path, damage, len(KINDS), SEED, in_memory=True)
+    assert [each for each in outcomes if not each.held] == []
+
+
+def test_a_reader_sees_whole_states_alone_while_runs_are_killed(tmp_path: Path) -> None:
+    killed, states, wrong = kill_writers(tmp_path, 6, SEED)
+    assert (killed, wrong) == (6, [])
+    assert states > 1
+
+
+def test_a_repair_that_is_killed_at_any_moment_is_completed_by_the_next(tmp_path: Path) -> None:
+    _, _, wrong = kill_mends(tmp_path, 3, SEED)
+    assert wrong == []

@@ -1,0 +1,243 @@
+"""Which files hold a version of the table, and whether they are as they were written."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.errors import IndexDamagedError, IndexMismatchError
+from adaptive_rag.index import Index
+from adaptive_rag.index.files import read_version, seal_files
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import Seal
+from tests.index.made import HashEmbeddings, build, change_manifest, open_index, texts_in, write_files
+
+TIDES = {f"{n}.txt": f"Note {n} on tides and walls." for n in range(6)}
+
+
+@pytest.fixture
+def kb(tmp_path: Path) -> Path:
+    build(write_files(tmp_path / "docs", TIDES), tmp_path / "kb")
+    return tmp_path / "kb"
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Treat every index as one that is too large to be read into memory."""
+    for module in ("reader", "files"):
+        monkeypatch.setattr(f"adaptive_rag.index.{module}.IN_MEMORY_UP_TO", 0)
+
+
+def sealed(kb: Path) -> dict[str, Seal]:
+    return {
+        name: Seal(*seal) for name, seal in json.loads((kb / "manifest.json").read_text())["files"].items()
+    }
+
+
+def flip(file: Path, at: int = -1) -> None:
+    content = bytearray(file.read_bytes())
+    content[at if at >= 0 else len(content) // 2] ^= 4
+    file.write_bytes(content)
+
+
+def data_file(kb: Path) -> Path:
+    return kb / next(name for name in sealed(kb) if "/data/" in name)
+
+
+def test_the_files_of_a_version_are_those_that_lance_reads(tmp_path: Path, kb: Path) -> None:
+    write_files(tmp_path / "docs", {"0.txt": "Another note on tides."})
+    build(tmp_path / "docs", kb)
+    reader = open_index(kb).reader()
+    stats = reader.table.stats()
+    parts = read_version(open_location(kb), reader.manifest.table, reader.table.version)
+    assert len(parts.fragments) == stats["fragment_stats"]["num_fragments"]
+    assert len(parts.indexes) == len(reader.table.list_indices())
+    assert {folder.rpartition("/")[2] for folder in parts.indexes} == {
+        index.index_uuid for index in reader.table.list_indices()
+    }
+    # without any other file the version is whole
+    for file in (kb / "chunks-1.lance").rglob("*"):
+        if file.is_file() and file.relative_to(kb).as_posix() not in sealed(kb):
+            file.unlink()
+    assert "Another note on tides." in texts_in(kb)
+    assert open_index(kb).search(["tides"], limit=3)
+
+
+def test_a_deletion_is_a_file_of_the_version(
+    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.table.SMALL", 0)
+    (tmp_path / "docs" / "0.txt").unlink()
+    build(tmp_path / "docs", kb)
+    [file] = [kb / name for name in sealed(kb) if "_deletions" in name]
+    assert file.stat().st_size == sealed(kb)[file.relative_to(kb).as_posix()].size
+    flip(file)
+    with pytest.raises(IndexDamagedError, match=r"_deletions/.* has changed since it was written"):
+        open_index(kb)
+
+
+def test_a_file_is_read_once_for_its_checksum(
+    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = sealed(kb)
+    monkeypatch.setattr("adaptive_rag.index.table.SMALL", 0)
+    (tmp_path / "docs" / "0.txt").unlink()
+    build(tmp_path / "docs", kb)
+    kept = before.keys() & sealed(kb).keys()
+    assert any("/data/" in name for name in kept)
+    read, version = list[str](), open_index(kb).reader().table.version
+    monkeypatch.setattr("adaptive_rag.index.files._checksum", lambda _, file: read.append(file) or "0")
+    seal_files(open_location(kb), "chunks-1", version, before)
+    assert read and not kept & set(read)
+
+
+@pytest.mark.parametrize("kind", ["data", "_indices", "_versions"])
+def test_a_flipped_bit_is_noticed_at_opening(kb: Path, kind: str) -> None:
+    name = next(name for name in sealed(kb) if f"/{kind}/" in name)
+    flip(kb / name)
+    with pytest.raises(IndexDamagedError, match=rf"{name} has changed .* --repair --index {kb}"):
+        open_index(kb)
+
+
+def test_an_index_that_is_open_notices_a_new_state_that_is_damaged(tmp_path: Path, kb: Path) -> None:
+    index = open_index(kb)
+    write_files(tmp_path / "docs", {"0.txt": "Another note on tides."})
+    build(tmp_path / "docs", kb)
+    flip(data_file(kb))
+    with pytest.raises(IndexDamagedError, match="has changed"):
+        index.search(["tides"], limit=1)
+
+
+def test_indexing_over_damage_is_refused(tmp_path: Path, kb: Path) -> None:
+    flip(data_file(kb))
+    with pytest.raises(IndexDamagedError, match=r"has changed since it was written.*--repair"):
+        build(tmp_path / "docs", kb)
+
+
+@pytest.mark.usefixtures("large")
+def test_of_a_large_index_sizes_are_compared_at_opening(kb: Path) -> None:
+    file = data_file(kb)
+    flip(file)
+    open_index(kb)
+    file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(IndexDamagedError, match=r"has [\d,]+ bytes instead of"):
+        open_index(kb)
+    file.unlink()
+    with pytest.raises(IndexDamagedError, match="is missing"):
+        open_index(kb)
+
+
+@pytest.mark.usefixtures("large")
+def test_damage_of_a_large_index_is_not_joined_into_new_files(tmp_path: Path, kb: Path) -> None:
+    file = data_file(kb)
+    # the middle of the file is the text or a vector: LanceDB reads it without a word
+    flip(file)
+    write_files(tmp_path / "docs", {"0.txt": "Another note on tides."})
+    with pytest.raises(IndexDamagedError, match=rf"{file.name} has changed since it was written"):
+        build(tmp_path / "docs", kb)
+    assert file.relative_to(kb).as_posix() in sealed(kb), "no version without it was published"
+    assert next(part for part, _ in Index.check(kb, deep=True).damages).endswith(file.name)
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize(("kind", "what"), [("part_0_invert", "word index"), ("/data/", "table")])
+def test_what_lance_says_of_a_damaged_file_becomes_ours(kb: Path, kind: str, what: str) -> None:
+    name = next(name for name in sealed(kb) if kind in name)
+    index = open_index(kb)
+    (kb / name).write_bytes(b"\0" * (kb / name).stat().st_size)
+    with pytest.raises(IndexDamagedError, match=rf"its {what} cannot be read .*--repair --index"):
+        index.search(["tides"], limit=2)
+
+
+def test_a_command_can_be_copied_whatever_the_path(tmp_path: Path) -> None:
+    kb = tmp_path / "my notes"
+    build(write_files(tmp_path / "docs", TIDES), kb)
+    flip(data_file(kb))
+    with pytest.raises(IndexDamagedError, match=rf"--repair --index '{kb}'"):
+        open_index(kb)
+
+
+def test_an_index_of_an_older_version_has_no_checksums_until_it_is_written(tmp_path: Path, kb: Path) -> None:
+    change_manifest(kb, lambda manifest: manifest.pop("files"))
+    (kb / "manifest.copy.json").unlink()
+    assert len(texts_in(kb)) == len(TIDES)
+    check = Index.check(kb, deep=True)
+    assert check.healthy and not check.sealed and check.mend.endswith(f"index --repair --index {kb}")
+    write_files(tmp_path / "docs", {"0.txt": "Another note on tides."})
+    build(tmp_path / "docs", kb)
+    assert Index.check(kb, deep=True).sealed
+    flip(data_file(kb))
+    with pytest.raises(IndexDamagedError):
+        open_index(kb)
+
+
+@pytest.mark.parametrize("at", range(0, 2000, 83))
+def test_a_flipped_bit_of_the_manifest_is_noticed_wherever_it_is(kb: Path, at: int) -> None:
+    manifest = kb / "manifest.json"
+    flip(manifest, at % manifest.stat().st_size)
+    with pytest.raises(IndexDamagedError, match=r"manifest\.json cannot be read.*--repair"):
+        open_index(kb)
+    for bit in range(8):
+        # and in the very checksum, and its name
+        content = bytearray((kb / "manifest.copy.json").read_bytes())
+        content[-34 + at % 34] ^= 1 << bit
+        manifest.write_bytes(content)
+        with pytest.raises(IndexDamagedError):
+            open_index(kb)
+
+
+def test_a_missing_manifest_is_damage_where_the_folder_is_ours(tmp_path: Path, kb: Path) -> None:
+    (kb / "manifest.json").unlink()
+    with pytest.raises(IndexDamagedError, match=r"has no manifest\.json.*--repair"):
+        open_index(kb)
+    with pytest.raises(IndexDamagedError, match=r"--repair"):
+        build(tmp_path / "docs", kb)
+    (kb / "manifest.copy.json").unlink()
+    with pytest.raises(IndexDamagedError, match=r"--rebuild"):
+        open_index(kb)
+
+
+@pytest.mark.parametrize("content", [None, b"", b"garbage", b'{"format": 9, "made_by": "adaptive-rag"}'])
+def test_rebuild_makes_an_index_anew_whatever_its_manifest_says(
+    tmp_path: Path, kb: Path, content: bytes | None
+) -> None:
+    (kb / "manifest.copy.json").unlink()
+    (kb / "manifest.json").unlink() if content is None else (kb / "manifest.json").write_bytes(content)
+    with pytest.raises(IndexMismatchError, match=rf"adaptive-rag index PATH --index {kb} --rebuild"):
+        build(tmp_path / "docs", kb)
+    build(tmp_path / "docs", kb, rebuild=True)
+    assert texts_in(kb) == sorted(TIDES.values())
+    assert Index.check(kb, deep=True).healthy
+
+
+@pytest.mark.parametrize("foreign", ["manifest.json", "chunks-1.lance/data/letter.txt", "photo.jpg"])
+def test_a_folder_that_may_be_somebody_elses_is_not_written_to(tmp_path: Path, foreign: str) -> None:
+    docs = write_files(tmp_path / "docs", TIDES)
+    kb = write_files(tmp_path / "kb", {foreign: "{}", "notes/letter.txt": "Dear aunt"})
+    before = sorted(kb.rglob("*"))
+    for rebuild in (False, True):
+        with pytest.raises(IndexMismatchError, match="not an index of ours"):
+            build(docs, kb, rebuild=rebuild)
+    with pytest.raises(IndexMismatchError):
+        Index.repair(kb, embeddings=HashEmbeddings())
+    assert sorted(kb.rglob("*")) == before
+
+
+def test_what_a_killed_rebuild_left_damaged_does_not_stop_the_next(tmp_path: Path, kb: Path) -> None:
+    left = kb / "chunks-2.lance" / "_versions"
+    left.mkdir(parents=True)
+    (left / f"{2**64 - 2}.manifest").write_bytes(b"torn")
+    build(tmp_path / "docs", kb, rebuild=True)
+    assert texts_in(kb) == sorted(TIDES.values())
+
+
+def test_a_failed_rebuild_leaves_what_proves_the_folder_ours(tmp_path: Path, kb: Path) -> None:
+    (kb / "manifest.json").unlink()
+    (kb / "manifest.copy.json").unlink()
+    before = sorted(kb.rglob("*"))
+    (tmp_path / "bad.pdf").write_bytes(b"not a pdf")
+    with pytest.raises(Exception, match="No document could be read"):
+        build(tmp_path / "bad.pdf", kb, rebuild=True)
+    assert set(before) <= set(kb.rglob("*"))
+    build(tmp_path / "docs", kb, rebuild=True)
+    assert texts_in(kb) == sorted(TIDES.values())
