@@ -7,6 +7,8 @@ from docx.oxml.parser import parse_xml
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.docx import load_docx
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -105,9 +107,10 @@ def test_a_link_to_a_picture_that_is_missing_does_no_harm(tmp_path, document):
 
 def test_a_document_that_unpacks_without_end_is_refused(tmp_path, monkeypatch, document):
     monkeypatch.setattr("adaptive_rag.ingest.docx._LARGEST", 1000)
-    document.save(tmp_path / "a.docx")
-    with pytest.raises(IndexingError, match=r"a\.docx unpacks to more than"):
-        extract_text(tmp_path / "a.docx")
+    path = tmp_path / "a.docx"
+    document.save(path)
+    with pytest.raises(IndexingError, match="unpacks to more than"):
+        load_docx(path, TextBuilder())
 
 
 @pytest.mark.parametrize(
