@@ -192,7 +192,7 @@ class Manifest:
         """
         written = replace(self, generation=self.generation + 1)
         content = {"format": FORMAT, "made_by": "adaptive-rag", **asdict(written)}
-        location.write(MANIFEST, json.dumps(content, ensure_ascii=False).encode())
+        location.write(MANIFEST, json.dumps(content).encode())
         return written
 
     def describe(self, location: Location) -> dict[str, Any]:
