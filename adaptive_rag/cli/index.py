@@ -25,7 +25,11 @@ def index(
     rebuild: Annotated[bool, Option("--rebuild", help="Make the index anew, with these settings.")] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Bring an index up to date with files and folders; what is unchanged costs nothing."""
+    """Bring an index up to date with files and folders; what is unchanged costs nothing.
+
+    A file that cannot be read is named on standard error with the reason, and the others are indexed. The
+    exit code is 0 where everything was read, 1 where something was not, and 130 after Ctrl-C.
+    """
     report = index_documents(
         paths,
         options.given_settings(index=index, embeddings=embeddings),
