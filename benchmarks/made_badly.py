@@ -261,6 +261,8 @@ WORD: dict[str, Maker] = {
         _package(_body(_paragraph("tide " * 15_000_000)))
     ),
     "unpacks to 300 megabytes.docx": lambda path: path.write_bytes(_package(_body(" " * 300_000_000))),
+    "a table before its start.docx": holding(_changed(_SOUND, b"PK\x05\x06", 16, b"\xf0\xff\xff\xff")),
+    "parts before its start.docx": holding(_changed(_SOUND, b"PK\x05\x06", 12, b"\x80\x00\x00\x00")),
     "old word.docx": holding(_OLE + noise(5000)),
     "encrypted.docx": holding(_OLE + "EncryptedPackage".encode("utf-16-le") + noise(5000)),
     "unknown encoding.docx": holding(
@@ -566,6 +568,9 @@ PDFS: dict[str, Maker] = {
     ),
     "500000 letters apart.pdf": holding(
         _pdf(content=_flow(zlib.compress(b"BT /F1 9 Tf (a) Tj ET " * 200_000), b"/Filter /FlateDecode "))
+    ),
+    "letters without size.pdf": holding(
+        _pdf(content=_flow(b"BT /F1 0 Tf 60 700 Td (The tide comes in.) Tj 9 -9 Td (It goes out.) Tj ET"))
     ),
     "bookmarks in a circle.pdf": holding(_pdf(catalogue=_WITH_MARKS, more=[_MARKS, _MARK])),
     "a program inside.pdf": holding(_pdf(catalogue=_SCRIPT)),

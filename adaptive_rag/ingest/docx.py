@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import zipfile
 import zlib
@@ -46,7 +47,9 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
             builder.add_paragraph(text, level=level, item=item)
     except IndexingError:
         raise  # said by _text_parts; it is a RuntimeError too
-    except (*_BAD_ARCHIVE, *_BAD_XML) as error:
+    except (OSError, *_BAD_ARCHIVE, *_BAD_XML) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a place before the start is
+            raise
         reason = "is not a Word document or is damaged. Open it in Word and save it again"
         if "XML_PARSE_HUGE" in str(error):
             reason = "is nested too deep, or one of its texts is too long. Save it anew in a simpler form"

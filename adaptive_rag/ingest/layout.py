@@ -173,7 +173,8 @@ class Flow:
     def column(self, line: Line) -> tuple[float, float]:
         """Return the left and right edge of the lines that stand under and over `line`."""
         reach = 4 * line.size
-        beside = [other for other in self.lines if abs(other.x0 - line.x0) < reach]
+        # a damaged page may have type of no size, which reaches nothing
+        beside = [line, *(other for other in self.lines if abs(other.x0 - line.x0) < reach)]
         return min(other.x0 for other in beside), max(other.x1 for other in beside)
 
     def relation(self, index: int) -> int:

@@ -117,6 +117,7 @@ def test_a_document_that_unpacks_without_end_is_refused(tmp_path, monkeypatch, d
     ("content", "reason"),
     [
         (b"PK\x03\x04 junk", "not a Word document"),
+        (b"PK\x05\x06" + b"\0" * 12 + b"\xf0\xff\xff\xff" + b"\0" * 2, "not a Word document"),
         (b"\xd0\xcf\x11\xe0" + b"x" * 600, "encrypted, or is in the older"),
     ],
 )
