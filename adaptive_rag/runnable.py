@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -27,7 +28,7 @@ from adaptive_rag.compare import (
     second_likeliest,
 )
 from adaptive_rag.context import Context, by_group, is_setting, make_context
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError
 from adaptive_rag.graph.builder import build_graph, check_names
 from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
@@ -312,6 +313,9 @@ def _index(documents: str | Path | Sequence[Any], settings: dict[str, Any]) -> d
         raise ConfigurationError(f"index = {context.index!r} is not usable here: expected a folder or URI.")
     check_names(context)
     report = Index.build(documents, context.index, embeddings=context.embeddings, **of_index)
+    if report.failed and report.sources:
+        lines = "\n".join(f"{failure}." for failure in report.failed)
+        warnings.warn(f"What could not be read is not searched:\n{lines}", AdaptiveRAGWarning, stacklevel=3)
     return {**settings, "index": narrow_to(report, context.index, context.embeddings)}
 
 

@@ -47,6 +47,9 @@ def index(
 ) -> None:
     """Bring an index up to date with files and folders; what is unchanged costs nothing.
 
+    A file that cannot be read is named on standard error with the reason, and the others are indexed. The
+    exit code is 0 where everything was read, 1 where something was not, and 130 after Ctrl-C.
+
     Without paths: --check tells whether the index is as it was written, --repair mends it.
     """
     _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild)

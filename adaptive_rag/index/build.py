@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
+from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.faults import storing
 from adaptive_rag.index.files import changed_files, damaged, refuse_damage, seal_files
@@ -38,7 +39,7 @@ from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
     from adaptive_rag.index.plan import Documents
-    from adaptive_rag.ingest import Failure, Note
+    from adaptive_rag.ingest import Failure, Note, SourceText
 
 DEFAULT_CHUNK_SIZE = 1000
 DEFAULT_CHUNK_OVERLAP = 200
@@ -78,6 +79,12 @@ class IndexReport:
     def changed(self) -> bool:
         """Tell whether the index holds something else than before."""
         return bool(self.added or self.updated or self.removed)
+
+
+def nothing_read(failed: Sequence[Failure]) -> IndexingError:
+    """Return the error that says, in a line for each document, why none could be read."""
+    lines = [f"{failure}." for failure in failed] or ["none was named."]
+    return IndexingError(("\n" if len(lines) > 1 else " ").join(["No document could be read:", *lines]))
 
 
 def build_index(
@@ -210,6 +217,10 @@ class IndexingRun:
 
     def apply(self, plan: Plan) -> None:
         """Do the work of a plan, renew the store's indexes, and drop what nobody reads any more."""
+        with reading_ahead(plan.work) as texts:
+            self._apply(plan, texts)
+
+    def _apply(self, plan: Plan, texts: Iterator[tuple[Work, SourceText | Failure]]) -> None:
         settings, committed = self.manifest.settings, self.manifest.committed
         cache = EmbeddingCache(self._location.path)
         self._vectorizer = Vectorizer(
@@ -219,10 +230,9 @@ class IndexingRun:
         self._stale = [self._sources.pop(source).doc for source in plan.removed]
         self._report.removed = len(plan.removed)
         try:
-            self._make_rows(plan.work)
+            self._make_rows(texts, size=sum(item.size for item in plan.work))
             if self._report.failed and not self._sources and not self._ended:
-                reasons = "; ".join(str(failure) for failure in self._report.failed[:5])
-                raise IndexingError(f"No document could be read: {reasons}.")
+                raise nothing_read(self._report.failed)
             self._write(publish=not self._publish_at_end)
             self.finish(committed)
         except KeyboardInterrupt as error:
@@ -255,15 +265,14 @@ class IndexingRun:
         manifest = self.manifest
         return TableWriter(self._location.uri, manifest.table, manifest.version, manifest.settings.dimension)
 
-    def _make_rows(self, work: list[Work]) -> None:
-        """Read, split and embed; chunks of several small sources are embedded together."""
+    def _make_rows(self, texts: Iterator[tuple[Work, SourceText | Failure]], size: int) -> None:
+        """Split and embed; chunks of several small sources are embedded together."""
         from adaptive_rag.ingest import Failure, split
 
         settings = self.manifest.settings
-        meter = Meter(sum(item.size for item in work), self._progress)
+        meter = Meter(size, self._progress)
         pending: list[tuple[Chunk, str]] = []
-        for item in work:
-            text = item.read()
+        for item, text in texts:
             if isinstance(text, Failure):
                 self._report.failed.append(text)
                 meter.ended(item.size)
@@ -285,7 +294,7 @@ class IndexingRun:
             meter.ended(item.size)
         if pending:
             self._embed(pending)
-            meter.tell(self._report.chunks, work[-1].source)
+            meter.tell(self._report.chunks, item.source)
 
     def _embed(self, pending: list[tuple[Chunk, str]]) -> None:
         rows = self._vectorizer.rows([chunk for chunk, _ in pending], [doc for _, doc in pending])

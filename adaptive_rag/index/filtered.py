@@ -10,8 +10,7 @@ import numpy as np
 from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
-from adaptive_rag.errors import IndexingError
-from adaptive_rag.index.build import IndexReport
+from adaptive_rag.index.build import IndexReport, nothing_read
 from adaptive_rag.index.index import Index, open_source
 from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.reader import TableReader
@@ -98,8 +97,7 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     """
     named = set(report.sources)
     if not named:
-        reasons = "; ".join(str(failure) for failure in report.failed[:5])
-        raise IndexingError(f"No document could be read: {reasons or 'none was named'}.")
+        raise nothing_read(report.failed)
     index = open_source(uri, embeddings)
     if not isinstance(index, Index):
         return uri

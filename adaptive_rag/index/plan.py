@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -43,14 +44,14 @@ class Work:
     stamp: Stamp | None = None
     replaces: SourceRecord | None = None
 
-    def read(self) -> SourceText | Failure:
-        """Return the source's text, or why it cannot be read."""
+    def read(self, stop: threading.Event) -> SourceText | Failure:
+        """Return the source's text, or why it cannot be read; `stop` gives it up."""
         if self.text is not None:
             return self.text
         from adaptive_rag.ingest import read_source
 
         assert self.file is not None
-        return read_source(self.file)
+        return read_source(self.file, stop)
 
 
 @dataclass(slots=True)
@@ -110,6 +111,7 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
     plan = Plan()
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()
+    closed: list[str] = []  # folders that could not be listed: what is in them is not known to be gone
     for file in files:
         real = os.path.realpath(file.path)
         # a file keeps the name it was first indexed by, whatever folder the next run starts in
@@ -130,6 +132,8 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
                 if record.mtime_ns != stamp.mtime_ns:
                     plan.restamped[source] = replace(record, mtime_ns=stamp.mtime_ns)
                 continue
+        if os.path.isdir(real):
+            closed.append(real)
         named = replace(file, source=source)
         plan.work.append(Work(source, stamp.size if stamp else 0, named, None, stamp, record))
     if prune:
@@ -138,7 +142,10 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
         plan.removed = [
             source
             for source, record in manifest.sources.items()
-            if source not in plan.seen and record.path and any(map(Path(record.path).is_relative_to, folders))
+            if source not in plan.seen
+            and record.path
+            and any(map(Path(record.path).is_relative_to, folders))
+            and not any(map(Path(record.path).is_relative_to, closed))
         ]
     return plan
 

@@ -26,7 +26,7 @@ def load_srt(path: Path, builder: TextBuilder) -> None:
         documents = SRTLoader(path).load()
     # what a community loader raises is not documented; one file must not end the whole run
     except Exception as error:
-        raise IndexingError(f"cannot be read as subtitles: {error}") from error
+        raise IndexingError("cannot be read as subtitles. Save it as UTF-8, in the form of .srt") from error
     for document in documents:
         lines = (" ".join(line.split()) for line in document.page_content.splitlines())
         if text := "\n".join(filter(None, lines)):

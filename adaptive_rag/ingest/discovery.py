@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.documents import SourceFile
+from adaptive_rag.ingest.documents import SourceFile, printable
 from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 
@@ -16,7 +16,8 @@ def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path
     """List the readable files under paths, folders and glob patterns, each once, in a stable order.
 
     A source is named by its path as POSIX text: relative to the working directory where it lies below
-    it, else absolute. Hidden files and `exclude` (the index folder) are passed over in folders.
+    it, else absolute. Hidden files and `exclude` (the index folder) are passed over in folders. A folder
+    that cannot be listed is listed itself, so that reading says why.
 
     Raises:
         ConfigurationError: a path does not exist, a file's suffix is not read, or nothing was found.
@@ -31,7 +32,7 @@ def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path
         for file in _find(Path(path).expanduser(), excluded):
             absolute = Path(os.path.abspath(file))
             name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
-            found.setdefault(os.path.realpath(file), SourceFile(file, name.as_posix()))
+            found.setdefault(os.path.realpath(file), SourceFile(file, printable(name.as_posix())))
     if not found:
         places = ", ".join(repr(str(path)) for path in asked)
         raise ConfigurationError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
@@ -44,7 +45,7 @@ def holds_documents(folder: Path) -> bool:
     Raises:
         ConfigurationError: a folder cannot be read.
     """
-    return next(_walk(folder, set()), None) is not None
+    return next(_walk(folder, set(), _refuse), None) is not None
 
 
 def _find(asked: Path, excluded: set[str]) -> Iterator[Path]:
@@ -57,7 +58,9 @@ def _find(asked: Path, excluded: set[str]) -> Iterator[Path]:
             raise ConfigurationError(f"No file matches the pattern {str(asked)!r}.")
     for path in paths:
         if path.is_dir():
-            yield from _walk(path, excluded)
+            closed: list[OSError] = []
+            yield from _walk(path, excluded, closed.append)
+            yield from (Path(error.filename) for error in closed)
         elif find_loader(path):
             yield path
         elif path == asked:
@@ -67,9 +70,9 @@ def _find(asked: Path, excluded: set[str]) -> Iterator[Path]:
             )
 
 
-def _walk(folder: Path, excluded: set[str]) -> Iterator[Path]:
+def _walk(folder: Path, excluded: set[str], on_error: Callable[[OSError], object]) -> Iterator[Path]:
     seen: set[str] = set()
-    for parent, folders, files in os.walk(folder, followlinks=True, onerror=_refuse):
+    for parent, folders, files in os.walk(folder, followlinks=True, onerror=on_error):
         real = os.path.realpath(parent)
         if real in seen or real in excluded:  # a link that leads back up, or to where we have been
             folders.clear()
@@ -78,7 +81,8 @@ def _walk(folder: Path, excluded: set[str]) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(parent, name)
-            if not name.startswith(".") and find_loader(path) and path.is_file():
+            # what is no ordinary file (a link to nothing, a pipe) is listed too: reading says what it is
+            if not name.startswith(".") and find_loader(path):
                 yield path
 
 

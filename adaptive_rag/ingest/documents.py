@@ -18,6 +18,7 @@ PARAGRAPH = "\n\n"
 _SECTION_SEPARATOR = " > "
 _LONGEST_TITLE = 120
 _DEEPEST_SECTION = 3
+_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class TextBuilder:
 
     def add(self, text: str) -> None:
         """Append text."""
-        self.length += self._text.write(text)
+        self.length += self._text.write(without_half_characters(text))
 
     def add_paragraph(self, text: str, *, level: int | None = None, item: bool = False) -> None:
         """Append a paragraph; with a level it is a heading. Items of a list stand on neighbouring lines."""
@@ -172,9 +173,29 @@ class TextBuilder:
             pages=tuple(self._pages),
             headings=_with_sections(sorted(self._headings, key=lambda heading: heading[:2])),
             records=tuple(self._records),
-            metadata=self.metadata,
+            metadata={
+                name: without_half_characters(value) if isinstance(value, str) else value
+                for name, value in self.metadata.items()
+            },
             notes=tuple(self.notes),
         )
+
+
+def printable(name: str) -> str:
+    r"""Write what no terminal shows in a file's name as "caf\xe9.txt", and leave other names alone.
+
+    That is bytes that are no UTF-8, and the characters that end lines or steer a terminal.
+    """
+    name = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+    return _UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+
+
+def without_half_characters(text: str) -> str:
+    r"""Put a question mark in the place of each half of a character, such as JSON's "\ud83d" alone.
+
+    No file and no database can hold such a half.
+    """
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _with_sections(found: list[tuple[int, int, str]]) -> tuple[Heading, ...]:

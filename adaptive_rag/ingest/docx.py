@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import zipfile
 import zlib
@@ -31,6 +32,7 @@ _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 _LONGEST_INHERITANCE = 10
 # what a document's XML unpacks to, at most; more is an attack or not a document
 _LARGEST = 200_000_000
+_ENCRYPTED = 1  # a flag of a part of an archive
 _BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError)
 # python-docx takes it for granted that the elements of a package are the right ones
 _BAD_XML = (etree.LxmlError, OpcError, XmlchemyError, AttributeError, TypeError)
@@ -45,8 +47,12 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
             builder.add_paragraph(text, level=level, item=item)
     except IndexingError:
         raise  # said by _text_parts; it is a RuntimeError too
-    except (*_BAD_ARCHIVE, *_BAD_XML) as error:
-        reason = f"is not a Word document or is damaged ({error}). Save it from Word again"
+    except (OSError, *_BAD_ARCHIVE, *_BAD_XML) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a place before the start is
+            raise
+        reason = "is not a Word document or is damaged. Open it in Word and save it again"
+        if "XML_PARSE_HUGE" in str(error):
+            reason = "is nested too deep, or one of its texts is too long. Save it anew in a simpler form"
         with path.open("rb") as file:
             if file.read(4) == b"\xd0\xcf\x11\xe0":
                 reason = "is encrypted, or is in the older .doc format. Save it as .docx without a password"
@@ -61,8 +67,10 @@ def _text_parts(path: Path) -> BytesIO:
     kept = BytesIO()
     with zipfile.ZipFile(path) as whole, zipfile.ZipFile(kept, "w") as copy:
         parts = [part for part in whole.infolist() if part.filename.endswith((".xml", ".rels"))]
+        if any(part.flag_bits & _ENCRYPTED for part in parts):
+            raise IndexingError("asks for a password. Save it as .docx without one")
         if sum(part.file_size for part in parts) > _LARGEST:
-            raise IndexingError(f"unpacks to more than {_LARGEST // 1_000_000} MB of text and is not read")
+            raise IndexingError(f"unpacks to more than {_LARGEST // 1_000_000} MB of text. Split it")
         for part in parts:
             content = whole.read(part)
             if part.filename.endswith(".rels"):

@@ -11,7 +11,7 @@ from pathlib import Path
 from lxml import etree
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
 from adaptive_rag.ingest.text import BYTE_ORDER_MARKS, decode
 
 _is_hidden = re.compile(
@@ -43,7 +43,7 @@ def load_mhtml(path: Path, builder: TextBuilder) -> None:
         parts = email.message_from_bytes(path.read_bytes()).walk()
         page = next((part for part in parts if part.get_content_type() == "text/html"), None)
     except RecursionError as error:
-        raise IndexingError("cannot be read: its parts are nested too deep") from error
+        raise IndexingError("is nested too deep to be read. Save the page anew") from error
     data = page.get_payload(decode=True) if page else None
     if page is None or not isinstance(data, bytes):
         raise IndexingError("holds no web page: no part of it is of type text/html")
@@ -66,8 +66,8 @@ def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
 
 
 def _write(data: bytes, charset: str | None, builder: TextBuilder) -> None:
-    # half a character, as UTF-7 may give one, becomes a question mark
-    page = _NO_FRAMES.sub("", _decode(data, charset, builder)).encode(errors="replace").decode()
+    # UTF-7 may give half a character, which the parser does not take
+    page = without_half_characters(_NO_FRAMES.sub("", _decode(data, charset, builder)))
     reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
     parser = etree.HTMLParser(target=reader, huge_tree=True)
     # an error that the reader raises ends the parsing after the piece that it was raised in
@@ -94,7 +94,9 @@ class _Reader:
     def start(self, tag: str, attributes: object) -> None:
         self._depth += 1
         if self._depth > self._deepest:
-            raise IndexingError(f"cannot be read: more than {self._deepest:,} of its tags are left open")
+            raise IndexingError(
+                f"cannot be read: more than {self._deepest:,} of its tags are left open. Save it anew"
+            )
         if self._hidden or _is_hidden(tag):
             if tag == "title" and not self._hidden:
                 self._title = []

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.documents import SourceText, TextBuilder
+from adaptive_rag.ingest.documents import SourceText, TextBuilder, printable, without_half_characters
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -33,7 +33,7 @@ def from_langchain(documents: Iterable[Document]) -> Iterator[SourceText]:
             kind = type(document).__name__
             raise ConfigurationError(f"Item {number} is {kind!r}; a LangChain Document was expected.")
         source = document.metadata.get("source") or f"document-{number}"
-        grouped.setdefault(str(source), []).append(document)
+        grouped.setdefault(printable(str(source)), []).append(document)
     return (_source_text(source, group) for source, group in grouped.items())
 
 
@@ -62,7 +62,8 @@ def _source_text(source: str, documents: list[Document]) -> SourceText:
     builder = TextBuilder()
     digest = hashlib.sha256()
     for document in documents:
-        metadata = json.loads(json.dumps(document.metadata, default=str))
+        written = json.dumps(document.metadata, default=str, ensure_ascii=False)
+        metadata = json.loads(without_half_characters(written))
         metadata.pop("source", None)
         digest.update(json.dumps([document.page_content, metadata], sort_keys=True).encode())
         builder.add_record(document.page_content, metadata, page=_page(metadata))

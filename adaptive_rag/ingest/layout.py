@@ -165,6 +165,7 @@ class Flow:
     def __init__(self, lines: Sequence[Line]) -> None:
         self.lines = lines
         self._pitch = _pitch(lines)
+        self._columns: dict[tuple[float, float], tuple[float, float]] = {}
         self._rows: set[int] = set()
         for index, (a, b) in enumerate(pairwise(lines)):
             if any(abs(left - right) < 2 for left in a.stops for right in b.stops):
@@ -172,9 +173,13 @@ class Flow:
 
     def column(self, line: Line) -> tuple[float, float]:
         """Return the left and right edge of the lines that stand under and over `line`."""
-        reach = 4 * line.size
-        beside = [other for other in self.lines if abs(other.x0 - line.x0) < reach]
-        return min(other.x0 for other in beside), max(other.x1 for other in beside)
+        place = line.x0, line.size
+        if place not in self._columns:
+            reach = 4 * line.size
+            # a damaged page may have type of no size, which reaches nothing
+            beside = [line, *(other for other in self.lines if abs(other.x0 - line.x0) < reach)]
+            self._columns[place] = min(other.x0 for other in beside), max(other.x1 for other in beside)
+        return self._columns[place]
 
     def relation(self, index: int) -> int:
         """Say how `lines[index]` follows the line before it on this page."""

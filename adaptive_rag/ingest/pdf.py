@@ -83,7 +83,7 @@ def _open(path: Path) -> Iterator[Any]:
     except IndexingError:
         raise  # said above, or by who reads the pages; it is a RuntimeError too
     except (pymupdf.mupdf.FzErrorBase, RuntimeError) as error:
-        state = "truncated: the file breaks off before its end" if truncated else f"damaged ({error})"
+        state = "truncated: the file breaks off before its end" if truncated else "damaged"
         raise IndexingError(f"is {state}. Fetch or copy it again") from error
     finally:
         if document is not None:
@@ -102,7 +102,9 @@ def _is_truncated(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(1024)
         if b"%PDF-" not in head:
-            raise IndexingError(f"is not a PDF, though its name says so: it begins with {head[:12]!r}")
+            raise IndexingError(
+                f"is not a PDF, though its name says so: it begins with {head[:12]!r}. Give it its own suffix"
+            )
         file.seek(0, 2)
         file.seek(max(0, file.tell() - 2048))
         return b"%%EOF" not in file.read()

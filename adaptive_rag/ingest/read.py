@@ -1,23 +1,36 @@
-"""The second step of indexing: each file to its text, or to the reason why it could not be read."""
+"""The second step of indexing: each file to its text, or to the reason why it could not be read.
+
+Files are read by a process apart; where none can be started, by this one, and a warning says so once.
+"""
 
 from __future__ import annotations
 
-import hashlib
-import os
+import logging
+import threading
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
 from adaptive_rag.ingest.discovery import discover
-from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText, TextBuilder
+from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText
+from adaptive_rag.ingest.file import read_file
 from adaptive_rag.ingest.loaders import find_loader
+from adaptive_rag.ingest.wire import unpack
+from adaptive_rag.ingest.workers import give_back, take_worker
 
-_ATTEMPTS = 2
+logger = logging.getLogger(__name__)
+
+_ERRORS: dict[str, type[IndexingError | MissingExtraError]] = {
+    error.__name__: error for error in (IndexingError, MissingExtraError)
+}
 
 
-def read_source(file: SourceFile) -> SourceText | Failure:
-    """Read one discovered file; never raises for what is wrong with the file itself."""
+def read_source(file: SourceFile, stop: threading.Event | None = None) -> SourceText | Failure:
+    """Read one discovered file; never raises for what is wrong with the file itself.
+
+    Setting `stop`, in another thread, gives the file up at once.
+    """
     try:
-        return _read_settled(file)
+        return _read(file, stop or threading.Event())
     except (IndexingError, MissingExtraError) as error:
         return Failure(file.source, str(error))
 
@@ -34,52 +47,26 @@ def extract_text(path: str | Path) -> SourceText:
         raise ConfigurationError(f"{str(path)!r} does not exist or is not a file.")
     [file] = discover(path)
     try:
-        return _read_settled(file)
+        return _read(file, threading.Event())
     except IndexingError as error:
         raise IndexingError(f"{file.source} {error}.") from error
 
 
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, hexadecimal; `SourceText.content_hash` is the same."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _read_settled(file: SourceFile) -> SourceText:
-    """Read a file that stays the same from start to end, so that its hash belongs to its text."""
-    try:
-        for _ in range(_ATTEMPTS):
-            before = _state(file.path)
-            if before[0] == 0:
-                raise IndexingError("is empty: it has 0 bytes")
-            try:
-                text = _read(file)
-            except IndexingError:
-                # half of a file that is being written looks damaged
-                if _state(file.path) == before:
-                    raise
-                continue
-            if _state(file.path) == before:
-                return text
-    except FileNotFoundError as error:
-        raise IndexingError("vanished while it was read") from error
-    except OSError as error:
-        raise IndexingError(f"cannot be read: {error.strerror or error}") from error
-    raise IndexingError(f"changed while it was read, {_ATTEMPTS} times. Index it again when it is finished")
-
-
-def _read(file: SourceFile) -> SourceText:
+def _read(file: SourceFile, stop: threading.Event) -> SourceText:
     loader = find_loader(file.path)
-    assert loader is not None  # discover lists no other files
-    builder = TextBuilder()
-    content_hash = hash_file(file.path)
-    loader(file.path, builder)
-    text = builder.build(file.source, content_hash)
-    if not text.text.strip():
-        raise IndexingError("holds no text")
-    return text
-
-
-def _state(path: Path) -> tuple[int, int, int]:
-    status = os.stat(path)
-    return status.st_size, status.st_mtime_ns, status.st_ino
+    if loader is None:  # discover lists files that are read, and folders that it could not list
+        raise IndexingError("is a folder that cannot be listed. Give yourself the right to read it")
+    # a loader that a notebook or a script defines is known to this process alone
+    worker = None if loader.function.startswith("__main__:") else take_worker()
+    if worker is None:
+        return read_file(file, loader)
+    try:
+        header, body = worker.ask(file, loader, stop)
+    except BaseException:
+        worker.end()
+        raise
+    give_back(worker)
+    if "error" in header:
+        logger.debug("%s could not be read.\n%s", file.source, header["detail"])
+        raise _ERRORS[header["error"]](header["reason"])
+    return unpack(header, body)

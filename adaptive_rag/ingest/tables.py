@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
 from adaptive_rag.ingest.text import decode
 
 _QUESTIONS = ("question", "q", "query", "prompt", "frage")
@@ -18,6 +19,10 @@ _TEXTS = ("text", "content", "body", "page_content", "passage", "contents")
 _TITLES = ("title", "heading", "name")
 _IDS = ("_id", "id")
 _DELIMITERS = ",;\t|"
+# values inside values; what is deeper can be read here, but not written where there is less room
+_DEEPEST = 100
+# as JSON writes each half of one: "\\ud83d\\ude00" is whole
+_HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
@@ -38,7 +43,7 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
             fields = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}
             _add_row(builder, fields, number, all_is_text=True)
     except csv.Error as error:
-        raise IndexingError(f"is not a readable table: {error}") from error
+        raise IndexingError("is not a readable table. Save it as CSV again") from error
     if number == 0:
         raise IndexingError("holds no rows under its line of column names")
 
@@ -52,9 +57,9 @@ def load_jsonl(path: Path, builder: TextBuilder) -> None:
             continue
         number += 1
         try:
-            found = json.loads(line)
+            found = _read_json(line)
         except (ValueError, RecursionError) as error:
-            broken.append(f"line {at} ({error})")
+            broken.append(f"line {at} ({_reason(error)})")
             continue
         if isinstance(found, str):
             found = {"text": found}
@@ -67,6 +72,32 @@ def load_jsonl(path: Path, builder: TextBuilder) -> None:
         raise IndexingError(f"holds no line of JSON with text in it; the first problem: {first}")
     if broken:
         builder.notes.append(f"{len(broken)} of {number} lines could not be read: {', '.join(broken[:3])}")
+
+
+def _read_json(line: str) -> Any:
+    """Read a line of JSON.
+
+    Raises:
+        ValueError: it is none, or it is nested too deep to be written again.
+        RecursionError: it is nested far too deep.
+    """
+    found = json.loads(line)
+    if _HALF_CHARACTER.search(line):
+        found = json.loads(without_half_characters(_write_json(found)))
+    layer = [found] if isinstance(found, dict | list) else []
+    for _ in range(_DEEPEST):
+        holders = (each.values() if isinstance(each, dict) else each for each in layer)
+        layer = [each for values in holders for each in values if isinstance(each, dict | list)]
+        if not layer:
+            return found
+    raise RecursionError
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    """Say in plain words what is wrong with a line of JSON."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"no JSON from character {error.pos + 1} on"
+    return "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
 
 
 def _add_row(builder: TextBuilder, fields: Mapping[str, Any], row: int, *, all_is_text: bool) -> None:

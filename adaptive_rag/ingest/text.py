@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from contextlib import suppress
 from pathlib import Path
 from statistics import median_low
@@ -18,10 +19,15 @@ BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "utf-16"),
 )
 _WIDE = ["utf_16_le", "utf_16_be"]
-_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*$", re.MULTILINE)
+_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^ \t\n].*)$", re.MULTILINE)
 _SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
-_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+# "{3,}+" gives nothing back of what it took, so that a long line of backticks is not tried at each of them
+_FENCE = re.compile(
+    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+# a longer line is no heading, and would only be cut
+_LONGEST_HEADING = 1000
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
@@ -33,15 +39,24 @@ def load_text(path: Path, builder: TextBuilder) -> None:
 def load_markdown(path: Path, builder: TextBuilder) -> None:
     """Write a Markdown file into `builder`, and note its headings; code blocks hold none."""
     text = decode(path.read_bytes(), builder)
-    hidden = [match.span() for match in _FENCE.finditer(text)]
-    if front := _FRONT_MATTER.match(text):
-        hidden.append(front.span())
-    found = [(match.start(), match[2], len(match[1])) for match in _ATX.finditer(text)]
+    fences = [match.span() for match in _FENCE.finditer(text)]
+    front = _FRONT_MATTER.match(text)
+    first = front.end() if front else 0
+    found = [(match.start(), _without_closing(match[2]), len(match[1])) for match in _ATX.finditer(text)]
     found += [(match.start(), match[1], 1 if match[2][0] == "=" else 2) for match in _SETEXT.finditer(text)]
     for offset, title, level in found:
-        if not any(start <= offset < end for start, end in hidden):
-            builder.mark_heading(_EMPHASIS.sub("", title), level, offset=offset)
+        before = bisect_right(fences, offset, key=lambda span: span[0])
+        fenced = before > 0 and offset < fences[before - 1][1]
+        if offset >= first and not fenced:
+            builder.mark_heading(_EMPHASIS.sub("", title[:_LONGEST_HEADING]), level, offset=offset)
     builder.add(text)
+
+
+def _without_closing(title: str) -> str:
+    """Return a heading without the marks that may close it: "Storms ##"."""
+    title = title.rstrip()
+    bare = title.rstrip("#")
+    return bare.rstrip() if bare.endswith((" ", "\t")) else title
 
 
 def decode(data: bytes, builder: TextBuilder) -> str:
@@ -56,9 +71,14 @@ def decode(data: bytes, builder: TextBuilder) -> str:
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
-        raise IndexingError(f"is not text in {encoding}, which its first bytes announce: {error}") from error
+        raise IndexingError(
+            f"is not text in {encoding}, which its first bytes announce. Save it as UTF-8"
+        ) from error
     if "\x00" in text:
-        raise IndexingError("holds zero bytes: it is a binary file, though its name says that it is text")
+        raise IndexingError(
+            "holds zero bytes: it is a binary file, though its name says that it is text. "
+            "Give it its own suffix"
+        )
     if encoding != "utf-8":
         builder.metadata["encoding"] = encoding
     if not encoding.startswith("utf"):

@@ -141,7 +141,8 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
     lowered = last.lower()
     if len(word) == 1 and text[following.end() : following.end() + 1] == ".":
         opens = False  # another initial
-    if text[begin : before.start()].strip("([*_# \t\n") == "" and (last.isdigit() or len(last) == 1):
+    opening = text[begin : min(before.start(), begin + _REACH)]
+    if opening.strip("([*_# \t\n") == "" and (last.isdigit() or len(last) == 1):
         return False  # the number of a list item: "3. Close the gate."
     if lowered in _TITLES:
         return False

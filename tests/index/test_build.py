@@ -37,7 +37,7 @@ def test_unchanged_files_are_neither_read_nor_embedded(
     def refuse(*_: object) -> None:
         raise AssertionError("an unchanged file was opened")
 
-    monkeypatch.setattr("adaptive_rag.ingest.read.hash_file", refuse)
+    monkeypatch.setattr("adaptive_rag.ingest.read_source", refuse)
     monkeypatch.setattr("adaptive_rag.ingest.hash_file", refuse)
     model = HashEmbeddings()
     report = build(docs, kb, embeddings=model)

@@ -1,7 +1,12 @@
+import os
+import sys
+from pathlib import Path
+
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest import discover
+from adaptive_rag.ingest import discover, read_source
+from tests.index.made import HashEmbeddings, build
 
 
 @pytest.fixture
@@ -67,3 +72,43 @@ def test_what_cannot_be_found_is_named(folder, path, message):
 def test_an_empty_folder_says_which_suffixes_are_read(tmp_path):
     with pytest.raises(ConfigurationError, match=r"No file to read was found in .*\.pdf, \.txt"):
         discover(tmp_path)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="such names and files cannot be made on Windows")
+def test_what_is_no_ordinary_file_is_listed_so_that_reading_says_what_it_is(folder):
+    os.mkfifo("docs/d.txt")
+    os.symlink("nowhere", "docs/e.txt")
+    os.symlink("f.txt", "docs/f.txt")
+    files = discover("docs")
+    assert [file.source for file in files][-4:] == [
+        "docs/d.txt",
+        "docs/e.txt",
+        "docs/f.txt",
+        "docs/sub/c.txt",
+    ]
+    said = [read_source(file).reason for file in files[-4:-1]]
+    assert "a pipe" in said[0] and "does not exist" in said[1] and "symbolic links" in said[2]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        (b"caf\xe9.txt", r"caf\xe9.txt"),
+        (b"two\nlines.txt", r"two\nlines.txt"),
+        (b"\x1b[31mred.txt", r"\x1b[31mred.txt"),
+        ("café\u00a0潮.txt".encode(), "café\u00a0潮.txt"),
+    ],
+)
+def test_a_name_that_no_terminal_shows_is_written_so_that_it_can_be_told(folder, name, shown):
+    os.mkdir("odd")
+    path = os.fsdecode(b"odd/" + name)
+    Path(path).write_text("The tide comes in twice a day.")
+    assert sources("odd") == [f"odd/{shown}"]
+    model = HashEmbeddings()
+    for _ in range(2):
+        report = build("odd", Path("kb"), embeddings=model)
+    assert (report.sources, report.unchanged) == ([f"odd/{shown}"], 1)
+    os.remove(path)
+    Path("odd/b.txt").write_text("The tide goes out.")
+    assert build("odd", Path("kb"), embeddings=model).removed == 1

@@ -7,6 +7,8 @@ from docx.oxml.parser import parse_xml
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.docx import load_docx
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -105,15 +107,17 @@ def test_a_link_to_a_picture_that_is_missing_does_no_harm(tmp_path, document):
 
 def test_a_document_that_unpacks_without_end_is_refused(tmp_path, monkeypatch, document):
     monkeypatch.setattr("adaptive_rag.ingest.docx._LARGEST", 1000)
-    document.save(tmp_path / "a.docx")
-    with pytest.raises(IndexingError, match=r"a\.docx unpacks to more than"):
-        extract_text(tmp_path / "a.docx")
+    path = tmp_path / "a.docx"
+    document.save(path)
+    with pytest.raises(IndexingError, match="unpacks to more than"):
+        load_docx(path, TextBuilder())
 
 
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
         (b"PK\x03\x04 junk", "not a Word document"),
+        (b"PK\x05\x06" + b"\0" * 12 + b"\xf0\xff\xff\xff" + b"\0" * 2, "not a Word document"),
         (b"\xd0\xcf\x11\xe0" + b"x" * 600, "encrypted, or is in the older"),
     ],
 )

@@ -48,3 +48,10 @@ def test_the_hash_follows_the_content():
 def test_what_is_no_document_is_refused():
     with pytest.raises(ConfigurationError, match="Item 1 is 'str'"):
         from_langchain(["text"])
+
+
+def test_half_a_character_or_an_odd_name_of_an_app_does_no_harm():
+    metadata = {"source": "caf\udce9.txt", "author": "\ud800"}
+    [text] = from_langchain([Document(page_content="Tide \ud83c.", metadata=metadata)])
+    assert (text.source, text.text) == (r"caf\xe9.txt", "Tide ?.")
+    assert text.records[0].metadata == {"author": "?"}

@@ -1,7 +1,11 @@
+import time
+
 import pytest
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.text import load_markdown
 
 WORDS = "Naïve café: “déjà vu”."
 
@@ -98,3 +102,22 @@ def test_markdown_headings_lead_to_sections_and_code_holds_none(tmp_path):
     ]
     assert source.section_at(source.text.index("One.")) == "4 Storms > Warning levels"
     assert source.section_at(source.text.index("Two.")) == "Heat"
+
+
+def test_a_heading_may_be_closed_and_hold_marks_itself(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("# Storms  ##  \n\nOne.\n\n## C#\n\nTwo.\n\n## #\n\nThree.\n")
+    assert [heading.section for heading in extract_text(path).headings] == ["Storms", "C#", "#"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["`" * 300_000, "# a" + " " * 100_000 + "x", "# a" + "_" * 100_000 + "b", "```\n#\n```\n# a\n" * 20_000],
+    ids=["backticks", "blanks", "underscores", "fences"],
+)
+def test_hostile_markdown_is_read_in_linear_time(tmp_path, text):
+    path = tmp_path / "a.md"
+    path.write_text(f"{text}\nThe tide comes in.")
+    started = time.process_time()
+    load_markdown(path, TextBuilder())
+    assert time.process_time() - started < 5

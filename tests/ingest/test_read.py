@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from adaptive_rag.ingest import (
     hash_file,
     read_source,
 )
-from adaptive_rag.ingest.loaders import Loader, list_suffixes
+from adaptive_rag.ingest.file import read_file
+from adaptive_rag.ingest.loaders import LOADERS, Loader, list_suffixes
 from adaptive_rag.ingest.text import load_text
 
 
@@ -40,7 +42,7 @@ def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_read(tmp_pa
     bad = [result for result in results if isinstance(result, Failure)]
     assert sum(isinstance(result, SourceText) for result in results) == 99
     assert [str(failure) for failure in bad] == [
-        "50.pdf is not a PDF, though its name says so: it begins with b'no PDF at al'"
+        "50.pdf is not a PDF, though its name says so: it begins with b'no PDF at al'. Give it its own suffix"
     ]
 
 
@@ -64,7 +66,8 @@ def test_a_file_that_vanishes_while_it_is_read_is_reported(tmp_path, meddle):
     path = tmp_path / "a.txt"
     path.write_text("Here now.")
     meddle(Path.unlink)
-    assert read_source(SourceFile(path, "a.txt")) == Failure("a.txt", "vanished while it was read")
+    with pytest.raises(IndexingError, match="vanished while it was read"):
+        read_file(SourceFile(path, "a.txt"), LOADERS["text"])
 
 
 def test_a_file_that_vanished_before_it_is_read_is_reported(tmp_path):
@@ -80,8 +83,7 @@ def test_a_file_that_changes_once_is_read_again(tmp_path, meddle):
     meddle(
         lambda path: path.write_text(next(changes, path.read_text())) if path.read_text() == "First." else 0
     )
-    source = read_source(SourceFile(path, "a.txt"))
-    assert isinstance(source, SourceText)
+    source = read_file(SourceFile(path, "a.txt"), LOADERS["text"])
     assert (source.text, source.content_hash) == ("Second, and longer.", hash_file(path))
 
 
@@ -89,9 +91,8 @@ def test_a_file_that_keeps_changing_is_reported(tmp_path, meddle):
     path = tmp_path / "a.txt"
     path.write_text("More.")
     meddle(lambda path: path.write_text(path.read_text() + " And more."))
-    result = read_source(SourceFile(path, "a.txt"))
-    assert isinstance(result, Failure)
-    assert result.reason.startswith("changed while it was read, 2 times")
+    with pytest.raises(IndexingError, match=r"^changed while it was read, 2 times"):
+        read_file(SourceFile(path, "a.txt"), LOADERS["text"])
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -105,7 +106,7 @@ def test_a_file_that_may_not_be_read_is_reported(tmp_path):
 
 
 def test_a_missing_extra_names_the_line_that_installs_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "pysrt", None)
+    monkeypatch.setitem(LOADERS, "subtitles", replace(LOADERS["subtitles"], package="no_such_package"))
     path = tmp_path / "a.srt"
     path.write_text("1\n00:00:01,000 --> 00:00:02,000\nHello.\n")
     with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[srt\]'"):

@@ -68,3 +68,26 @@ def test_a_broken_line_is_noted_and_the_others_are_read(tmp_path):
 def test_a_table_without_rows_is_refused(tmp_path, name, text, reason):
     with pytest.raises(IndexingError, match=reason):
         chunks_of(tmp_path, name, text)
+
+
+def test_half_a_character_becomes_a_question_mark_wherever_it_stands(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Tide \\ud83c\\udf0a \\ud83c.", "k\\udfff": ["\\ud800", "\\\\ud800"]}\n')
+    source = extract_text(path)
+    assert source.text == "Tide \U0001f30a ?."
+    assert source.records[0].metadata["k?"] == ["?", "\\ud800"]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('{"text": "x", "a": ' + "[" * 200 + "]" * 200 + "}", "nested too deep"),
+        ("[" * 100_000, "nested too deep"),
+        ('{"text": "x", "a": ' + "1" * 6000 + "}", "a number is too long"),
+        ('{"text": "x", ', "no JSON from character 15 on"),
+    ],
+)
+def test_a_line_that_cannot_be_kept_is_noted_in_plain_words(tmp_path, line, reason):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "The tide."}\n' + line)
+    assert extract_text(path).notes == (f"1 of 2 lines could not be read: line 2 ({reason})",)

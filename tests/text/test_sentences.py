@@ -1,3 +1,4 @@
+import time
 from itertools import pairwise
 
 import pytest
@@ -80,3 +81,10 @@ def test_spans_are_in_order_and_keep_every_word():
     assert all(left[1] <= right[0] for left, right in pairwise(spans))
     kept = "".join(text[start:end] for start, end in spans)
     assert [char for char in kept if char.isalnum()] == [char for char in text if char.isalnum()]
+
+
+@pytest.mark.parametrize("text", ["Mr. " * 100_000, "No. 1 " * 100_000, "1. " * 100_000])
+def test_a_text_that_never_ends_a_sentence_is_read_in_linear_time(text):
+    started = time.process_time()
+    assert sentence_spans(text)
+    assert time.process_time() - started < 10

@@ -1,0 +1,52 @@
+"""Reads the sources of a run ahead, in another thread, while those before them are embedded."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from adaptive_rag.index.plan import Work
+
+if TYPE_CHECKING:
+    from adaptive_rag.ingest import Failure, SourceText
+
+# Small files are embedded several at a time; large ones are held as few as can be.
+_MOST_AHEAD = 16
+_LARGE = 4_000_000  # bytes
+
+
+@contextmanager
+def reading_ahead(work: Sequence[Work]) -> Iterator[Iterator[tuple[Work, SourceText | Failure]]]:
+    """Begin to read at once, and yield each source with its text or why it cannot be read, in order.
+
+    Leaving the `with` block gives up what is being read.
+    """
+    waiting: deque[tuple[Work, Future[SourceText | Failure]]] = deque()
+    upcoming, stop = iter(work), threading.Event()
+    with ThreadPoolExecutor(1, thread_name_prefix="read-ahead") as pool:
+
+        def submit() -> None:
+            while len(waiting) < _MOST_AHEAD and sum(item.size for item, _ in waiting) < _LARGE:
+                for item in islice(upcoming, 1):
+                    waiting.append((item, pool.submit(item.read, stop)))
+                    break
+                else:
+                    return
+
+        def results() -> Iterator[tuple[Work, SourceText | Failure]]:
+            while waiting:
+                item, future = waiting.popleft()
+                submit()
+                yield item, future.result()
+
+        submit()
+        try:
+            yield results()
+        finally:
+            stop.set()
+            pool.shutdown(cancel_futures=True)

@@ -1,0 +1,99 @@
+"""The second step of indexing: one file to its text, or to the reason why it could not be read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from adaptive_rag.errors import IndexingError, MissingExtraError
+from adaptive_rag.ingest.documents import SourceFile, SourceText, TextBuilder
+from adaptive_rag.ingest.loaders import Loader
+
+_ATTEMPTS = 2
+# Text is packed up to 5 times smaller in a Word document or a PDF. What unpacks to this many characters
+# and to this many times its size is no document: "a" ten million times over makes a file of 10 kB.
+_LONGEST_UNPACKED = 10_000_000
+_MOST_UNPACKED = 10
+
+
+def read_file(file: SourceFile, loader: Loader) -> SourceText:
+    """Read a file in this process, whatever its loader makes of it.
+
+    Raises:
+        IndexingError: it cannot be read; the reason reads on from the file's name.
+        MissingExtraError: its loader needs a package that is not installed.
+    """
+    try:
+        return _read_settled(file, loader)
+    except (IndexingError, MissingExtraError):
+        raise
+    except FileNotFoundError as error:
+        dangling = os.path.islink(file.path)
+        reason = "is a link to a file that does not exist" if dangling else "vanished while it was read"
+        raise IndexingError(reason) from error
+    except OSError as error:
+        raise IndexingError(f"cannot be read: {error.strerror or error}") from error
+    except MemoryError as error:
+        raise IndexingError("needs more memory than a file may take. Split it into smaller files") from error
+    except RecursionError as error:
+        raise IndexingError("is nested too deep to be read. Save it anew in a simpler form") from error
+    # what a library raises on a file that nobody has met before is not known; it is that file's alone
+    except Exception as error:
+        raise IndexingError(
+            f"cannot be read: its loader failed on it ({type(error).__name__}). Save it anew or convert it"
+        ) from error
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, hexadecimal; `SourceText.content_hash` is the same."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _read_settled(file: SourceFile, loader: Loader) -> SourceText:
+    """Read a file that stays the same from start to end, so that its hash belongs to its text."""
+    for _ in range(_ATTEMPTS):
+        before = _state(file.path)
+        try:
+            text = _read(file, loader, size=before[0])
+        except IndexingError:
+            # half of a file that is being written looks damaged
+            if _state(file.path) == before:
+                raise
+            continue
+        if _state(file.path) == before:
+            return text
+    raise IndexingError(f"changed while it was read, {_ATTEMPTS} times. Index it again when it is finished")
+
+
+def _read(file: SourceFile, loader: Loader, *, size: int) -> SourceText:
+    builder = TextBuilder()
+    loader(file.path, builder)
+    if builder.length > _LONGEST_UNPACKED + _MOST_UNPACKED * size:
+        raise IndexingError(
+            f"unpacks to {builder.length // 1_000_000:,} million characters, which no document of its size "
+            "holds. Save it anew"
+        )
+    text = builder.build(file.source, hash_file(file.path))
+    if not any(map(str.isalnum, text.text)):
+        raise IndexingError("holds no text")
+    return text
+
+
+def _state(path: Path) -> tuple[int, int, int]:
+    """Return what tells whether a file changed: its size, time and inode.
+
+    Raises:
+        IndexingError: it is empty, or no ordinary file; a pipe would be waited for without end.
+    """
+    status = os.stat(path)
+    if stat.S_ISDIR(status.st_mode):
+        os.listdir(path)
+        raise IndexingError("is a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise IndexingError("is no ordinary file but a pipe, a socket or a device")
+    if status.st_size == 0:
+        raise IndexingError("is empty: it has 0 bytes")
+    return status.st_size, status.st_mtime_ns, status.st_ino

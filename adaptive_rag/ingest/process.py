@@ -1,0 +1,193 @@
+"""A process that reads files, as its owner holds it: started, asked, watched, and killed where it must be."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import SourceFile
+from adaptive_rag.ingest.loaders import Loader
+from adaptive_rag.ingest.wire import receive, send
+from adaptive_rag.ingest.worker import IDLE_SECONDS
+
+_MB = 1_000_000
+_WATCH_SECONDS = 0.05
+_START_SECONDS = 60.0
+_ENDING_SECONDS = 2.0
+# A worker that has come to hold this much is replaced, so that the next file has all that it may take.
+_KEPT_MEMORY = 300 * _MB
+_CODE = "import sys; sys.path[:] = sys.argv[1:]; from adaptive_rag.ingest.worker import serve; serve()"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What reading a file may take: so much for any file, and more for each MB that it has on the disk.
+
+    A PDF of 1 MB, 400 pages of text alone, takes some 4 s and 170 MB; 100 MB of plain text take 240 MB.
+    """
+
+    seconds: float = 15.0
+    seconds_per_mb: float = 15.0
+    memory_mb: int = 400
+    memory_per_mb: int = 5
+
+    def of(self, path: Path) -> tuple[float, int]:
+        """Return the seconds and the bytes of memory that reading a file may take."""
+        try:
+            status = os.stat(path)
+        except OSError:
+            size = 0.0
+        else:
+            # a file of 4 GB may be one hole that takes no place on the disk
+            size = min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512) / _MB
+        memory = self.memory_mb + self.memory_per_mb * size
+        return self.seconds + self.seconds_per_mb * size, int(memory * _MB)
+
+
+BOUNDS = Bounds()
+
+
+class WorkerProcess:
+    """A process that reads one file at a time, and the pipes to it.
+
+    Raises:
+        OSError: it cannot be started; the message says why.
+    """
+
+    def __init__(self) -> None:
+        windows = {"creationflags": getattr(subprocess, "CREATE_NO_WINDOW", 0)}
+        # so that Ctrl-C and the end of a terminal reach its owner alone, who ends it
+        apart: dict[str, Any] = windows if os.name == "nt" else {"start_new_session": True}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _CODE, *_absolute_path()],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=os.path.abspath(os.sep),
+            **apart,
+        )
+        self._stdin = cast(BinaryIO, self._process.stdin)
+        self._stdout = cast(BinaryIO, self._process.stdout)
+        self._stderr = cast(BinaryIO, self._process.stderr)
+        self._free_since = time.monotonic()
+        try:
+            with self._watch(_START_SECONDS, sys.maxsize, threading.Event()):
+                receive(self._stdout)
+        except EOFError as error:
+            said = self._stderr.read().decode(errors="replace").strip().splitlines()
+            self.end()
+            raise OSError(said[-1] if said else f"it ended with {self._ending()}") from error
+        except BaseException:
+            self.end()
+            raise
+
+    def ask(self, file: SourceFile, loader: Loader, stop: threading.Event) -> tuple[dict[str, Any], bytes]:
+        """Have a file read, and return the reply.
+
+        Raises:
+            IndexingError: the file took more than it may, or brought the process down.
+        """
+        seconds, memory = BOUNDS.of(file.path)
+        request = {
+            "file": os.path.abspath(file.path),
+            "source": file.source,
+            "loader": asdict(loader),
+            "path": _absolute_path(),
+        }
+        with self._watch(seconds, memory, stop) as reasons:
+            try:
+                send(self._stdin, {**request, "seconds": seconds, "memory": memory})
+                reply: tuple[dict[str, Any], bytes] = receive(self._stdout)
+            except (OSError, EOFError) as error:
+                with suppress(subprocess.TimeoutExpired):  # its output ends a moment before it does
+                    self._process.wait(_ENDING_SECONDS)
+                self.end()
+                crash = f"made the process that read it crash ({self._ending()}). Save it anew or convert it"
+                raise IndexingError(reasons[0] if reasons else crash) from error
+        if reasons:  # killed in the moment in which it replied
+            self.end()
+        self._free_since = time.monotonic()
+        return reply
+
+    @property
+    def fit(self) -> bool:
+        """Tell whether the process can take another file."""
+        rested = time.monotonic() - self._free_since
+        return rested < IDLE_SECONDS / 2 and self._process.poll() is None and self._memory() < _KEPT_MEMORY
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self._kill()
+        self.close()
+        self._process.wait()
+
+    def close(self) -> None:
+        """Close the pipes; a process without work ends then."""
+        for pipe in (self._stdin, self._stdout, self._stderr):
+            with suppress(OSError):  # what was not sent yet has nobody to read it
+                pipe.close()
+
+    @contextmanager
+    def _watch(self, seconds: float, memory: int, stop: threading.Event) -> Iterator[list[str]]:
+        """Kill the process where it takes too much or `stop` is set; the list then holds the reason."""
+        done, reasons = threading.Event(), list[str]()
+        last = time.monotonic() + seconds
+
+        def watch() -> None:
+            while not done.wait(_WATCH_SECONDS):
+                if time.monotonic() > last:
+                    reasons.append(f"takes more than {seconds:.0f} s to read. Save it anew, or split it")
+                elif self._memory() > memory:
+                    size = f"{memory // _MB:,} MB"
+                    reasons.append(f"takes more than {size} of memory to read. Save it anew, or split it")
+                elif stop.is_set():
+                    reasons.append("was not read: the run was ended")
+                if reasons:
+                    self._kill()
+                    return
+
+        watching = threading.Thread(target=watch, name="watch-worker", daemon=True)
+        watching.start()
+        try:
+            yield reasons
+        finally:
+            done.set()
+            watching.join()
+
+    def _kill(self) -> None:
+        if self._process.returncode is not None:
+            return
+        if os.name == "nt":
+            self._process.kill()
+            return
+        with suppress(ProcessLookupError):  # its whole session: what it started holds its pipes open
+            os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _memory(self) -> int:
+        import psutil
+
+        try:
+            return int(psutil.Process(self._process.pid).memory_info().rss)
+        except psutil.Error:  # it ended just now
+            return 0
+
+    def _ending(self) -> str:
+        code = self._process.returncode
+        with suppress(ValueError):
+            return signal.Signals(-code).name
+        return f"exit code {code}"
+
+
+def _absolute_path() -> list[str]:
+    """Return where this process finds its modules, which may have changed since a worker was started."""
+    return [os.path.abspath(place) for place in sys.path if isinstance(place, str)]

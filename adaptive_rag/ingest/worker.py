@@ -1,0 +1,69 @@
+"""The process that reads files for another one, so that a file which brings it down does no more than that.
+
+It imports the loaders and their libraries alone, takes one file after the other from its standard input
+and answers on its standard output. It ends when that input ends, after a minute without work, and, should
+its owner have died meanwhile, a little after the time that a file may take.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+from adaptive_rag.errors import IndexingError, MissingExtraError
+from adaptive_rag.ingest.documents import SourceFile
+from adaptive_rag.ingest.file import read_file
+from adaptive_rag.ingest.loaders import Loader
+from adaptive_rag.ingest.wire import pack, receive, send
+
+IDLE_SECONDS = 60.0
+_GRACE_SECONDS = 3.0
+
+
+def serve() -> None:
+    """Read files until the owner of this process closes its standard input."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    silence = os.open(os.devnull, os.O_RDWR)
+    # a library that prints must not print between the messages
+    for descriptor in (0, 1, 2):
+        os.dup2(silence, descriptor)
+    # Ctrl-C is meant for the owner, which ends this process as well
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.disable()
+    send(replies, "ready")
+    while True:
+        # this watchdog needs nothing of the interpreter, which a library may hold without end
+        faulthandler.dump_traceback_later(IDLE_SECONDS, exit=True, file=silence)
+        try:
+            request, _ = receive(requests)
+        except EOFError:
+            return
+        seconds = request["seconds"] + _GRACE_SECONDS
+        faulthandler.dump_traceback_later(seconds, exit=True, file=silence)
+        _limit_memory(request["memory"])
+        send(replies, *_reply(request))
+
+
+def _reply(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    sys.path[:] = request["path"]
+    file = SourceFile(Path(request["file"]), request["source"])
+    loader = Loader(**{**request["loader"], "suffixes": tuple(request["loader"]["suffixes"])})
+    try:
+        return pack(read_file(file, loader))
+    except (IndexingError, MissingExtraError) as error:
+        return {"error": type(error).__name__, "reason": str(error), "detail": traceback.format_exc()}, b""
+
+
+def _limit_memory(size: int) -> None:
+    """Refuse an allocation far beyond what the owner watches for, which Linux alone can do."""
+    if sys.platform == "linux":
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_DATA, (size + size // 4, resource.RLIM_INFINITY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -1,0 +1,90 @@
+"""The processes that read files: kept for the next file, shared by all threads, ended with the program."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+from adaptive_rag.errors import AdaptiveRAGWarning
+from adaptive_rag.ingest.process import WorkerProcess
+
+MOST_IDLE = 2
+
+_lock = threading.Lock()
+_idle: list[WorkerProcess] = []
+_without_workers = ""  # why none can be started, once that is known
+
+
+def take_worker() -> WorkerProcess | None:
+    """Return a worker that is ready, or None where none can be started, of which a warning tells once."""
+    global _without_workers
+    while True:
+        with _lock:
+            if _without_workers:
+                return None
+            worker = _idle.pop() if _idle else None
+        if worker is None:
+            break
+        if worker.fit:
+            return worker
+        worker.end()
+    reason = _no_interpreter()
+    if not reason:
+        try:
+            return WorkerProcess()
+        except OSError as error:
+            reason = f"no process can be started for them ({error})"
+    with _lock:
+        _without_workers = reason
+    warnings.warn(
+        f"Files are read without bounds of time and memory, and a bad one may end this program: {reason}.",
+        AdaptiveRAGWarning,
+        stacklevel=4,
+    )
+    return None
+
+
+def give_back(worker: WorkerProcess) -> None:
+    """Keep a worker for the next file, if it is of use and there are not enough."""
+    if worker.fit:
+        with _lock:
+            if len(_idle) < MOST_IDLE:
+                _idle.append(worker)
+                return
+    worker.end()
+
+
+def _no_interpreter() -> str:
+    """Say why this program cannot start Python; a frozen or embedding one would start itself anew."""
+    if getattr(sys, "frozen", False):
+        return "a frozen program has no Python to start"
+    name = Path(sys.executable or "").name
+    return "" if re.match(r"(?i)python|pypy", name) else f"{name or 'this program'} is not Python"
+
+
+@atexit.register
+def end_idle_workers() -> None:
+    """End the processes that wait for a file; the next file starts another one."""
+    with _lock:
+        while _idle:
+            _idle.pop().end()
+
+
+def _forget_workers() -> None:
+    """After a fork: the workers are the parent's, who would otherwise get replies to our files."""
+    global _lock
+    _lock = threading.Lock()
+    _of_parent.extend(_idle)
+    for worker in _idle:
+        worker.close()
+    _idle.clear()
+
+
+_of_parent: list[WorkerProcess] = []  # held, since a handle that goes away looks after its process
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_workers)

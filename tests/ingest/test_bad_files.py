@@ -1,0 +1,212 @@
+"""Files that are wrong in every way we could think of: each costs a line and nothing else."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag import AdaptiveRAG, Index
+from adaptive_rag.errors import AdaptiveRAGWarning, IndexingError
+from adaptive_rag.graph.indexing import build_indexing_graph
+from adaptive_rag.index import IndexReport
+from adaptive_rag.ingest import Failure, SourceFile, SourceText, extract_text, process, read_source, split
+from adaptive_rag.ingest.documents import printable
+from adaptive_rag.ingest.loaders import LOADERS, Loader
+from adaptive_rag.ingest.process import Bounds
+from benchmarks.bad_files import MOST_MEGABYTES, MOST_SECONDS, read_badly
+from benchmarks.made_badly import BAD_FILES, make_bad_files
+from tests.cli.conftest import Run, run  # noqa: F401  a fixture
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="half of these files cannot be made on Windows")
+
+GOOD = {
+    "harbour.txt": "The harbour of Saltmere freezes over once in thirty years.",
+    "wall.md": "# The wall\n\nThe sea wall of Saltmere is 2,340 metres long.\n",
+    "siren.html": "<h1>The siren</h1><p>The siren sounds for three minutes at warning level three.</p>",
+}
+# What a reader of the line has no use for: how a library of ours puts it.
+GIBBERISH = re.compile(r"Traceback|\b0x|object at|<\w|Errno|\bcode=|XML_|codec|NoneType|\bNone\b|/tmp/|\\n")
+# The endless ones shall not take 15 s each. Others may be given up as well where the machine is busy.
+SHORT = Bounds(seconds=5)
+
+
+class CheapEmbeddings(Embeddings):
+    """Gives each text a vector of its own at no cost."""
+
+    model = "cheap"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[float(byte) + 1 for byte in hashlib.md5(text.encode()).digest()] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def check_line(failure: Failure) -> None:
+    """Check that a line names the file, is short and plain, and is one line."""
+    assert failure.source.isprintable()
+    said = failure.reason.replace(failure.source, "").replace(Path(failure.source).stem, "")
+    assert said.isprintable() and 8 < len(said) < 160
+    assert not GIBBERISH.search(said), said
+
+
+@pytest.mark.parametrize("name", BAD_FILES, ids=printable)
+def test_each_bad_file_alone_is_read_or_costs_one_line(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "BOUNDS", SHORT)
+    BAD_FILES[name](tmp_path / name)
+    result = read_source(SourceFile(tmp_path / name, printable(name)))
+    if isinstance(result, Failure):
+        check_line(result)
+        return
+    assert isinstance(result, SourceText)
+    chunks = list(split(result))
+    assert chunks
+    assert all(result.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+    # what an index and a reply must be able to hold
+    json.dumps([chunks, result.notes], ensure_ascii=False).encode()
+    assert "root:" not in result.text  # from /etc/passwd
+
+
+def test_all_bad_files_in_one_folder_cost_their_lines_and_the_good_ones_are_indexed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "BOUNDS", SHORT)
+    monkeypatch.chdir(tmp_path)
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    made = make_bad_files(docs)
+    for name, text in GOOD.items():
+        (docs / name).write_text(text)
+    report = Index.build("docs", "kb", embeddings=CheapEmbeddings(), sentence_vectors=False)
+    for failure in report.failed:
+        check_line(failure)
+    named = [failure.source for failure in report.failed]
+    assert len(named) == len(set(named))
+    folders = {printable(f"docs/{path.name}") for path in made if path.is_dir()}
+    assert {*named, *report.sources} | folders == {printable(f"docs/{name}") for name in [*GOOD, *BAD_FILES]}
+    assert not set(named) & set(report.sources)
+    assert {f"docs/{name}" for name in GOOD} <= set(report.sources)
+    index = Index.open("kb", embeddings=CheapEmbeddings())
+    [found] = index.search(["How long is the sea wall of Saltmere?"], limit=3)
+    assert "2,340 metres" in "".join(chunk["text"] for chunk in found)
+    # what was read stays, and is found under its name again
+    again = Index.build("docs", "kb", embeddings=CheapEmbeddings(), sentence_vectors=False)
+    assert (again.unchanged, len(again.failed)) == (len(report.sources), len(named))
+
+
+@pytest.mark.parametrize(
+    "name", ["unpacks to 90 megabytes.docx", "four gigabytes of nothing.txt", "a picture that unpacks.pdf"]
+)
+def test_a_file_that_unpacks_takes_bounded_memory(name: str, tmp_path: Path) -> None:
+    make_bad_files(tmp_path, [name])
+    outcome = read_badly(tmp_path / name)
+    assert outcome.held, outcome
+    # beside what indexing itself takes
+    assert outcome.megabytes < 0.6 * MOST_MEGABYTES and outcome.seconds < MOST_SECONDS
+
+
+@pytest.fixture
+def docs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with three good documents and three bad ones, of which the first ends the process."""
+    (tmp_path / "crashing.py").write_text(
+        "import ctypes\ndef load(path, builder):\n    ctypes.string_at(0)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(LOADERS, "crashing", Loader((".crash",), "crashing:load"))
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.crash").write_text("tide")
+    make_bad_files(folder, ["damaged stream.docx", "a link to nothing.pdf"])
+    for name, text in GOOD.items():
+        (folder / name).write_text(text)
+    return folder
+
+
+BAD = ["a.crash", "damaged stream.docx", "a link to nothing.pdf"]
+QUESTION = "How long is the sea wall of Saltmere?"
+
+
+def test_building_an_index_goes_on(docs: Path) -> None:
+    report = Index.build(docs, "kb")
+    assert report.added == 3 and {Path(failure.source).name for failure in report.failed} == set(BAD)
+
+
+def test_index_names_each_bad_file_in_a_line_and_exits_with_1(run: Run, docs: Path) -> None:  # noqa: F811
+    result = run("index", docs)
+    assert result.exit_code == 1
+    lines = result.stderr.splitlines()
+    assert len(lines) == 3 and all(line.startswith("Skipped: ") for line in lines)
+    assert all(sum(f"docs/{name} " in line for line in lines) == 1 for name in BAD)
+    assert "3 added, 3 not readable" in result.stdout
+    assert "exit" in run("index", "--help").stdout
+
+
+def test_ask_answers_from_the_good_documents(run: Run, docs: Path) -> None:  # noqa: F811
+    result = run("ask", QUESTION, "--docs", docs)
+    assert result.exit_code == 0 and "2,340 metres" in result.stdout
+    assert sum(line.startswith("Skipped: ") for line in result.stderr.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "make", [AdaptiveRAG, AdaptiveRAG.from_documents], ids=["AdaptiveRAG", "from_documents"]
+)
+def test_a_program_answers_and_is_warned(make: Callable[..., AdaptiveRAG], docs: Path) -> None:
+    with pytest.warns(AdaptiveRAGWarning, match="What could not be read is not searched") as told:
+        rag = make(str(docs))
+    assert all(name in str(told[0].message) for name in BAD)
+    assert told[0].filename == __file__
+    assert "2,340 metres" in rag.invoke(QUESTION)["answer"]
+
+
+def test_the_indexing_graph_reports_them(docs: Path) -> None:
+    graph = build_indexing_graph().compile()
+    output: dict[str, Any] = graph.invoke({"paths": [str(docs)]}, context={"index": "kb"})  # type: ignore
+    assert {Path(failure["source"]).name for failure in output["report"]["failed"]} == set(BAD)
+    assert output["report"]["added"] == 3
+
+
+def test_extract_text_raises_for_the_file_and_goes_on(docs: Path) -> None:
+    with pytest.raises(IndexingError, match=r"a\.crash made the process that read it crash"):
+        extract_text(docs / "a.crash")
+    assert "2,340" in extract_text(docs / "wall.md").text
+
+
+def test_bad_files_alone_are_all_named_in_the_error(docs: Path) -> None:
+    for name in GOOD:
+        (docs / name).unlink()
+    with pytest.raises(IndexingError) as error:
+        Index.build(docs, "kb")
+    first, *lines = str(error.value).splitlines()
+    assert first == "No document could be read:"
+    assert [any(name in line for line in lines) for name in BAD] == [True] * 3 and len(lines) == 3
+    assert not Path("kb").exists()
+
+
+def test_a_folder_that_cannot_be_listed_costs_a_line_and_keeps_what_was_read(
+    docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (docs / "inner").mkdir()
+    (docs / "inner" / "tide.txt").write_text("The tide comes in twice a day.")
+    before: IndexReport = Index.build(docs, "kb", sentence_vectors=False)
+    listed = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if Path(path).name == "inner":
+            raise PermissionError(13, "Permission denied", str(path))
+        return listed(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    after = Index.build(docs, "kb", sentence_vectors=False)
+    assert [str(failure) for failure in after.failed if "inner" in failure.source] == [
+        "docs/inner is a folder that cannot be listed. Give yourself the right to read it"
+    ]
+    assert (after.removed, after.total_chunks) == (0, before.total_chunks)

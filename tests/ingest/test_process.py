@@ -1,0 +1,344 @@
+"""What a loader may do to the process that reads a file, and what becomes of the file and the program."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+
+from adaptive_rag.errors import AdaptiveRAGWarning
+from adaptive_rag.ingest import (
+    Failure,
+    SourceFile,
+    SourceText,
+    discover,
+    extract_text,
+    process,
+    read_source,
+    workers,
+)
+from adaptive_rag.ingest.documents import Heading, Page, Record
+from adaptive_rag.ingest.loaders import LOADERS, Loader
+from adaptive_rag.ingest.process import Bounds
+from adaptive_rag.ingest.wire import pack, unpack
+
+# Loaders that each do something to the process they run in, and what is said of the file then.
+HARMFUL = {
+    "crashes": ("import ctypes; ctypes.string_at(0)", r"made the process that read it crash \(SIGSEGV\)"),
+    "leaves": ("import os; os._exit(3)", r"crash \(exit code 3\)"),
+    "exits": ("raise SystemExit(0)", r"crash \(exit code 0\)"),
+    "aborts": ("import os; os.abort()", r"crash \(SIGABRT\)"),
+    "loops": ("while True: pass", "takes more than 1 s to read"),
+    "loops in C": ("import re; re.match('(a+)+b', 'a' * 60)", "takes more than 1 s to read"),
+    "sleeps": ("import time; time.sleep(99)", "takes more than 1 s to read"),
+    "stops": ("import os, signal; os.kill(os.getpid(), signal.SIGSTOP)", "takes more than 1 s to read"),
+    # the child holds the pipe open
+    "leaves a child": (
+        "import os, time\n    if not os.fork(): time.sleep(99)\n    os._exit(4)",
+        "takes more than 1 s to read",
+    ),
+    "grows": (
+        "a = []\n    while True: a.append(bytearray(10_000_000))",
+        "takes more than 300 MB of memory|needs more memory",
+    ),
+    "wants 10 GB": ("bytearray(10_000_000_000)", "needs more memory than a file may take"),
+    "recurs": ("def f(): f()\n    f()", "is nested too deep"),
+    "raises": ("raise KeyError('a bug')", r"its loader failed on it \(KeyError\)"),
+    "is interrupted": ("raise KeyboardInterrupt", "crash"),
+    "prints": ("import os; os.write(1, b'gibberish' * 9999); print('x'); builder.add('tide')", None),
+    "closes all": ("import os; os.closerange(0, 3); builder.add('tide')", None),
+    "changes its place": ("import os; os.chdir('/tmp'); builder.add('tide')", None),
+    "leaves a thread": (
+        "import threading, time\n    threading.Thread(target=time.sleep, args=(99,)).start()\n"
+        "    builder.add('tide')", None
+    ),
+}  # fmt: skip
+SLOW = Bounds(seconds=1, seconds_per_mb=0, memory_mb=300, memory_per_mb=0)
+
+
+@pytest.fixture
+def load_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Return a function that makes a file whose loader runs the given lines."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def make(lines: str) -> Path:
+        name = f"harmful_{abs(hash(lines))}"
+        (tmp_path / f"{name}.py").write_text(f"def load(path, builder):\n    {lines}\n")
+        monkeypatch.setitem(LOADERS, "harmful", Loader((".harm",), f"{name}:load"))
+        path = tmp_path / "a.harm"
+        path.write_text("tide")
+        return path
+
+    return make
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+@pytest.mark.parametrize("what", HARMFUL)
+def test_a_loader_loses_its_own_file_alone(
+    what: str, load_with: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "BOUNDS", SLOW)
+    lines, said = HARMFUL[what]
+    (tmp_path / "good.txt").write_text("The tide comes in.")
+    started = time.perf_counter()
+    result = read_source(SourceFile(load_with(lines), "a.harm"))
+    assert time.perf_counter() - started < 10
+    if said is None:
+        assert isinstance(result, SourceText) and result.text == "tide"
+    else:
+        assert isinstance(result, Failure) and re.search(said, result.reason), result
+        assert "\n" not in str(result)
+    assert extract_text(tmp_path / "good.txt").text == "The tide comes in."
+
+
+def test_what_is_read_apart_is_what_is_read_here() -> None:
+    text = SourceText(
+        "caf\\xe9.txt",
+        "Tide \U0001f30a " * 3,
+        "0" * 64,
+        pages=(Page(1, 0), Page(2, 5)),
+        headings=(Heading(0, "Tide"),),
+        records=(Record(0, 5, {"row": 1, "deep": {"a": [None, 1.5, "é"]}}, None), Record(5, 7, {}, 2)),
+        metadata={"title": "Tide"},
+        notes=("half",),
+    )
+    assert unpack(*pack(text)) == text
+
+
+def test_many_threads_read_at_once(tmp_path: Path) -> None:
+    for number in range(40):
+        (tmp_path / f"{number:02}.txt").write_text(f"Note {number} of the tide.")
+    with ThreadPoolExecutor(8) as pool:
+        texts = list(pool.map(read_source, discover(tmp_path)))
+    assert [text.text for text in texts if isinstance(text, SourceText)] == [
+        f"Note {number} of the tide." for number in range(40)
+    ]
+    assert len(workers._idle) <= workers.MOST_IDLE
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_fork_of_the_program_has_a_worker_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The tide comes in.")
+    extract_text(tmp_path / "a.txt")
+    assert workers._idle
+    code = (
+        "import os, sys; from adaptive_rag.ingest import extract_text, workers\n"
+        f"path = {str(tmp_path / 'a.txt')!r}\n"
+        "extract_text(path); [worker] = workers._idle; before = worker._process.pid\n"
+        "child = os.fork()\n"
+        "text = extract_text(path).text; [worker] = workers._idle\n"
+        "if child: assert os.waitpid(child, 0)[1] == 0 and worker._process.pid == before\n"
+        "else: workers.end_idle_workers(); os._exit(worker._process.pid == before)\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
+
+
+def test_a_worker_imports_no_more_than_it_needs(load_with: Callable[[str], Path]) -> None:
+    lines = "import sys; import adaptive_rag.ingest.docx; builder.add(' '.join(sorted(sys.modules)))"
+    loaded = set(extract_text(load_with(lines)).text.split())
+    heavy = {"lancedb", "onnxruntime", "langgraph", "langchain", "numpy", "pydantic", "tokenizers"}
+    assert "docx" in loaded and not loaded & heavy
+
+
+def test_a_worker_ends_when_there_is_nothing_to_do() -> None:
+    code = "import adaptive_rag.ingest.worker as worker; worker.IDLE_SECONDS = 0.5; worker.serve()"
+    left = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    assert left.wait(timeout=30) == 1
+    assert left.stdin is not None
+    left.stdin.close()
+
+
+def test_a_worker_that_rested_too_long_is_not_asked_again(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The tide comes in.")
+    extract_text(tmp_path / "a.txt")
+    rested = workers._idle[-1]
+    rested._free_since -= 50
+    extract_text(tmp_path / "a.txt")
+    assert rested not in workers._idle and rested._process.returncode is not None
+
+
+def test_a_run_that_stops_gives_up_the_file_at_once(load_with: Callable[[str], Path]) -> None:
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    started = time.perf_counter()
+    result = read_source(SourceFile(load_with("while True: pass"), "a.harm"), stop)
+    assert str(result) == "a.harm was not read: the run was ended"
+    assert time.perf_counter() - started < 10
+
+
+PROGRAM = """
+import sys
+print("once", flush=True)
+sys.path.insert(0, {folder!r})
+from adaptive_rag.ingest import SourceFile, read_source, process
+from adaptive_rag.ingest.loaders import LOADERS, Loader
+from pathlib import Path
+LOADERS["harmful"] = Loader((".harm",), "endless:load")
+process.BOUNDS = process.Bounds(seconds={seconds})
+print(read_source(SourceFile(Path({folder!r}, "a.harm"), "a.harm")), flush=True)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Return a function that starts a program, from standard input, that reads a file without end."""
+    (tmp_path / "endless.py").write_text(
+        "import os, re\ndef load(path, builder):\n"
+        "    path.with_name('pid').write_text(str(os.getpid()))\n    re.match('(a+)+b', 'a' * 60)\n"
+    )
+    (tmp_path / "a.harm").write_text("tide")
+    started = []
+
+    def start(seconds: float, **options: object) -> subprocess.Popen[str]:
+        running = subprocess.Popen(
+            [sys.executable, "-"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            **options,  # type: ignore[call-overload]
+        )
+        started.append(running)
+        running.stdin.write(PROGRAM.format(folder=str(tmp_path), seconds=seconds))
+        running.stdin.close()
+        running.stdin = None
+        return running
+
+    yield start
+    for running in started:
+        running.kill()
+        running.communicate()
+
+
+def worker_of(folder: Path) -> psutil.Process:
+    """Wait for the worker to begin, and return it."""
+    for _ in range(600):
+        if (folder / "pid").exists() and (folder / "pid").read_text():
+            return psutil.Process(int((folder / "pid").read_text()))
+        time.sleep(0.1)
+    raise AssertionError("no worker has begun")
+
+
+def test_a_program_without_a_guard_runs_once(
+    tmp_path: Path, program: Callable[..., subprocess.Popen[str]]
+) -> None:
+    stdout, stderr = program(1).communicate(timeout=60)
+    assert stdout.splitlines() == [
+        "once",
+        "a.harm takes more than 1 s to read. Save it anew, or split it",
+    ]
+    assert stderr == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+def test_a_program_that_is_killed_leaves_no_worker(
+    tmp_path: Path, program: Callable[..., subprocess.Popen[str]]
+) -> None:
+    running = program(3)
+    worker = worker_of(tmp_path)
+    running.kill()
+    worker.wait(timeout=30)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are those of POSIX")
+def test_ctrl_c_ends_the_program_and_its_worker(
+    tmp_path: Path, program: Callable[..., subprocess.Popen[str]]
+) -> None:
+    running = program(
+        60,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    worker = worker_of(tmp_path)
+    # as a terminal does it: to all that the program started in its session
+    os.killpg(running.pid, signal.SIGINT)
+    _, stderr = running.communicate(timeout=20)
+    assert stderr.rstrip().endswith("KeyboardInterrupt")
+    worker.wait(timeout=10)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of POSIX is needed")
+def test_a_program_without_standard_streams_reads_too(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The tide comes in.")
+    code = (
+        "from adaptive_rag.ingest import extract_text\n"
+        f"open({str(tmp_path / 'found')!r}, 'w').write(extract_text({str(tmp_path / 'a.txt')!r}).text)"
+    )
+    command = ["sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, code]
+    subprocess.run(command, check=True, timeout=60)
+    assert (tmp_path / "found").read_text() == "The tide comes in."
+
+
+@pytest.fixture
+def without_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Begin as a program that has not yet started a worker."""
+    workers.end_idle_workers()
+    monkeypatch.setattr(workers, "_without_workers", "")
+    yield
+    workers.end_idle_workers()
+
+
+@pytest.mark.usefixtures("without_workers")
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"frozen": True}, "a frozen program has no Python to start"),
+        ({"executable": ""}, "this program is not Python"),
+        ({"executable": "/usr/bin/blender"}, "blender is not Python"),
+        ({"executable": "/nowhere/python3"}, "No such file or directory"),
+        ({"executable": "PYTHON"}, "Out of order"),
+    ],
+    ids=["frozen", "no name", "another program", "nowhere", "broken"],
+)
+def test_where_no_process_can_be_started_files_are_read_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changes: dict[str, object], said: str
+) -> None:
+    broken = tmp_path / "python3"
+    broken.write_text("#!/bin/sh\necho 'Out of order' >&2\nexit 1\n")
+    broken.chmod(0o755)
+    for name, value in changes.items():
+        monkeypatch.setattr(sys, name, str(broken) if value == "PYTHON" else value, raising=False)
+    (tmp_path / "a.txt").write_text("The tide comes in.")
+    (tmp_path / "b.docx").write_text("no document")
+    with pytest.warns(AdaptiveRAGWarning, match="without bounds of time and memory") as told:
+        assert extract_text(tmp_path / "a.txt").text == "The tide comes in."
+    assert len(told) == 1 and said in str(told[0].message)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = read_source(SourceFile(tmp_path / "b.docx", "b.docx"))
+    assert isinstance(result, Failure) and "is not a Word document" in result.reason
+
+
+def test_a_loader_of_a_notebook_is_run_in_the_notebook(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def load_toy(path: Path, builder: object) -> None:
+        builder.add(f"{os.getpid()}")  # type: ignore[attr-defined]
+
+    monkeypatch.setattr(sys.modules["__main__"], "load_toy", load_toy, raising=False)
+    monkeypatch.setitem(LOADERS, "toy", Loader((".toy",), "__main__:load_toy"))
+    (tmp_path / "a.toy").write_text("tide")
+    assert extract_text(tmp_path / "a.toy").text == str(os.getpid())
+
+
+def test_bounds_grow_with_what_a_file_takes_on_the_disk(tmp_path: Path) -> None:
+    small, large, hole = (tmp_path / name for name in ("small", "large", "hole"))
+    small.write_text("tide")
+    large.write_bytes(os.urandom(2_000_000))
+    with hole.open("wb") as file:
+        file.truncate(1 << 32)
+    bounds = Bounds(seconds=10, seconds_per_mb=5, memory_mb=100, memory_per_mb=10)
+    assert bounds.of(small)[0] == pytest.approx(10, abs=0.1)
+    assert bounds.of(large) == (pytest.approx(20, abs=0.1), pytest.approx(120e6, rel=0.01))
+    assert bounds.of(tmp_path / "gone") == (10, 100_000_000)
+    if hasattr(os.stat(hole), "st_blocks"):
+        assert bounds.of(hole)[0] < 11
