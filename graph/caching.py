@@ -10,6 +10,7 @@ from langgraph.cache.base import BaseCache, FullKey
 from langgraph.cache.memory import InMemoryCache
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.private import make_file, make_folder
 
 
 def open_cache(where: str | Path) -> BaseCache[Any]:
@@ -28,7 +29,8 @@ def open_cache(where: str | Path) -> BaseCache[Any]:
         pass
 
     try:
-        Path(where).parent.mkdir(parents=True, exist_ok=True)
+        make_folder(Path(where).parent)
+        make_file(Path(where))
         return _SqliteCache(path=str(where))
     except (OSError, sqlite3.Error) as error:
         raise ConfigurationError(

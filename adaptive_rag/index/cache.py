@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adaptive_rag.private import make_file
 from adaptive_rag.text.vectors import Vectors
 
 FILE = "embeddings.sqlite"
@@ -29,7 +30,8 @@ class EmbeddingCache:
         self._database: sqlite3.Connection | None = None
         if folder is None:
             return
-        with suppress(sqlite3.Error):
+        with suppress(sqlite3.Error, OSError):
+            make_file(folder / FILE)
             self._database = sqlite3.connect(folder / FILE, timeout=5)
         # what a power cut takes is only cached
         self._run("PRAGMA synchronous = OFF")
