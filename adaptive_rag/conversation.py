@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.private import make_file, make_folder
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite import SqliteSaver
@@ -52,7 +53,8 @@ class Threads:
 
         file = Path(path) if path is not None else home() / FILE
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(file.parent)
+            make_file(file)
             with (
                 SqliteSaver.from_conn_string(str(file)) as saver,
                 SqliteStore.from_conn_string(str(file)) as store,

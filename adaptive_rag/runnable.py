@@ -41,6 +41,7 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.query.history import read_question
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState
+from adaptive_rag.text.redaction import PiecewiseRedactor, redact, redact_known_all
 
 Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue
 
@@ -108,7 +109,8 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def __repr__(self) -> str:
         """Show the settings that differ from the defaults."""
-        return f"AdaptiveRAG({', '.join(f'{name}={value!r}' for name, value in self._settings.items())})"
+        settings = (f"{name}={value!r}" for name, value in self._settings.items())
+        return redact(f"AdaptiveRAG({', '.join(settings)})")
 
     @property
     def InputType(self) -> Any:
@@ -227,6 +229,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
     ) -> dict[str, Any]:
         """Return the arguments with which the graph is called."""
         context = self._context_for(config, options)
+        if configurable := (config or {}).get("configurable"):
+            # LangGraph writes it into each checkpoint.
+            shown = {
+                name: redact_known_all(value) for name, value in configurable.items() if is_setting(name)
+            }
+            config = {**(config or {}), "configurable": {**configurable, **shown}}
         return {"input": _as_state(input), "config": config, "context": context, **options}
 
     def _stream_call(
@@ -263,6 +271,7 @@ class _AnswerStream:
         self._keys = keys
         self._streamed = ""
         self._held_back = ""
+        self._redactor = PiecewiseRedactor()
         self._output: dict[str, Any] = {}
 
     def feed(self, mode: str, part: Any) -> Iterator[AddableDict]:
@@ -273,7 +282,7 @@ class _AnswerStream:
         if not isinstance(message, AIMessageChunk) or metadata.get("langgraph_node") != "generate":
             return
         # Blanks around the answer are not part of it: one at the end is sent when more follows.
-        said = self._held_back + message.text
+        said = self._held_back + self._redactor.feed(message.text)
         said = said if self._streamed else said.lstrip()
         text = said.rstrip()
         self._held_back = said[len(text) :]
@@ -283,8 +292,11 @@ class _AnswerStream:
 
     def rest(self) -> AddableDict:
         rest = AddableDict(self._output)
-        if self._streamed and self._streamed == rest.get("answer"):
-            del rest["answer"]
+        last = (self._held_back + self._redactor.rest()).rstrip()
+        if self._streamed and self._streamed + last == rest.get("answer"):
+            rest["answer"] = last
+            if not last:
+                del rest["answer"]
         elif self._streamed:
             # What was streamed cannot be taken back.
             rest["revised_answer"] = rest.pop("answer")

@@ -12,6 +12,7 @@ from cachetools import TLRUCache
 from langgraph.cache.base import BaseCache, FullKey, Namespace
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.private import make_file, make_folder
 
 # What "memory" may hold; an answer takes some ten thousand bytes.
 MEMORY_BYTES = 64 * 2**20
@@ -33,7 +34,8 @@ def open_cache(where: str | Path) -> BaseCache[Any]:
         pass
 
     try:
-        Path(where).parent.mkdir(parents=True, exist_ok=True)
+        make_folder(Path(where).parent)
+        make_file(Path(where))
         return _SqliteCache(path=str(where))
     except (OSError, sqlite3.Error) as error:
         raise ConfigurationError(

@@ -114,6 +114,9 @@ def _answer_request(
 def _review_decisions(review: Review) -> list[Decision]:
     why = "no passage has these numbers"
     dropped = [Decision(what="markers dropped", chosen=review.unknown, why=why)] if review.unknown else []
+    if review.removed:
+        why = "links lead to the documents' own addresses alone, and images are left out"
+        dropped.append(Decision(what="links removed", chosen=review.removed, why=why))
     unsupported = zip(review.grounding.unsupported, review.grounding.reasons, strict=True)
     return dropped + [Decision(what="unsupported", chosen=claim, why=reason) for claim, reason in unsupported]
 

@@ -9,6 +9,7 @@ from typing import Any
 from langgraph.types import Overwrite
 
 from adaptive_rag.state import Decision, TraceRecord
+from adaptive_rag.text.redaction import redact
 
 # Characters of a question or a query that a line shows.
 LONGEST = 80
@@ -30,7 +31,7 @@ def log_record(record: TraceRecord, update: Mapping[str, Any]) -> None:
     logger = logging.getLogger(f"adaptive_rag.{record['step']}")
     if not logger.isEnabledFor(logging.INFO):
         return
-    logger.info("%s", " · ".join(_facts(record, update)))
+    logger.info("%s", redact(" · ".join(_facts(record, update))))
     if logger.isEnabledFor(logging.DEBUG):
         for candidate in record.get("candidates", [])[:SCORED]:
             scores = " ".join(f"{name} {value:.3f}" for name, value in candidate["scores"].items())

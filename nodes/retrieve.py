@@ -12,6 +12,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Update, step
 from adaptive_rag.search.search import search, summarise
 from adaptive_rag.state import Branch, Candidate, Decision, Hit, StrategyState, TraceRecord
+from adaptive_rag.text.redaction import redact
 
 
 @step
@@ -51,7 +52,7 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
         if label is None:
             # Without the question's own search there is nothing to fall back on.
             raise
-        reason = f"{type(error).__name__}: {error}"
+        reason = redact(f"{type(error).__name__}: {error}")
         record["decisions"] = [Decision(what="branch", chosen="nothing found", why=reason)]
     record["ms"] = round((time.perf_counter() - started) * 1000, 3)
     return {"hits": [Hit(order=state["order"], label=label, candidates=found, record=record)]}

@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
@@ -21,6 +21,7 @@ from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.nodes.log import log_record
 from adaptive_rag.state import Decision, StandIn, TraceRecord
+from adaptive_rag.text.redaction import redact_all
 
 Update: TypeAlias = dict[str, Any]
 # A node yields the requests that it makes to a chat model, is sent their replies, and returns its update.
@@ -156,6 +157,9 @@ class _Run:
         if notes:
             given = {**given, "decisions": [*given.get("decisions", ()), *notes]}
         record.update(given)
+        if record["calls"]:
+            # A reason may quote the server, which may repeat the key that it was sent.
+            record = cast("TraceRecord", redact_all(dict(record)))
         hits = sorted(self._state.get("hits", ()), key=lambda hit: hit["order"])
         trace = [*self._earlier.get("trace", []), *(hit["record"] for hit in hits), record]
         for hit in hits:

@@ -19,11 +19,12 @@ FOLDERS = {"adaptive_rag": ROOT / "adaptive_rag"} | {
 # A question and a document pass through them in this order; each imports only itself and those above it.
 ROOMS = (
     "errors",
+    "private",
     "recipes",
     "state",
     "source",
-    "context",
     "text",
+    "context",
     "ingest",
     "models",
     "llm",

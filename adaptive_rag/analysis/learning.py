@@ -16,6 +16,7 @@ from adaptive_rag.analysis import router
 from adaptive_rag.analysis.features import extract_features
 from adaptive_rag.analysis.parse import parse_question
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.private import make_folder, replace_text
 from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
 
 Array = NDArray[np.float64]
@@ -243,12 +244,10 @@ def _measure(scores: Array, labels: Rows) -> RouterQuality:
 def _save(learned: router.LearnedWeights, facts: dict[str, Any]) -> Path:
     """Write what was learned, with facts about it for a reader of the file."""
     file = router.learned_file()
-    file.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(file.parent)
     about = "Learned by `adaptive-rag route --learn`. Remove this file to undo it."
     arrays = {"bias": learned.bias, "embedding": list(learned.embedding), "weights": learned.weights}
     data = {"format": router.LEARNED_FORMAT, "about": about, **facts, **arrays}
     text = json.dumps(data, ensure_ascii=False, default=lambda row: [round(float(x), 5) for x in row])
-    part = file.with_suffix(".part")
-    part.write_text(text, encoding="utf-8")
-    part.replace(file)
+    replace_text(file, text)
     return file

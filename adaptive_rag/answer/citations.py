@@ -16,6 +16,7 @@ from adaptive_rag.state import Candidate, Citation
 from adaptive_rag.text.markers import ASKED_FOR, write_marker
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import cosines
+from adaptive_rag.text.visible import plain
 from adaptive_rag.text.words import terms
 
 _RANGE = re.compile(r"(\d+)\s*[–—-]\s*\^?(\d+)|(\d+)")
@@ -90,9 +91,10 @@ def cite(
 
 def support(claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences) -> Vectors:
     """Score how well each sentence of a document supports a claim; shape (sentences,)."""
-    wanted = set(terms(claim.text))
+    wanted = set(terms(plain(claim.text)))
+    # The model read the plain text; spans count in the document's own.
     words = [
-        len(wanted & set(terms(text_at(document, start, end)))) / len(wanted) if wanted else 0.0
+        len(wanted & set(terms(plain(text_at(document, start, end))))) / len(wanted) if wanted else 0.0
         for start, end in sentences.spans.tolist()
     ]
     scores = MEANING * cosines(sentences.vectors, vector[None])[:, 0] + WORDS * np.array(words)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
+from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import speaker_of
@@ -106,14 +107,16 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
 
     A sentence that refers back ("It ...") comes with the one before it. Headings are set in bold on a line
     of their own. A side of the debate that is missing is said to be so first. The answer is empty where the
-    documents hold no readable sentence.
+    documents hold no readable sentence. An image is shown by its description, and no tag is left that a
+    page would act on; the quotes of the citations stay exact.
     """
     sentences = request.answer_sentences
     blocks = request.style.arrange(request, Ranking(sentences)) if sentences else []
     blocks = [block for block in blocks if block.sentences]
     told = [ONE_SIDED[request.missing]] if request.missing and blocks else []
+    text, _ = keep_own_links("\n\n".join([*told, *(_format_block(request, block) for block in blocks)]), None)
     return ExtractedAnswer(
-        "\n\n".join([*told, *(_format_block(request, block) for block in blocks)]),
+        text,
         [
             cite_span(request.documents[s.document], s.document + 1, s.start, s.end)
             for block in blocks

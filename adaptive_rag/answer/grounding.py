@@ -1,4 +1,4 @@
-"""The check of a chat model's draft: its markers and claims, and whether it admits not to know the answer."""
+"""The check of a chat model's draft: links, markers and claims, and whether it admits not to know."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from adaptive_rag.answer.citations import Claim, cite, read_markers, support
+from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.styles import AnswerRequest
 from adaptive_rag.models.onnx import Vectors
@@ -16,6 +17,7 @@ from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
 from adaptive_rag.text.markers import strip_markers, write_marker
 from adaptive_rag.text.vectors import cosines
+from adaptive_rag.text.visible import plain, visible
 from adaptive_rag.text.words import negated, numbers, terms
 
 # A claim is supported from this mean of two figures on: its cosine with the closest sentence, and the share
@@ -79,7 +81,7 @@ def support_strength(claim: Claim, vector: Vectors, document: Candidate, sentenc
     """Return how strongly a document supports a claim, 0 to 1, without regard to numbers and negation."""
     if not len(sentences.spans):
         return 0.0
-    wanted, held = set(terms(claim.text)), set(terms(document["text"]))
+    wanted, held = set(terms(plain(claim.text))), set(terms(plain(document["text"])))
     words = len(wanted & held) / len(wanted) if wanted else 0.0
     return 0.5 * float(cosines(sentences.vectors, vector[None]).max()) + 0.5 * words
 
@@ -94,6 +96,7 @@ class Review:
     grounding: Grounding
     knows: bool  # False where the draft says that the passages do not hold the answer
     unknown: list[int]  # markers that no passage has
+    removed: list[str]  # addresses of its links and images that are none of the documents'
 
 
 def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[str]], Vectors]) -> Review:
@@ -104,6 +107,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         request: with the documents in the order in which the prompt numbered them.
         encode: returns the unit vectors of texts, of the model that embedded the request's sentences.
     """
+    draft, removed = keep_own_links(visible(draft), own_addresses(request.documents))
     marked = read_markers(draft, len(request.documents))
     claims, text = marked.claims, marked.text
     if not marked.unknown and _unmarked(draft) == _unmarked(text):
@@ -112,7 +116,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
     # A draft that cites a passage answers a part at least, whatever it says it does not know.
     cites = any(claim.markers for claim in claims)
     if not claims or (not cites and _DONT_KNOW.search(text)):
-        return Review(text, [], Grounding(0.0, [], []), False, marked.unknown)
+        return Review(text, [], Grounding(0.0, [], []), False, marked.unknown, removed)
     vectors = encode([claim.text for claim in claims])
     claims, text = _add_markers(claims, text, vectors, request)
     return Review(
@@ -121,6 +125,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         ground(claims, vectors, request.documents, request.sentences),
         True,
         marked.unknown,
+        removed,
     )
 
 
@@ -149,13 +154,14 @@ def _add_markers(
 
 def _fault(claim: Claim, vector: Vectors, document: Candidate, sentences: Sentences) -> str:
     """Say why a document does not support a claim; return "" where it does."""
-    missing = sorted(numbers(claim.text) - numbers(document["text"]))
+    # The model read the plain text of the document, so both are compared as plain text.
+    missing = sorted(numbers(plain(claim.text)) - numbers(plain(document["text"])))
     if missing:
         return f"the passage does not hold the number {', '.join(missing)}"
     strength = support_strength(claim, vector, document, sentences)
     if strength < SUPPORTED:
         return f"no sentence of the passage is close enough ({strength:.2f} of {SUPPORTED})"
     closest = int(np.argmax(support(claim, vector, document, sentences)))
-    if negated(claim.text) != negated(text_at(document, *sentences.spans[closest].tolist())):
+    if negated(plain(claim.text)) != negated(plain(text_at(document, *sentences.spans[closest].tolist()))):
         return "the closest sentence of the passage says the opposite"
     return ""

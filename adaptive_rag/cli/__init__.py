@@ -2,6 +2,8 @@
 
 import sys
 from io import TextIOWrapper
+from traceback import format_exception
+from types import TracebackType
 
 
 def main() -> None:
@@ -12,4 +14,13 @@ def main() -> None:
         # A terminal that lacks a letter shows "?" for it; the answer is worth more than the letter.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    sys.excepthook = _print_traceback
     app()
+
+
+def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print the traceback of a bug, without secrets and escape sequences that it may quote."""
+    from adaptive_rag.text.redaction import redact
+    from adaptive_rag.text.visible import visible
+
+    sys.stderr.write(visible(redact("".join(format_exception(kind, error, trace)))))

@@ -100,7 +100,8 @@ def _bars() -> Iterator[tuple[Callable[[str], None], Callable[[str, int], Any], 
     """Show how far a run is. Yield three functions: print a note, open a bar, show an index."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    described = TextColumn("{task.description}", markup=False)
+    columns = (described, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=stderr(), transient=True) as progress:
         indexing: dict[str, Any] = {}
 

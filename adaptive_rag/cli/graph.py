@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option, echo
+from typer import Option
 
-from adaptive_rag.cli.output import print_note
+from adaptive_rag.cli.output import print_note, print_plain
 
 
 def graph(
@@ -19,7 +19,7 @@ def graph(
 
     drawable = build_graph().compile().get_graph(xray=xray)
     if png is None:
-        echo(drawable.draw_mermaid())
+        print_plain(drawable.draw_mermaid() + "\n")
         return
     from adaptive_rag.errors import ConfigurationError
     from adaptive_rag.graph.drawing import draw_png

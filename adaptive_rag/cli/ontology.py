@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, Typer, echo
+from typer import Argument, Option, Typer
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import print_json, print_note, reporting_errors
+from adaptive_rag.cli.output import print_json, print_line, print_note, print_plain, reporting_errors
 
 ontology_app = Typer(name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True)
 
@@ -40,7 +40,7 @@ def suggest(
         raise ConfigurationError(f"No terms stand out in {place!r}: it holds too little text to propose any.")
     text = format_ontology(suggestions, origin=place)
     if output is None:
-        echo(text, nl=False)
+        print_plain(text)
         return
     try:
         with output.open("x", encoding="utf-8") as file:
@@ -69,7 +69,7 @@ def check(
     if as_json:
         print_json({"categories": categories, "terms": terms, "found": found, "relevance": relevance})
         return
-    echo(f"{file}: {terms} terms in {len(categories)} categories, no problems.")
+    print_line(f"{file}: {terms} terms in {len(categories)} categories, no problems.")
     if question:
         listed = "; ".join(f"{category}: {', '.join(names)}" for category, names in found.items())
-        echo(f"relevance {relevance:.2f}; {listed or 'no terms found'}")
+        print_line(f"relevance {relevance:.2f}; {listed or 'no terms found'}")

@@ -14,10 +14,14 @@ from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
-from typer import Exit
+from typer import Exit, echo
+
+from adaptive_rag.text.redaction import redact, redact_known, redact_known_all
+from adaptive_rag.text.visible import is_hidden, visible
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 # A piece of a line: a text, or a text with its style.
@@ -29,38 +33,67 @@ MEASURE = 96
 OLD_NAME = "The setting "
 
 
+class _Terminal(Console):
+    """Writes what is visible of a text, without the known secrets; Rich's markup in it stays text."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        return super().render_str(visible(redact_known(text)), **options)
+
+    def render(self, renderable: Any, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+
 def stdout() -> Console:
     """Return the console for answers."""
-    return Console(highlight=False)
+    return _Terminal(highlight=False, markup=False, emoji=False)
 
 
 def stderr() -> Console:
     """Return the console for progress and messages."""
-    return Console(stderr=True, highlight=False)
+    return _Terminal(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def _visible(part: Part) -> Part:
+    # Before Rich makes a Text of it, which takes some control characters away and leaves the others.
+    if isinstance(part, Text):
+        return part
+    return visible(part) if isinstance(part, str) else (visible(part[0]), part[1])
+
+
+def _assemble(*parts: Part, style: str = "") -> Text:
+    """Join the parts of a text and clean it while it is whole: wrapping it may part what belongs together."""
+    text = Text.assemble(*map(_visible, parts), style=style)
+    shown = visible(redact_known(text.plain))
+    return text if shown == text.plain else Text(shown, style=style)
 
 
 def print_line(*parts: Part, style: str = "") -> None:
     """Print one line of an answer; the terminal alone wraps it."""
-    stdout().print(Text.assemble(*parts, style=style), soft_wrap=True)
+    stdout().print(_assemble(*parts, style=style), soft_wrap=True)
 
 
 def print_note(*parts: Part) -> None:
     """Print one message to standard error. A path or a command in it stays in one piece, for copying."""
-    stderr().print(Text.assemble(*parts), soft_wrap=True)
+    stderr().print(_assemble(*parts), soft_wrap=True)
 
 
 def print_block(*parts: Part, style: str = "", indent: int = 2, hanging: int = 0) -> None:
     """Print a text wrapped to a readable measure, without blanks at the ends of its lines."""
     console = stdout()
     width = max(20, min(console.width, MEASURE) - indent - hanging)
-    for number, line in enumerate(Text.assemble(*parts, style=style).wrap(console, width)):
+    for number, line in enumerate(_assemble(*parts, style=style).wrap(console, width)):
         line.rstrip()
         print_line(" " * (indent + (hanging if number else 0)) if line.plain else "", line)
 
 
 def print_json(value: Any) -> None:
-    """Write one JSON value, and nothing else, to standard output."""
+    """Write one JSON value, and nothing else, to standard output; what is hidden in it is escaped."""
+    value = redact_known_all(value)
     text = json.dumps(value, ensure_ascii=False, default=_as_json)
+    # A line separator is drawn as a new line by some terminals.
+    hidden = {character for character in set(text) if is_hidden(character) or character in "\u2028\u2029"}
+    text = text.translate({ord(character): json.dumps(character)[1:-1] for character in hidden})
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -71,7 +104,13 @@ def print_json(value: Any) -> None:
 
 
 def _as_json(value: Any) -> Any:
-    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+    plain = asdict(value) if is_dataclass(value) and not isinstance(value, type) else str(value)
+    return redact_known_all(plain)
+
+
+def print_plain(text: str) -> None:
+    """Write a text for a file or a pipe as it is, without what is hidden in it."""
+    echo(visible(redact_known(text)), nl=False)
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap: bool = True) -> None:
@@ -80,7 +119,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap:
     for column in columns:
         table.add_column(column, overflow="fold" if wrap else "ellipsis", no_wrap=not wrap)
     for row in rows:
-        table.add_row(*(Text.assemble(cell) for cell in row))
+        table.add_row(*(_assemble(cell) for cell in row))
     stdout().print(table)
 
 
@@ -125,7 +164,7 @@ def reporting_errors(command: CommandT) -> CommandT:
             with _own_warnings_in_plain_lines(), _log_on_stderr(kwargs.get("verbose", 0)):
                 return command(*args, **kwargs)
         except AdaptiveRAGError as error:
-            print_note(("Error: ", "bold red"), str(error))
+            print_note(("Error: ", "bold red"), redact(str(error)))
             raise Exit(1) from None
         except KeyboardInterrupt as error:
             print_note(" ".join(["Interrupted.", *getattr(error, "__notes__", [])]))
@@ -164,7 +203,7 @@ class _LogLines(logging.Handler):
     """Prints what is logged between the lines of a progress bar, where there is one."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        print_note((f"{record.name} ", "dim"), self.format(record))
+        print_note((f"{record.name} ", "dim"), redact(self.format(record)))
 
 
 @contextmanager

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from adaptive_rag.cli.answers import print_answer, print_citations_and_facts, print_heading, print_trace
-from adaptive_rag.cli.output import print_note, short_source, stderr, stdout
+from adaptive_rag.cli.output import print_line, print_note, short_source, stderr, stdout
+from adaptive_rag.text.redaction import PiecewiseRedactor
 
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport, Progress
@@ -57,7 +58,7 @@ def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] 
 
     started = time.perf_counter()
     output: dict[str, Any] = {}
-    streamed = ""
+    streamed, redactor = "", PiecewiseRedactor()
     modes = {"stream_mode": ["messages", "custom", "values"], "subgraphs": True}
     with stderr().status("reading the question", spinner="dots") as status:
         for namespace, mode, part in rag.stream(state, config, **modes):  # type: ignore[arg-type]
@@ -70,8 +71,12 @@ def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] 
                 if not streamed:
                     status.stop()
                     print_heading(output.get("analysis"))
-                streamed += part[0].text
-                stdout().print(part[0].text, end="", markup=False, soft_wrap=True)
+                piece = redactor.feed(part[0].text)
+                streamed += piece
+                stdout().print(piece, end="", soft_wrap=True)
+        last = redactor.rest()
+        streamed += last
+        stdout().print(last, end="", soft_wrap=True)
     seconds = time.perf_counter() - started
     final = cast("OutputState", output)
     if streamed and streamed.strip() == final["answer"]:
@@ -79,7 +84,8 @@ def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] 
         print_citations_and_facts(final, seconds)
     else:
         if streamed:
-            stdout().print("\n\n  [dim](the check of this draft changed it:)[/]")
+            stdout().print("\n")
+            print_line("  (the check of this draft changed it:)", style="dim")
         print_answer(final, seconds)
     return final
 

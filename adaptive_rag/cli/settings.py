@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
-from typer import Option, echo
+from typer import Option
 
-from adaptive_rag.cli.output import print_line, print_table
+from adaptive_rag.cli.output import print_line, print_plain, print_table
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -34,7 +34,7 @@ def settings(
 ) -> None:
     """List every setting with its default and what it does."""
     if markdown:
-        echo(format_reference(), nl=False)
+        print_plain(format_reference())
         return
     for heading, rows in _sections():
         print_line(f"\n{heading}", style="bold")

@@ -8,7 +8,7 @@ import json
 import os
 import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from langchain_core.embeddings import Embeddings
@@ -37,11 +37,13 @@ from adaptive_rag.context.groups import (
     RoutingSettings,
     ScoringSettings,
     listed,
+    shown_args,
 )
 from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES, is_off, warn_of
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource
+from adaptive_rag.text.redaction import cause_of, redact, remember_address
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -60,6 +62,7 @@ class Context(BaseSettings):
         extra="forbid",
         toml_file=CONFIG_FILE,
         validate_default=False,
+        hide_input_in_errors=True,
     )
 
     recipe: str | None = Field(
@@ -123,6 +126,15 @@ class Context(BaseSettings):
     @classmethod
     def _by_group(cls, values: Any) -> Any:
         return by_group(values) if isinstance(values, Mapping) else values
+
+    @model_validator(mode="after")
+    def _remember_passwords(self) -> Context:
+        for address in (self.index, self.models.base_url):
+            remember_address(address)
+        return self
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        return shown_args(super().__repr_args__())
 
     @classmethod
     def settings_customise_sources(
@@ -189,7 +201,7 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
     try:
         return Context(**merged)
     except ValidationError as error:
-        raise ConfigurationError(_explain(error)) from error
+        raise ConfigurationError(redact(_explain(error))) from cause_of(error)
     except SettingsError as error:
         raise ConfigurationError(f"The environment cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 from langchain_core.language_models import BaseChatModel
@@ -11,6 +12,7 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_settings import NoDecode
 
 from adaptive_rag.state import Intent, QueryType
+from adaptive_rag.text.redaction import redact
 
 Profile = Literal["conservative", "balanced", "aggressive"]
 Selection = Literal["local", "model"]
@@ -58,7 +60,22 @@ OF_ANSWERS: frozenset[Mechanism] = frozenset({"join", "abstain", "extractive-fal
 class Group(BaseModel):
     """Settings that belong together."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        return shown_args(super().__repr_args__())
+
+
+class _Shown(str):
+    """The text that stands for a value in a repr."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def shown_args(args: Iterable[tuple[str | None, Any]]) -> Iterator[tuple[str | None, Any]]:
+    """Yield what a repr shows of settings: a base_url without its password, a live model without its key."""
+    return ((name, _Shown(redact(repr(value)))) for name, value in args)
 
 
 def listed(value: Any) -> Any:

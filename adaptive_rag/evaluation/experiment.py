@@ -20,6 +20,7 @@ from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import OpenBar, no_bar, open_bench, run_arms
 from adaptive_rag.index import Progress
 from adaptive_rag.models.chat import chat_model_of
+from adaptive_rag.text.redaction import redact
 
 
 @dataclass(frozen=True)
@@ -128,4 +129,4 @@ def _command(
         parts += ["--model", str(value)] if name == "model" else ["--set", f"{name}={value}"]
     parts += ["--replies", Path(settings.replies).name] if settings.replies else []
     parts += ["--markdown", markdown.as_posix()] if markdown and not markdown.is_absolute() else []
-    return " ".join(parts)
+    return redact(" ".join(parts))

@@ -11,13 +11,15 @@ from typing import Annotated, Literal, TypedDict
 from langchain_core.language_models import BaseChatModel
 from pydantic import BaseModel, Field
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.evaluation.arms import find_arms
 from adaptive_rag.evaluation.records import QuestionRecord
 from adaptive_rag.evaluation.run import OpenBar, no_bar
 from adaptive_rag.evaluation.summary import ALL
 from adaptive_rag.evaluation.templates import render
+from adaptive_rag.llm.faults import fault_of
 from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.text.redaction import cause_of, redact_known
 
 LETTERS = ("A", "B", "C")
 TIE = "tie"
@@ -134,7 +136,7 @@ def judge_run(
     if judged:
         reasons = [(one["type"], reason) for one in judged for reason in one["reasons"][:1]]
         prompt = render("judge_overall.md", report=report, reasons=reasons[:REASONS_SHOWN])
-        report["analysis"] = model.invoke(prompt).text.strip()
+        report["analysis"] = _reply(model, prompt).strip()
     return report
 
 
@@ -169,7 +171,7 @@ def judge_question(model: BaseChatModel, record: QuestionRecord, arms: Sequence[
 def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None:
     asked = prompt
     for _ in range(TRIES):
-        reply = model.invoke(asked).text
+        reply = _reply(model, asked)
         try:
             verdict = Verdict.model_validate_json(reply[reply.find("{") : reply.rfind("}") + 1])
             if letters - set(verdict.scores) or verdict.best not in {*letters, TIE}:
@@ -179,6 +181,13 @@ def _ask(model: BaseChatModel, prompt: str, letters: set[str]) -> Verdict | None
             wrong = f"Your last reply could not be used: {error}\nReply with the JSON object only."
             asked = f"{prompt}\n\n{wrong}"
     return None
+
+
+def _reply(model: BaseChatModel, prompt: str) -> str:
+    try:
+        return redact_known(model.invoke(prompt).text)
+    except Exception as error:  # every provider raises its own
+        raise AdaptiveRAGError(f"The judge failed: {fault_of(error, model).text}") from cause_of(error)
 
 
 def _unfenced(answer: str) -> str:

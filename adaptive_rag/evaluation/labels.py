@@ -13,6 +13,7 @@ from adaptive_rag.analysis.learning import QuestionLine, read_questions
 from adaptive_rag.conversation import home
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import QuestionRecord
+from adaptive_rag.private import make_folder
 
 FILE = "questions.jsonl"
 
@@ -49,8 +50,8 @@ def append_questions(file: Path, questions: Iterable[QuestionLine]) -> Appended:
     from filelock import FileLock
 
     try:
-        home().mkdir(parents=True, exist_ok=True)
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(home())
+        make_folder(file.parent)
         # Two processes that append to one file take turns, so that neither misses the other's lines.
         name = hashlib.sha256(os.path.realpath(file).encode()).hexdigest()[:16]
         with FileLock(home() / f"{name}.lock"):

@@ -20,6 +20,8 @@ from typing import Any
 from adaptive_rag.context import make_context, setting_names
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import RUN, RUN_FILES, parse_json, write_json
+from adaptive_rag.private import make_folder
+from adaptive_rag.text.redaction import redact_all
 
 # The modules of the evaluation that decide an answer; the others only count and show.
 DECIDING = ("arms.py", "metrics.py", "replay.py", "run.py")
@@ -78,7 +80,7 @@ def begin_run(out: Path, made_with: Mapping[str, Any], *, fresh: bool) -> dict[s
             f"{str(out)!r} is not empty and holds no run; choose another --out, or pass --fresh to "
             "write there."
         )
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     about = {**made_with, "started": now(), "machine": describe_machine(), **describe_code()}
     write_json(out / RUN, about)
     return about
@@ -140,5 +142,5 @@ def _as_plain(value: Any) -> Any:
     if isinstance(value, frozenset):
         return sorted(value)
     if value is None or isinstance(value, str | int | float | bool | dict):
-        return value
+        return redact_all(value)
     return f"{type(value).__module__}.{type(value).__qualname__}"

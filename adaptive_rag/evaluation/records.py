@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NotRequired, TypedDict
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.private import make_file, replace_text
 from adaptive_rag.state import Citation, QueryType, TraceRecord
+from adaptive_rag.text.redaction import redact_known_all
 
 QUESTIONS, RUN, SUMMARY = "questions.jsonl", "run.json", "summary.json"
 DETAILS, REPORT = "details.json", "report.html"
@@ -73,6 +74,8 @@ class Journal:
 
     def add(self, record: QuestionRecord) -> None:
         """Write one question's results, or those of further arms for it."""
+        record = redact_known_all(record)
+        make_file(self.file)
         with self.file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(record, ensure_ascii=False) + "\n")
         self._merge(record)
@@ -80,7 +83,7 @@ class Journal:
     def compact(self) -> None:
         """Rewrite the file with one line per question."""
         lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in self.records.values())
-        write_text(self.file, "".join(lines))
+        replace_text(self.file, "".join(lines))
 
     def _merge(self, record: QuestionRecord) -> None:
         seen = self.records.setdefault((record["dataset"], record["id"]), record)
@@ -103,16 +106,9 @@ def read_records(folder: Path) -> list[QuestionRecord]:
     return list(_whole_lines(folder / QUESTIONS))
 
 
-def write_text(file: Path, text: str) -> None:
-    """Replace a file at once, so that an interruption leaves the old one or the new one."""
-    partial = file.with_name(file.name + ".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, file)
-
-
 def write_json(file: Path, value: Any) -> None:
     """Replace a JSON file at once."""
-    write_text(file, json.dumps(value, ensure_ascii=False, indent=1) + "\n")
+    replace_text(file, json.dumps(redact_known_all(value), ensure_ascii=False, indent=1) + "\n")
 
 
 def parse_json(text: str, complaint: str) -> Any:
@@ -138,5 +134,5 @@ def _whole_lines(file: Path) -> Iterator[QuestionRecord]:
     whole, end, torn = file.read_text(encoding="utf-8").rpartition("\n")
     if torn:
         # The run stopped while it wrote; the question is simply asked again.
-        write_text(file, whole + end)
+        replace_text(file, whole + end)
     return parse_lines(whole, file, "is not a line of a run; start anew with --fresh")

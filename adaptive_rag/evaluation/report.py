@@ -13,11 +13,12 @@ from typing import Any
 from adaptive_rag.evaluation import metrics, plots, summary
 from adaptive_rag.evaluation.arms import ARMS, BASELINE, SUBJECT
 from adaptive_rag.evaluation.judge import JudgeReport
-from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json, write_text
+from adaptive_rag.evaluation.records import DETAILS, REPORT, SUMMARY, QuestionRecord, write_json
 from adaptive_rag.evaluation.routing import RoutingReport
 from adaptive_rag.evaluation.run import FinishedRun
 from adaptive_rag.evaluation.summary import ALL, POOLED, DifferenceRow, SummaryRow
 from adaptive_rag.evaluation.templates import render
+from adaptive_rag.private import replace_text
 
 # Below this many questions a type has no bars or line of its own: its intervals say nothing.
 FEW = 10
@@ -99,10 +100,10 @@ def write_reports(
     }
     write_json(out / SUMMARY, report.rows)
     write_json(out / DETAILS, details)
-    write_text(out / REPORT, render_page(report))
+    replace_text(out / REPORT, render_page(report))
     if markdown is not None:
         markdown.parent.mkdir(parents=True, exist_ok=True)
-        write_text(markdown, render_markdown(report, command))
+        markdown.write_text(render_markdown(report, command), encoding="utf-8")
     return report
 
 

@@ -6,10 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import import_extra
+from adaptive_rag.text.redaction import redact_known
+from adaptive_rag.text.visible import visible
 
 
 def render(template: str, **values: Any) -> str:
     """Fill in a template. HTML is escaped, text is not; what a value holds is never read as a template.
+
+    Secrets and hidden characters of the values are left out.
 
     Raises:
         MissingExtraError: jinja2 is not installed.
@@ -23,4 +27,4 @@ def render(template: str, **values: Any) -> str:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    return str(environment.get_template(template).render(**values))
+    return visible(redact_known(environment.get_template(template).render(**values)))

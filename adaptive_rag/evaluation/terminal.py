@@ -20,8 +20,8 @@ from adaptive_rag.evaluation.summary import DifferenceRow, SummaryRow
 MEASURE = 96
 STYLES = {"good": "green", "bad": "red", "flat": "default"}
 # The columns that show a difference from the baseline: heading, rank and cell.
-CHANGES: tuple[tuple[str, int, Callable[[DifferenceRow], str]], ...] = (
-    ("change", 1, lambda d: f"[{STYLES[summary.tone(d)]}]{d['mean']:+.3f}[/]"),
+CHANGES: tuple[tuple[str, int, Callable[[DifferenceRow], str | Text]], ...] = (
+    ("change", 1, lambda d: Text(f"{d['mean']:+.3f}", STYLES[summary.tone(d)])),
     ("95 %", 3, lambda d: f"{d['low']:+.3f} {d['high']:+.3f}"),
     ("p", 1, lambda d: summary.format_p(d["p"])),
     ("won", 2, lambda d: str(d["wins"])),
@@ -34,11 +34,11 @@ class _Column(NamedTuple):
 
     heading: str
     rank: int
-    cells: Sequence[str]
+    cells: Sequence[str | Text]
     justify: JustifyMethod = "right"
 
     def width(self) -> int:
-        return max(len(Text.from_markup(text).plain) for text in (self.heading, *self.cells)) + 2
+        return max(len(text) for text in (self.heading, *self.cells)) + 2
 
 
 def print_report(
@@ -50,15 +50,20 @@ def print_report(
         console.print(_table(dataset, shown, _columns(shown, k), console.width, bands=True))
         console.print()
     if routing is not None:
-        console.print(
-            f"[bold]Router[/] over {routing.n} labelled questions: accuracy {routing.accuracy:.3f}, "
+        figures = (
+            f" over {routing.n} labelled questions: accuracy {routing.accuracy:.3f}, "
             f"macro-F1 {routing.macro_f1:.3f}, calibration error {routing.calibration_error:.3f}"
         )
-    console.print(
-        f"[dim]Differences: {headline(k)} (or quality) minus that of {BASELINE} on the same questions, "
-        "with the 95 % bootstrap interval and p of the paired permutation test; [green]green[/] and "
-        "[red]red[/] where the interval leaves out zero. ms: one question, on this machine.[/]"
+        console.print(Text.assemble(("Router", "bold"), figures))
+    told = (
+        f"Differences: {headline(k)} (or quality) minus that of {BASELINE} on the same questions, "
+        "with the 95 % bootstrap interval and p of the paired permutation test; ",
+        ("green", "green"),
+        " and ",
+        ("red", "red"),
+        " where the interval leaves out zero. ms: one question, on this machine.",
     )
+    console.print(Text.assemble(*told, style="dim"))
 
 
 def print_against(console: Console, rows: Sequence[SummaryRow], *, k: int, name: str) -> None:
@@ -79,9 +84,8 @@ def print_judge(console: Console, judged: JudgeReport) -> None:
     """Print what a judge found: who was best on how many questions, the mean scores, and its analysis."""
     failed = f"No usable verdict came for {_questions(judged['failed'])}." if judged["failed"] else ""
     if not judged["n"]:
-        console.print(
-            f"[bold]The judge[/] {failed or 'found no question with a reference and all answers.'}\n"
-        )
+        nothing = failed or "found no question with a reference and all answers."
+        console.print(Text.assemble(("The judge", "bold"), f" {nothing}\n"))
         return
     wins, means = judged["wins"], judged["means"]
     by_type = [_Column("type", 0, [summary.label_of(kind) for kind in wins], "left")]
@@ -98,10 +102,11 @@ def print_judge(console: Console, judged: JudgeReport) -> None:
     ):
         console.print(_plain_table(title, columns))
         console.print()
-    console.print(
-        "[dim]An arm is best only where all orders of the answers say so; else it is a tie. "
-        f"The order changed the verdict on {judged['order_changed_verdict']} of {judged['n']}. {failed}[/]\n"
+    told = (
+        "An arm is best only where all orders of the answers say so; else it is a tie. "
+        f"The order changed the verdict on {judged['order_changed_verdict']} of {judged['n']}. {failed}\n"
     )
+    console.print(Text(told, "dim"))
     console.print(judged["analysis"], markup=False, width=min(console.width, MEASURE))
     console.print()
 
@@ -111,12 +116,17 @@ def _questions(number: int) -> str:
 
 
 def _plain_table(title: str, columns: Sequence[_Column]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column.heading, justify=column.justify)
     for row in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*row)
+        table.add_row(*map(_cell, row))
     return table
+
+
+def _cell(text: str | Text) -> Text:
+    """Return a cell whose text, such as a folder's name, is not read as Rich's markup."""
+    return text if isinstance(text, Text) else Text(text)
 
 
 def _table(
@@ -126,14 +136,14 @@ def _table(
     while sum(column.width() for column in columns) > width + 2 and any(column.rank for column in columns):
         highest = max(column.rank for column in columns)
         columns.remove([column for column in columns if column.rank == highest][-1])
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False)
+    table = Table(title=Text(title), title_justify="left", title_style="bold", box=None, pad_edge=False)
     for column in columns:
         table.add_column(column.heading, justify=column.justify, no_wrap=True)
     for number, row in enumerate(rows):
         if bands and number and row["type"] != rows[number - 1]["type"]:
             table.add_row()
         style = "bold" if bands and row["arm"] == SUBJECT else None
-        table.add_row(*(column.cells[number] for column in columns), style=style)
+        table.add_row(*(_cell(column.cells[number]) for column in columns), style=style)
     return table
 
 
@@ -141,12 +151,12 @@ def _columns(rows: Sequence[SummaryRow], k: int) -> list[_Column]:
     first = {row["type"]: row["arm"] for row in reversed(rows)}
     heads = [row if row["arm"] == first[row["type"]] else None for row in rows]
 
-    def figure(row: SummaryRow, name: str) -> str:
+    def figure(row: SummaryRow, name: str) -> str | Text:
         if name not in row["metrics"]:
             return ""
         value = row["metrics"][name]
         best = max(other["metrics"].get(name, 0.0) for other in rows if other["type"] == row["type"])
-        return f"[cyan]{value:.3f}[/]" if value == best else f"{value:.3f}"
+        return Text(f"{value:.3f}", "cyan" if value == best else "")
 
     shown = {name for row in rows for name in row["metrics"]}
     names = [name for name in (*metric_names(k), *ANSWER_METRICS, *ABSTENTION) if name in shown]

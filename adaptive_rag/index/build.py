@@ -35,6 +35,7 @@ from adaptive_rag.index.table import TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
+from adaptive_rag.private import make_folder
 from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def build_index(
     settings = Settings(name, dimension, chunk_size, chunk_overlap, sentence_vectors)
     if location.path is not None:
         with storing(location.uri):
-            location.path.mkdir(parents=True, exist_ok=True)
+            make_folder(location.path)
     try:
         with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
             started = time.perf_counter()

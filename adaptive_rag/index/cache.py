@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from xxhash import xxh3_64_digest
 
+from adaptive_rag.private import make_file
 from adaptive_rag.text.vectors import Vectors
 
 FILE = "embeddings.sqlite"
@@ -73,7 +74,8 @@ class EmbeddingCache:
     def _open(self) -> None:
         if self._folder is None:
             return
-        with suppress(sqlite3.Error):
+        with suppress(sqlite3.Error, OSError):
+            make_file(self._folder / FILE)
             self._database = sqlite3.connect(self._folder / FILE, timeout=5)
             # a value that became text need not be UTF-8
             self._database.text_factory = bytes

@@ -20,6 +20,7 @@ from adaptive_rag.llm.exchange import Action, GivenUp, Pause, Spending, converse
 from adaptive_rag.llm.request import Reply, Request, asking_step
 from adaptive_rag.llm.structured import bind_schema
 from adaptive_rag.models.chat import chat_model_of, with_temperature
+from adaptive_rag.text.redaction import redact_known_all
 
 # A token has about four characters; a server that ignores max_tokens is cut off at twice that.
 MAX_CHARACTERS_A_TOKEN = 8
@@ -196,4 +197,10 @@ class _Draft:
 def _raw(reply: Any) -> AIMessage:
     message = reply["raw"] if isinstance(reply, dict) else reply
     assert isinstance(message, AIMessage)
-    return message
+    # A server may repeat the key that it was sent.
+    return message.model_copy(
+        update={
+            "content": redact_known_all(message.content),
+            "tool_calls": redact_known_all(message.tool_calls),
+        }
+    )

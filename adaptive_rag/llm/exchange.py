@@ -108,7 +108,7 @@ def converse(
                 spending.notes.append(f"{method} is not supported: {fault.text}")
                 method = known_method(model)
                 continue
-            fault.raise_if_misconfigured()
+            fault.raise_if_misconfigured(error)
             spending.notes.append(fault.text)
             if fault.kind == "too long" and request.shortened and reply_failures < REPLY_RETRIES:
                 reply_failures += 1

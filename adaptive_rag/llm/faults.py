@@ -23,6 +23,7 @@ from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.chat import model_name
+from adaptive_rag.text.redaction import cause_of, redact
 
 Kind = Literal["key", "unknown model", "unsupported", "too long", "busy", "server", "connection", "other"]
 
@@ -80,8 +81,8 @@ class Fault:
             self.kind == "unknown model" and _FEATURE.search(self.text) is not None
         )
 
-    def raise_if_misconfigured(self) -> None:
-        """Raise where only the user can mend it.
+    def raise_if_misconfigured(self, error: Exception) -> None:
+        """Raise where only the user can mend it; from the error itself, unless it repeats a secret.
 
         Raises:
             ConfigurationError: the key is refused, or the model is not known to the server.
@@ -90,13 +91,13 @@ class Fault:
             raise ConfigurationError(
                 f"The server refused the key for the chat model {self.model!r}: {self.text}. Check the "
                 "provider's key variable (OPENAI_API_KEY for openai:...); `adaptive-rag doctor` tries it."
-            )
+            ) from cause_of(error)
         if self.kind == "unknown model":
             raise ConfigurationError(
                 f"The server does not know the chat model {self.model!r}: {self.text}. Check the name after "
                 "the colon and the base_url, which usually ends in /v1; `adaptive-rag doctor` lists what is "
                 "served."
-            )
+            ) from cause_of(error)
 
 
 def fault_of(error: Exception, model: BaseChatModel) -> Fault:
@@ -153,13 +154,14 @@ def _retry_after(error: Exception) -> float | None:
 
 
 def _text(error: Exception, status: int | None) -> str:
-    said = " ".join(str(error).split())[:240] or type(error).__name__
+    # Redacted before it is cut, since half a key is not known as one.
+    said = redact(" ".join(str(error).split()))[:240] or type(error).__name__
     cause = error.__cause__
     while cause is not None and cause.__cause__ is not None:
         cause = cause.__cause__
     # "Connection error." alone does not say whether the server is down or the name is wrong.
     if cause is not None and "onnection error" in said:
-        said = f"{said.rstrip('.')} ({type(cause).__name__}: {' '.join(str(cause).split())[:120]})"
+        said = f"{said.rstrip('.')} ({type(cause).__name__}: {redact(' '.join(str(cause).split()))[:120]})"
     if status is None:
         return said
     # "Error code: 500 - ..." says the same in other words.

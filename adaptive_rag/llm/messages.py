@@ -11,8 +11,10 @@ from typing import Any
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.llm.passages import neutralize
 from adaptive_rag.llm.request import Request
 from adaptive_rag.state import Turn
+from adaptive_rag.text.visible import visible
 
 PROMPTS = Path(__file__).parent / "prompts"
 # What is read of a conversation, in prompts and in queries: its last turns, and characters of each.
@@ -59,9 +61,10 @@ def format_messages(request: Request[Any], folder: str | None = None) -> list[Ba
     """Fill a step's prompt with the values of its request.
 
     Placeholders are filled in one pass, so that a question or a passage that holds "{passages}" stays
-    what it is. Unknown names in braces are left alone: a prompt may show JSON.
+    what it is. Unknown names in braces are left alone: a prompt may show JSON. What no reader sees of a
+    value is left out.
     """
-    values = request.values()
+    values = {name: visible(value) for name, value in request.values().items()}
     parts = [
         _PLACEHOLDER.sub(lambda match: values.get(match[1], match[0]), part.strip())
         for part in _RULE.split(load_prompt(request.step, folder), maxsplit=1)
@@ -70,5 +73,10 @@ def format_messages(request: Request[Any], folder: str | None = None) -> list[Ba
 
 
 def format_history(history: Sequence[Turn]) -> str:
-    """Return the last turns as lines, each cut to a length that leaves room for the question."""
-    return "\n".join(f"{turn['role']}: {turn['text'][:TURN_CHARACTERS]}" for turn in history[-LAST_TURNS:])
+    """Return the last turns as lines, each cut to a length that leaves room for the question.
+
+    No line of a turn's text can pass for another's turn: an answer may quote what a document says.
+    """
+    return "\n".join(
+        f"{turn['role']}: {neutralize(turn['text'][:TURN_CHARACTERS])}" for turn in history[-LAST_TURNS:]
+    )

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.markers import respell_markers
+from adaptive_rag.text.visible import plain
 
 CUT = " …"
 
-# Characters that a reader does not see, or that turn the direction of the text around them.
-_INVISIBLE = {"Cf", "Cc", "Co", "Cn"}
-_LINE_END = re.compile("\r\n|[\r\u2028\u2029]")
+# All that Python or a terminal takes for the end of a line.
+_LINE_END = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _ROLES = (
-    r"system|user|assistant|human|ai|developer|tool|function|instructions?|context|passages?|question|answer|"
+    r"system|user|assistant|agent|human|ai|developer|tool|function|instructions?|context|passages?|question|answer|"
     r"input|output|response|prompt"
 )
 _ROLE = re.compile(rf"(?im)^(?P<lead>[\s>#*_\-|\"'(\[]*)(?P<role>{_ROLES})(?P<tail>[\s*_\])\"']*):")
@@ -25,8 +24,13 @@ _TEMPLATE = re.compile(
 # "a < b" is no tag; "<b", "</", "<|" and "< passage" are.
 _OPENING = re.compile(r"<(?=[a-z/!?|<]|\s*/|\s*passage)", re.IGNORECASE)
 _CLOSING = re.compile(r"‹(?P<inside>[^<>‹›\n]{0,200})>")
-_LINK = re.compile(r"\]\((?=\s*\w+:)")
+_LINK = re.compile(r"\]\((?=\s*(?:\w+:|//))")
 _RULE = re.compile(r"(?m)^\s*(?:[-=_*~#]{3,}|#{1,6}(?=\s))")
+# Letters of Greek and Cyrillic that look like those of "system" and the other roles.
+_LOOKALIKE_LETTERS = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеѕіјорсухԁԛԝһӏтмнкᴀᴄᴇɪᴏᴘѕᴛᴜᴠΑΒΕΖΗΙΚΜΝΟΡΤΥΧορνυі",
+    "ABESIJKMHOPCTYXaesijopcyxdqwhltmhkaceiopstuvABEZHIKMNOPTYXopvui",
+)
 _LOOKALIKES = str.maketrans("＜＞［］【】〈〉＃：｜ǀ⟦⟧﹤﹥", "<>[][]<>#:||[]<>")
 
 
@@ -52,19 +56,25 @@ def cut_texts(documents: Sequence[Candidate], characters: int | None) -> list[Ca
 
 
 def neutralize(text: str) -> str:
-    """Respell what a model could take for a fence, a marker, a role or a template's token."""
-    text = "".join(
-        character
-        for character in _LINE_END.sub("\n", text)
-        if character in "\n\t" or unicodedata.category(character) not in _INVISIBLE
-    ).translate(_LOOKALIKES)
+    """Respell what a model could take for a fence, a marker, a role or a template's token.
+
+    What no reader sees is dropped: a prompt says no more than the document shows.
+    """
+    text = plain(_LINE_END.sub("\n", text)).translate(_LOOKALIKES)
     text = _CLOSING.sub(r"‹\g<inside>›", _OPENING.sub("‹", text))
     text = _LINK.sub("] (", text)
     text = text.replace("```", "'''").replace("~~~", "---")
     text = respell_markers(text)
     text = _TEMPLATE.sub(r"(\g<inside>)", text)
-    text = _ROLE.sub(r"\g<lead>\g<role>\g<tail> –", text)
-    return _RULE.sub("—", text)
+    return _RULE.sub("—", _end_roles(text))
+
+
+def _end_roles(text: str) -> str:
+    """Take the colon from "System:" at the start of a line, also where letters of another script spell it."""
+    colons = {match.end() - 1 for match in _ROLE.finditer(text.translate(_LOOKALIKE_LETTERS))}
+    return (
+        "".join(" –" if at in colons else character for at, character in enumerate(text)) if colons else text
+    )
 
 
 def _fence(number: int, document: Candidate, text: str) -> str:

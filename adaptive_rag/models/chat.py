@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError, MissingExtraError, import_extra
+from adaptive_rag.text.redaction import cause_of, redact, remember_address, remember_fields
 
 Role = Literal["fast", "answer"]
 
@@ -68,7 +69,9 @@ def load_chat_model(
         MissingExtraError: the provider's package is not installed.
     """
     if isinstance(spec, BaseChatModel):
+        remember_fields(vars(spec))
         return spec
+    remember_address(base_url)
     key = (spec, base_url, timeout, *map(os.environ.get, _ENVIRONMENT))
     with _lock:
         try:
@@ -77,6 +80,7 @@ def load_chat_model(
             opened = _open_elsewhere
         if (model := opened.get(key)) is None:
             model = opened[key] = _load(spec, base_url, timeout)
+            remember_fields(vars(model))
         return model
 
 
@@ -112,7 +116,7 @@ def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatMod
         return _load_openai(name, base_url, timeout)
     if base_url is not None:
         raise ConfigurationError(
-            f"models.base_url = {base_url!r} goes with a model of an OpenAI-compatible server, "
+            f"models.base_url = {redact(base_url)!r} goes with a model of an OpenAI-compatible server, "
             f"written 'openai:NAME'; got model = {spec!r}."
         )
     extra, variable = PROVIDERS.get(provider, (None, ""))
@@ -132,10 +136,11 @@ def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatMod
     except Exception as error:
         # Every provider's constructor fails in its own way; all have in common that nothing was called yet.
         known, hint = ", ".join(PROVIDERS), f" Is {variable} set?" if variable else ""
+        said = redact(" ".join(str(error).split()))[:300]
         raise ConfigurationError(
-            f"model = {spec!r} cannot be opened: {' '.join(str(error).split())[:300]}.{hint} Expected "
+            f"model = {spec!r} cannot be opened: {said}.{hint} Expected "
             f"'provider:name' with a provider such as {known}, or any other that init_chat_model knows."
-        ) from error
+        ) from cause_of(error)
 
 
 def _load_openai(name: str, base_url: str | None, timeout: float | None) -> BaseChatModel:
@@ -150,7 +155,7 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None) -> Base
         )
     if address and not address.startswith(("http://", "https://")):
         raise ConfigurationError(
-            f"models.base_url = {address!r} is not usable: expected http://... or https://..."
+            f"models.base_url = {redact(address)!r} is not usable: expected http://... or https://..."
         )
     from langchain_openai import ChatOpenAI
     from openai import DefaultAsyncHttpxClient

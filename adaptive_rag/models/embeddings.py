@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 from cachetools import LRUCache
@@ -12,6 +13,7 @@ from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, load_minilm, load_onnx_folder
+from adaptive_rag.text.redaction import cause_of, redact, remember_fields
 from adaptive_rag.text.vectors import Vectors
 
 # What opens 'PROVIDER:NAME', given the name; every other provider goes to LangChain's `init_embeddings`.
@@ -74,7 +76,8 @@ def encode(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
     for start in range(0, len(texts), DOCUMENTS_PER_CALL):
         # several providers refuse an empty text
         batch = [text if text.strip() else "." for text in texts[start : start + DOCUMENTS_PER_CALL]]
-        rows += embeddings.embed_documents(batch)
+        with _redacted_errors(embeddings):
+            rows += embeddings.embed_documents(batch)
     return _unit(embeddings, rows, len(texts))
 
 
@@ -95,11 +98,26 @@ def embed_queries(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:
         with ThreadPoolExecutor(8, thread_name_prefix="embed") as pool:
             each = pool.map if len(asked) > 1 else map
             # `embed_query` rather than `embed_documents`: some models mark the two differently.
-            vectors = _unit(embeddings, list(each(embeddings.embed_query, asked)), len(asked))
+            with _redacted_errors(embeddings):
+                rows = list(each(embeddings.embed_query, asked))
+            vectors = _unit(embeddings, rows, len(asked))
         known.update(zip(missing, vectors, strict=True))
         with _lock:
             _recent.update(((id(embeddings), text), (embeddings, known[text])) for text in missing)
     return np.stack([known[text] for text in texts])
+
+
+@contextmanager
+def _redacted_errors(embeddings: Embeddings) -> Iterator[None]:
+    """Let the errors of a provider pass; of one that repeats a key only the redacted text does."""
+    remember_fields(getattr(embeddings, "__dict__", {}))
+    try:
+        yield
+    except Exception as error:  # every provider raises its own
+        if cause_of(error) is error:
+            raise
+        said = redact(" ".join(str(error).split()))
+        raise IndexingError(f"The embedding model {embedding_name(embeddings)!r} failed: {said}") from None
 
 
 def _unit(embeddings: Embeddings, rows: list[list[float]], count: int) -> Vectors:
@@ -143,4 +161,5 @@ def _load_by_langchain(spec: str, provider: str, name: str) -> Embeddings:
             f"Install it with: pip install {package}"
         ) from error
     except (ValueError, OpenAIError) as error:
-        raise ConfigurationError(f"embeddings = {spec!r} cannot be loaded: {error}") from error
+        said = redact(str(error))
+        raise ConfigurationError(f"embeddings = {spec!r} cannot be loaded: {said}") from cause_of(error)

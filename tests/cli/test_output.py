@@ -2,13 +2,28 @@
 
 import io
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.text import Text
 
 from adaptive_rag.cli import answers
-from adaptive_rag.cli.output import place_of, print_block, print_json, short_source
+from adaptive_rag.cli.output import (
+    place_of,
+    print_block,
+    print_json,
+    print_line,
+    print_note,
+    print_plain,
+    print_table,
+    short_source,
+    stderr,
+    stdout,
+)
+from adaptive_rag.text.visible import is_hidden
 
 
 def test_json_survives_names_that_are_no_text(capsys: pytest.CaptureFixture[str]) -> None:
@@ -33,6 +48,66 @@ def test_sources_below_the_working_folder_are_shown_relative(
     assert short_source("/one/two.pdf") == "/one/two.pdf"
     assert short_source("s3://bucket/one/two/three.pdf") == "s3://bucket/one/two/three.pdf"
     assert place_of("a.pdf", 3) == "a.pdf, page 3"
+
+
+HOSTILE = "\x1b[31mred\x1b]8;;https://x.example\x1b\\ \u202edesrever \u200b[bold]b[/] [/] :skull: \x9b2J"
+
+
+@pytest.mark.parametrize("terminal", [False, True], ids=["piped", "terminal"])
+def test_no_text_speaks_to_the_terminal_by_whatever_way_it_goes(
+    terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Console, "is_terminal", terminal)
+    print_line(HOSTILE, style="bold")
+    print_note((HOSTILE, "red"))
+    print_block(HOSTILE, hanging=2)
+    print_table((HOSTILE, ""), [(HOSTILE, Text(HOSTILE, "dim"))], wrap=False)
+    print_plain(f"{HOSTILE}\n")
+    stdout().print(HOSTILE)
+    stderr().print(HOSTILE, soft_wrap=True)
+    with stderr().status("[bold]searching[/]"):
+        stderr().print(Text(HOSTILE))
+    written = capsys.readouterr()
+    shown = re.sub(r"\x1b\[[\d;?]*[a-zA-Z]|\r", "", written.out + written.err)
+    assert not [character for character in shown if is_hidden(character)]
+    assert "2J" not in shown and "x.example" not in shown
+    assert shown.count("[bold]b[/] [/] :skull:") >= 9
+
+
+def test_json_holds_the_exact_text_and_shows_none_that_is_hidden(capsys: pytest.CaptureFixture[str]) -> None:
+    value = {HOSTILE: [HOSTILE, "\u2028", "\U000e0041"]}
+    print_json(value)
+    written = capsys.readouterr().out
+    assert json.loads(written) == value
+    assert not [character for character in written if is_hidden(character)]
+
+
+def test_a_secret_is_not_shown_where_a_line_is_wrapped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setenv("OPENAI_API_KEY", "canary key 7f3a9c51e2 of four words")
+    said = "It says that the canary key 7f3a9c51e2 of four words is wrong."
+    print_block(said)
+    print_table(("", ""), [("x", said)])
+    print_json({"said": said})
+    written = capsys.readouterr().out
+    assert "7f3a9c51e2" not in written and written.count("redacted") == 3
+
+
+def test_the_traceback_of_a_bug_shows_no_secret_and_no_escape(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adaptive_rag import cli
+
+    monkeypatch.setenv("OPENAI_API_KEY", "canary-key-7f3a9c51e2")
+    try:
+        raise RuntimeError(f"canary-{'key'}-7f3a9c51e2 {HOSTILE}")
+    except RuntimeError as error:
+        cli._print_traceback(RuntimeError, error, error.__traceback__)
+    said = capsys.readouterr().err
+    assert "RuntimeError: [redacted] red" in said
+    assert not [character for character in said if is_hidden(character)]
 
 
 def test_a_block_is_wrapped_with_a_hanging_margin(

@@ -19,6 +19,7 @@ from adaptive_rag.evaluation.report import Report, write_reports
 from adaptive_rag.evaluation.run import FinishedRun, run_arms
 from adaptive_rag.evaluation.summary import compare_arms, compare_runs, without_repeats
 from adaptive_rag.evaluation.terminal import print_against, print_report
+from adaptive_rag.text.visible import is_hidden
 from tests.evaluation.conftest import QUERIES, Graph, Words
 
 ARMS = find_arms(["standard", "bm25", "fusion", "adaptive"])
@@ -135,7 +136,7 @@ def test_questions_that_were_lost_are_shown_with_both_rankings(
 def test_text_from_the_data_stays_text_wherever_the_page_shows_it(
     finished: FinishedRun, tiny: Dataset, out: Path
 ) -> None:
-    hostile = "<img src=x onerror=alert(1)>"
+    hostile = "<img src=x onerror=alert(1)>\u202e\x1b[31m\u200b"
     for record in finished.records:
         record["dataset"] = record["question"] = record["user_context"] = hostile
         record["arms"]["adaptive"]["metrics"]["ndcg@2"] = 0.1
@@ -148,6 +149,19 @@ def test_text_from_the_data_stays_text_wherever_the_page_shows_it(
     text = (out / "report.html").read_text()
     assert "<img" not in text
     assert text.count("&lt;img src=x") > 10
+    assert not [character for character in set(text) if is_hidden(character)]
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_the_name_of_a_data_set_is_no_markup_on_the_terminal(written: Report, terminal: bool) -> None:
+    hostile = "[red]tiny[/] [link=https://x.example]x[/link] [/]"
+    rows = [{**row, "dataset": hostile} for row in written.rows]
+    console = Console(width=200, file=io.StringIO(), force_terminal=terminal)
+    print_report(console, rows, k=2, routing=written.routing)  # type: ignore[arg-type]
+    print_against(console, rows, k=2, name=hostile)  # type: ignore[arg-type]
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert text.count("[link=https://x.example]x[/link] [/]") >= 2
+    assert "\x1b]8" not in text
 
 
 def test_the_page_says_what_could_not_be_read(finished: FinishedRun, tiny: Dataset, out: Path) -> None:

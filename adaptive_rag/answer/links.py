@@ -1,0 +1,198 @@
+"""The links, images and tags of an answer: links lead to the documents' own addresses, images are gone.
+
+A page that shows an answer loads its images at once, so an address that was made of the question's words
+carries them away. A Markdown parser finds what a page would make of the text, in CommonMark's sense; what
+need not go stays byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.markdown import MarkdownPart, read_markdown
+from adaptive_rag.text.markers import ASKED_FOR, MARKER
+from adaptive_rag.text.visible import plain
+
+GONE = "(link removed)"
+# "[![a](b)](c)" takes two rounds; whoever nests deeper than this means no link.
+ROUNDS = 8
+# A parser's time grows with the square of what is opened and never closed: here to a tenth of a second.
+MOST_OPENINGS = 1000
+
+# An address in running text: with a scheme, or as programs take it that make links of addresses.
+_BARE = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s<>‹›\]]+", re.I)
+# What a page would run or draw; no document makes it an address.
+_ACTIVE = re.compile(r"(?:javascript|vbscript|data|blob):", re.I)
+# No answer without one of these holds a link, an image or a tag.
+_SUSPECT = re.compile(rf"\]\s*[(\[:]|!\[|<[a-z/!?]|&#?\w+;|\\|{_BARE.pattern}", re.I)
+_PUNCTUATION = ".,;:!?'\"”’*_~`"
+# They load nothing and do nothing.
+_FORMATTING = re.compile(r"</?(?:b|i|em|strong|sub|sup|br)\s*/?>", re.I)
+# Quotes and lists inside one another, deeper than the parser goes.
+_DEEP = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){50}", re.M)
+_OPENINGS = re.compile(r"[\[<]")
+_TAG_OPENS = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+@dataclass(frozen=True)
+class _Change:
+    start: int
+    end: int
+    instead: str
+    removed: str = ""
+
+
+def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
+    """Return an answer without images, tags, and links to addresses that are not the documents' own.
+
+    An image becomes its description, a link its text, a bare address "(link removed)", and the brackets of
+    a tag become ‹ and ›. Fenced code, code spans, and the markers [n] stay as they are. Beside it stand the
+    addresses that were removed, without their queries.
+
+    Args:
+        text: what a model wrote, or sentences of documents.
+        own: of `own_addresses`; None for an answer of the documents' own sentences.
+    """
+    removed: list[str] = []
+    if _is_a_maze(text):
+        return _without_markdown(text), ["brackets in great number"]
+    for _ in range(ROUNDS):
+        if _SUSPECT.search(text) is None:
+            break
+        changes = list(_changes(text, own))
+        if not changes:
+            decoded = _decoded(text)
+            if own is None or not any(_is_foreign(match[0], own) for match in _BARE.finditer(decoded)):
+                break
+            # "&#104;ttps://" and "https\://" are addresses too, once they are shown.
+            if decoded == text:
+                break
+            text = decoded
+            continue
+        removed += [change.removed for change in changes if change.removed]
+        for change in reversed(changes):
+            text = text[: change.start] + change.instead + text[change.end :]
+    else:
+        text = _without_markdown(text)
+    return text, list(dict.fromkeys(map(_without_query, removed)))
+
+
+def own_addresses(documents: Iterable[Candidate]) -> set[str]:
+    """Return the addresses that stand in documents or are their sources, each in one form."""
+    found: set[str] = set()
+    for document in documents:
+        text = plain(document["text"])
+        found.update(_trim(match[0]) for match in _BARE.finditer(text))
+        if _SUSPECT.search(text) and not _is_a_maze(text):
+            found.update(one.address for one in read_markdown(text) if one.address)
+        found.add(document["source"])
+        found.update(value for value in document["metadata"].values() if _is_address(value))
+    return {_one_form(address) for address in found}
+
+
+def _is_a_maze(text: str) -> bool:
+    return len(_OPENINGS.findall(text)) > MOST_OPENINGS or _DEEP.search(text) is not None
+
+
+def _changes(text: str, own: set[str] | None) -> Iterator[_Change]:
+    """Yield what has to change, in the order of the text, none of it inside another."""
+    found = read_markdown(text)
+    changes = [change for one in found if (change := _change(one, text, own))]
+    code = [(one.start, one.end) for one in found if one.kind in ("code", "backticks")]
+    # Of a link that stays, the part behind its text.
+    known = [*code, *((one.middle, one.end) for one in found if one.address)]
+    if own is not None:
+        for match in _BARE.finditer(text):
+            address = _trim(match[0])
+            if _is_foreign(address, own) and not _lies_in(match.start(), known):
+                changes.append(_Change(match.start(), match.start() + len(address), GONE, address))
+    # A page may close a tag by itself.
+    known = [*code, *((one.start, one.end) for one in found if one.kind in ("html_inline", "autolink"))]
+    changes += [
+        _Change(match.start(), match.end(), "‹")
+        for match in _TAG_OPENS.finditer(text)
+        if not _lies_in(match.start(), known)
+    ]
+    end = 0
+    for change in sorted(changes, key=lambda change: (change.start, -change.end)):
+        if change.start >= end:
+            yield change
+            end = change.end
+
+
+def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | None:
+    """Return what takes the place of a link, an image or a tag; None where it may stay."""
+    whole = text[one.start : one.end]
+    if one.kind == "html_inline":
+        tag = None if _FORMATTING.fullmatch(whole) else f"‹{whole[1:-1]}›"
+        return _Change(one.start, one.end, tag) if tag else None
+    if one.kind == "image":
+        return _Change(one.start, one.end, one.text, one.address or "an image")
+    if not one.address or not _is_foreign(one.address, own):
+        return None
+    instead = {"definition": "", "autolink": GONE}.get(one.kind, one.text)
+    if one.kind == "autolink" and one.address.startswith("mailto:"):
+        instead = whole[1:-1]
+    # A marker that was made a link is a marker again.
+    if one.kind == "link" and ASKED_FOR.fullmatch(f"[{one.text}]"):
+        instead = f"[{one.text}]"
+    return _Change(one.start, one.end, instead, one.address)
+
+
+def _is_foreign(address: str, own: set[str] | None) -> bool:
+    if _ACTIVE.match(re.sub(r"\s", "", address)):
+        return True
+    return own is not None and _one_form(address) not in own
+
+
+def _one_form(address: str) -> str:
+    """Return an address as it is compared: no scheme of the web, no fragment, its host in small letters."""
+    address = _trim(address.strip())
+    try:
+        parts = urlsplit(address if "://" in address or ":" in address else f"https://{address}")
+    except ValueError:  # brackets that are no IPv6 address
+        return address
+    if parts.scheme.lower() not in ("http", "https"):
+        return address
+    return parts._replace(scheme="", netloc=parts.netloc.lower(), fragment="").geturl().rstrip("/")
+
+
+def _trim(address: str) -> str:
+    """Leave out what ends the sentence, and a bracket that was opened before the address."""
+    while address:
+        last = address[-1]
+        opens = {")": "(", "]": "[", "}": "{"}.get(last, "")
+        if last not in _PUNCTUATION and not (opens and address.count(last) > address.count(opens)):
+            break
+        address = address[:-1]
+    return address
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, str) and "://" in value
+
+
+def _without_query(address: str) -> str:
+    return re.split(r"[?#]", address, maxsplit=1)[0][:120]
+
+
+def _lies_in(position: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= position < end for start, end in ranges)
+
+
+def _without_markdown(text: str) -> str:
+    """Return what is left of a text that is made of brackets: its words and its markers."""
+    parts = re.split(f"({MARKER.pattern})", _BARE.sub(GONE, text))
+    # The odd ones are the markers; what follows one must not make it a link.
+    parts[::2] = [re.sub(r"^[(:]|[][<>!&\\]", " ", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def _decoded(text: str) -> str:
+    from markdown_it.common.utils import unescapeAll
+
+    return unescapeAll(text)

@@ -1,0 +1,132 @@
+"""What a Markdown page makes of a text: its links, images, tags and code, and where each of them stands."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_inline import StateInline
+
+_LINE_END = re.compile(r"\r\n?|\n")
+
+
+@dataclass(frozen=True)
+class MarkdownPart:
+    """Something that a page would make more than text of; the offsets count in the text."""
+
+    kind: str  # the parser's rule: link, image, autolink, html_inline, backticks; or definition, code
+    start: int
+    end: int
+    address: str = ""
+    text: str = ""  # what a link shows, or the description of an image
+    # where a link's text ends and its address begins
+    middle: int = 0
+
+
+def read_markdown(text: str) -> list[MarkdownPart]:
+    """Return what a Markdown page would make of a text, with its places."""
+    markdown = _parser()
+    env: dict[str, Any] = {}
+    lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
+    tokens = markdown.parse(text, env)
+    found: list[MarkdownPart] = []
+    for token in tokens:
+        if token.map is None:
+            continue
+        first, last = token.map
+        if token.type == "fence":
+            found.append(MarkdownPart("code", lines[first], lines[min(last, len(lines) - 1)]))
+        elif token.type == "definition":
+            end = lines[min(last, len(lines) - 1)]
+            found.append(
+                MarkdownPart("definition", lines[first], end, token.meta["url"], middle=lines[first])
+            )
+        elif token.type == "inline":
+            content = token.content
+            env["inside"], env["found"] = content, []
+            markdown.inline.parse(content, markdown, env, [])
+            place = _places(content, text, lines, first)
+            for kind, start, end, address, label in env["found"]:
+                shown = text[place(label[0]) : place(label[1])] if label else ""
+                middle = place(label[1]) if label else place(start)
+                found.append(MarkdownPart(kind, place(start), place(end), address, shown, middle))
+    return found
+
+
+def _places(content: str, text: str, lines: Sequence[int], first: int) -> Callable[[int], int]:
+    """Return what turns an offset in the content of a block, without its "> ", into one of the text."""
+    own = content.split("\n")
+    starts = [0, *accumulate(len(line) + 1 for line in own)]
+    shifts = []
+    for number, line in enumerate(own):
+        begin = lines[min(first + number, len(lines) - 1)]
+        stripped = line.lstrip()
+        at = text.find(stripped, begin)
+        shifts.append(at - (len(line) - len(stripped)) - starts[number])
+
+    def place(offset: int) -> int:
+        return offset + shifts[min(bisect_right(starts, offset), len(own)) - 1]
+
+    return place
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """Return a parser of CommonMark that notes where each link, image, tag and code span stands."""
+    from markdown_it import MarkdownIt, rules_inline
+
+    class Reader(MarkdownIt):
+        # Any address is read as one, javascript: and data: too, and is left as it is written.
+        def validateLink(self, url: str) -> bool:
+            return True
+
+        def normalizeLink(self, url: str) -> str:
+            return url
+
+    markdown = Reader("commonmark", {"inline_definitions": True, "maxNesting": 100})
+    # Tags are found one by one; and what is indented may lose its indent.
+    markdown.disable(["html_block", "code"])
+    # The blocks come first, and then the inside of each.
+    markdown.core.ruler.enableOnly(["normalize", "block"])
+    rules = {
+        "link": rules_inline.link,
+        "image": rules_inline.image,
+        "autolink": rules_inline.autolink,
+        "html_inline": rules_inline.html_inline,
+        "backticks": rules_inline.backtick,
+    }
+    for name, rule in rules.items():
+        markdown.inline.ruler.at(name, _noting(name, rule))
+    return markdown
+
+
+def _noting(name: str, rule: Callable[[StateInline, bool], bool]) -> Callable[[StateInline, bool], bool]:
+    """Return a rule of the parser that notes in `env` what it finds."""
+
+    def noting(state: StateInline, silent: bool) -> bool:
+        start, before = state.pos, len(state.tokens)
+        if not rule(state, silent):
+            return False
+        # The description of an image is parsed by itself, with other offsets.
+        if silent or state.src != state.env.get("inside"):
+            return True
+        made = {token.type: token for token in reversed(state.tokens[before:])}
+        if name == "backticks" and "code_inline" not in made:
+            return True
+        token = made.get("link_open" if name in ("link", "autolink") else "image")
+        address = str(token.attrGet("href") or token.attrGet("src") or "") if token else ""
+        label = None
+        if name in ("link", "image"):
+            opens = start + (name == "image")
+            label = (opens + 1, state.md.helpers.parseLinkLabel(state, opens, name == "link"))
+        state.env["found"].append((name, start, state.pos, address, label))
+        return True
+
+    return noting

@@ -1,0 +1,105 @@
+"""What a reader sees of a text: for prompts, terminals and pages, without what is hidden in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import chain
+
+# A whole escape sequence of a terminal: "\x1b[31m", or a title or link "\x1b]8;;https://...\x1b\\".
+_ESCAPE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+# Control characters, marks of direction and other format characters, private and unassigned ones.
+_HIDDEN_CATEGORIES = {"Cc", "Cf", "Co", "Cn"}
+# Letters and marks that are drawn as nothing, among them all variation selectors.
+_HIDDEN = frozenset(
+    chr(code)
+    for code in chain(
+        (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0),
+        range(0x180B, 0x1810),
+        range(0xFE00, 0xFE10),
+        range(0xE0100, 0xE01F0),
+    )
+)
+# Format characters that are drawn: the number and verse signs of Arabic and Syriac.
+_DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
+_KEPT = _DRAWN | {"\n", "\t"}
+_NOT_JOINER, _JOINER, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0f"
+# Forms of ASCII that a model reads as the plain letters: full-width, mathematical, in circles and squares.
+_STYLED = (
+    (0xFE50, 0xFE6C),
+    (0xFF01, 0xFF5F),
+    (0x1D400, 0x1D800),
+    (0x24B6, 0x24EA),
+    (0x1F130, 0x1F14A),
+)
+_PLAIN = {
+    code: letter
+    for code in chain.from_iterable(range(*block) for block in _STYLED)
+    if (letter := unicodedata.normalize("NFKC", chr(code))).isascii() and len(letter) == 1
+}
+
+
+def visible(text: str) -> str:
+    """Drop what no reader sees: escape sequences, control and format characters, variation selectors.
+
+    Line ends, tabs, and what belongs to a script stay: a joiner between letters of Persian or Hindi, or
+    inside an emoji, and the selector that makes "❤️" one. Half a character becomes "�".
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    text = _ESCAPE.sub("", text)
+    hidden = {character for character in set(text) if is_hidden(character)}
+    if not hidden:
+        return text
+    if not hidden.isdisjoint({_JOINER, _NOT_JOINER, _EMOJI_STYLE}):
+        return "".join(_without_hidden(text))
+    return text.translate({ord(c): "�" if unicodedata.category(c) == "Cs" else None for c in hidden})
+
+
+def plain(text: str) -> str:
+    """Return the visible text with styled forms of ASCII as plain letters: "ＳＹＳＴＥＭ：" is "SYSTEM:"."""
+    text = visible(text)
+    return text if text.isascii() else text.translate(_PLAIN)
+
+
+def is_hidden(character: str) -> bool:
+    """Tell whether a character is not drawn, alone at least; half a surrogate pair counts too."""
+    if character in _KEPT:
+        return False
+    return character in _HIDDEN or unicodedata.category(character) in {*_HIDDEN_CATEGORIES, "Cs"}
+
+
+def _without_hidden(text: str) -> list[str]:
+    kept: list[str] = []
+    following = chain(text[1:], " ")
+    for character, after in zip(text, following, strict=True):
+        before = kept[-1] if kept else " "
+        if not is_hidden(character) or _belongs(before, character, after):
+            kept.append(character)
+        elif unicodedata.category(character) == "Cs":
+            kept.append("�")
+    return kept
+
+
+def _belongs(before: str, character: str, after: str) -> bool:
+    """Tell whether a joiner stands inside a word or an emoji, or a selector after a symbol.
+
+    `before` is the character that was kept last, so that of several in a row one is kept at most.
+    """
+    if character == _EMOJI_STYLE:
+        is_key = before in "#*0123456789" and after == "\u20e3"
+        return is_key or before in "‼⁉" or unicodedata.category(before) in ("So", "Sm")
+    if character == _JOINER and (unicodedata.category(before) in ("So", "Sk") or before == _EMOJI_STYLE):
+        return unicodedata.category(after) == "So"
+    # A letter of a script without capitals, or a mark on one: Arabic, the scripts of India, and others.
+    in_word = ("Lo", "Mn", "Mc")
+    return (
+        character in (_JOINER, _NOT_JOINER)
+        and before not in _HIDDEN
+        and unicodedata.category(before) in in_word
+        and unicodedata.category(after) in (*in_word, "Zs", "Po")
+    )

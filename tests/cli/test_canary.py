@@ -1,0 +1,286 @@
+"""A key and a password that must not be seen: whatever the server repeats, and by whatever door it comes."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import logging
+import os
+import threading
+import traceback
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from pydantic import ValidationError
+
+from adaptive_rag.context import Context, make_context
+from adaptive_rag.conversation import Threads
+from adaptive_rag.errors import AdaptiveRAGError
+from adaptive_rag.llm import exchange, structured
+from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.text import redaction
+from tests.cli.conftest import Run
+from tests.conftest import EVERY_STEP
+
+KEY = "canary-key-7f3a9c51e2"
+PASSWORD = "canary-pass/4b8d"
+BASIC = base64.b64encode(f"canary:{PASSWORD}".encode()).decode()
+SECRETS = (KEY, PASSWORD, quote(PASSWORD, safe=""), BASIC, KEY[:-3], PASSWORD[:-2])
+QUESTION = "How long is the sea wall of Saltmere?"
+# What the server does with what it was sent: every way in which an echo can come back.
+ECHOES = (
+    "wrong key",
+    "unknown model",
+    "bad request",
+    "server error",
+    "not json",
+    "header",
+    "reply",
+    "split reply",
+)
+
+
+class Echo(BaseHTTPRequestHandler):
+    """Repeats the headers and the body of each request, in an error, a header or a reply."""
+
+    protocol_version = "HTTP/1.1"
+    echo = "wrong key"
+
+    def log_message(self, *args: Any) -> None: ...
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        sent = (
+            f"key {KEY}, password {PASSWORD}, headers {dict(self.headers)}, model {json.loads(body)['model']}"
+        )
+        statuses = {
+            "wrong key": 401,
+            "unknown model": 404,
+            "bad request": 400,
+            "server error": 500,
+            "header": 500,
+        }
+        if status := statuses.get(self.echo):
+            said = "Failed." if self.echo == "header" else f"Refused: {sent}"
+            self._send(status, json.dumps({"error": {"message": said, "code": said}}), sent)
+        elif self.echo == "not json":
+            self._send(200, f"<html>{sent}</html>", sent)
+        elif json.loads(body).get("stream"):
+            pieces = [sent] if self.echo == "reply" else [sent[i : i + 3] for i in range(0, len(sent), 3)]
+            pieces.append(" The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1].")
+            head = {"id": "x", "model": "m", "object": "chat.completion.chunk", "created": 1}
+            chunks = [{**head, "choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
+            lines = "".join(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks)
+            self._send(200, lines + "data: [DONE]\n\n", sent, "text/event-stream")
+        else:
+            message = {
+                "role": "assistant",
+                "content": json.dumps({"queries": [sent], "type": sent, "reason": sent}),
+            }
+            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            self._send(
+                200,
+                json.dumps(
+                    {"id": "x", "model": "m", "object": "chat.completion", "created": 1, "choices": [choice]}
+                ),
+                sent,
+            )
+
+    def _send(self, status: int, text: str, sent: str, kind: str = "application/json") -> None:
+        self.send_response(status)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(text.encode())))
+        self.send_header("x-echo", sent.replace("\n", " "))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Echo)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://canary:{quote(PASSWORD, safe='')}@127.0.0.1:{server.server_port}/v1"
+    server.shutdown()
+
+
+@pytest.fixture(params=ECHOES, ids=lambda echo: echo.replace(" ", "-"))
+def echo(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(Echo, "echo", request.param)
+    monkeypatch.setattr(exchange, "BACKOFF", 0.001)
+    monkeypatch.setattr(structured, "_refused", {})
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return str(request.param)
+
+
+def assert_hidden(what: str, *shown: object) -> None:
+    for one in shown:
+        text = one if isinstance(one, str) else repr(one)
+        found = [secret for secret in SECRETS if secret in text]
+        assert not found, f"{what} shows {found}: ...{text[max(0, text.index(found[0]) - 200) :][:400]}"
+
+
+def assert_files_hidden(folder: Path) -> None:
+    written = [file for file in folder.rglob("*") if file.is_file()]
+    assert written
+    for file in written:
+        content = file.read_bytes()
+        assert not [secret for secret in SECRETS if secret.encode() in content], file
+
+
+def shown_of(error: BaseException) -> list[str]:
+    return [str(error), repr(error), "".join(traceback.format_exception(error))]
+
+
+def test_no_door_of_the_program_shows_a_secret(
+    echo: str, address: str, town: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, "adaptive_rag")
+    with Threads.open(tmp_path / "threads.sqlite") as threads:
+        settings = {"models.base_url": address, **EVERY_STEP}
+        rag = AdaptiveRAG(
+            town, model="openai:m", checkpointer=threads.saver, cache=tmp_path / "cache.sqlite", **settings
+        )
+        assert_hidden("repr", repr(rag), str(rag.context), repr(rag.context), repr(rag.context.models))
+        config = {"configurable": {"thread_id": "a", "models.base_url": address}}
+        doors = {
+            "invoke": lambda: rag.invoke(QUESTION, config),
+            "ainvoke": lambda: asyncio.run(_without_threads(rag).ainvoke(QUESTION)),
+            "stream": lambda: list(rag.stream(QUESTION, config)),
+            "updates": lambda: list(
+                rag.stream(QUESTION, config, stream_mode=["updates", "custom"], subgraphs=True)
+            ),
+        }
+        ended = {}
+        for name, door in doors.items():
+            try:
+                ended[name] = door()
+            except AdaptiveRAGError as error:
+                ended[name] = error
+                assert_hidden(name, *shown_of(error))
+            assert_hidden(name, ended[name])
+        assert isinstance(ended["invoke"], AdaptiveRAGError) == (echo in ("wrong key", "unknown model"))
+        assert_hidden("history", list(rag.graph.get_state_history(config)))
+    assert_hidden("log", *(f"{record.getMessage()} {record.args!r}" for record in caplog.records))
+    assert any(record.name.startswith("adaptive_rag.") for record in caplog.records)
+    assert_files_hidden(tmp_path)
+
+
+def _without_threads(rag: AdaptiveRAG) -> AdaptiveRAG:
+    """Return the same without its SQLite connections, which belong to one thread."""
+    return AdaptiveRAG(**{**rag._settings})
+
+
+def test_the_shell_shows_no_secret(
+    echo: str, address: str, run: Run, town_index: str, tmp_path: Path
+) -> None:
+    chosen = ("--set", f"models.base_url={address}", "--model", "openai:m", "--index", town_index)
+    said = [
+        run("ask", QUESTION, *chosen, "--trace", "-vv"),
+        run("ask", QUESTION, *chosen, "--json"),
+        run("doctor", *chosen),
+        run("doctor", *chosen, "--json"),
+        run("compare", QUESTION, *chosen, "--routes", "factual,opinion"),
+        run("settings"),
+        run("info", "--index", town_index),
+    ]
+    for result in said:
+        assert_hidden("the shell", result.stdout, result.stderr)
+    if echo not in ("not json", "header"):
+        assert any("[redacted]" in result.stdout + result.stderr for result in said)
+
+
+@pytest.mark.parametrize("echo", ["server error", "reply"], indirect=True)
+def test_an_evaluation_writes_no_secret(echo: str, address: str, run: Run, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    (data / "corpus.jsonl").write_text(
+        "".join(
+            json.dumps({"_id": f"d{n}", "text": f"The sea wall of Saltmere has {n} gates."}) + "\n"
+            for n in range(6)
+        )
+    )
+    (data / "queries.jsonl").write_text(
+        json.dumps({"_id": "q", "text": QUESTION, "metadata": {"type": "factual"}}) + "\n"
+    )
+    (data / "qrels.tsv").write_text("query-id\tcorpus-id\tscore\nq\td1\t1\n")
+    chosen = ("--model", "openai:m", "--set", f"models.base_url={address}", "--arms", "standard,adaptive")
+    places = ("--out", tmp_path / "out", "--cache", tmp_path / "cache", "--markdown", tmp_path / "results.md")
+    result = run("eval", data, *chosen, *places, "--answers")
+    assert result.exit_code == 0, result.stderr
+    assert_hidden("the shell", result.stdout, result.stderr)
+    assert "[redacted]@127.0.0.1" in (tmp_path / "out" / "run.json").read_text()
+    assert_files_hidden(tmp_path / "out")
+    assert_hidden("the page", (tmp_path / "results.md").read_text())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"models": {"base_url": "ADDRESS", "unheard_of": 1}},
+        {"models": {"base_urls": "ADDRESS"}},
+        {"models": "ADDRESS"},
+        {"route": ["ADDRESS"]},
+        {"model": "nobody:m", "models": {"base_url": "ADDRESS"}},
+        {"model": "openai:m", "models": {"base_url": "ftp ADDRESS"}},
+    ],
+    ids=["beside", "misspelt", "a-group", "a-list", "another-provider", "another-scheme"],
+)
+def test_a_wrong_setting_is_named_without_its_password(
+    wrong: dict[str, Any], address: str, town: Any
+) -> None:
+    given = json.loads(json.dumps(wrong).replace("ADDRESS", address))
+    with pytest.raises(AdaptiveRAGError) as told:
+        AdaptiveRAG(town, **given).invoke(QUESTION)
+    assert_hidden("the error", *shown_of(told.value))
+    try:
+        Context(**given)
+    except (ValidationError, AdaptiveRAGError) as error:
+        assert_hidden("the error", *shown_of(error))
+
+
+def test_a_live_model_has_its_key_redacted_too(
+    address: str, town: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from langchain_openai import ChatOpenAI
+
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setattr(Echo, "echo", "server error")
+    monkeypatch.setattr(exchange, "BACKOFF", 0.001)
+    redaction._remembered.clear()
+    model = ChatOpenAI(model="m", api_key=KEY, base_url=address, max_retries=0)
+    output = AdaptiveRAG(town, model=model).invoke(QUESTION)
+    assert_hidden("the trace", output)
+    assert "[redacted]" in str(output["trace"])
+
+
+def test_what_embeds_may_fail_without_telling_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    from langchain_core.embeddings import DeterministicFakeEmbedding
+
+    from adaptive_rag.models.embeddings import embed_queries, encode
+
+    class Failing(DeterministicFakeEmbedding):
+        def embed_query(self, text: str) -> list[float]:
+            raise RuntimeError(f"401: key {KEY} is refused")
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            raise RuntimeError(f"401: key {KEY} is refused")
+
+    monkeypatch.setenv("COHERE_API_KEY", KEY)
+    for embed in (encode, embed_queries):
+        with pytest.raises(AdaptiveRAGError, match=r"key \[redacted\] is refused") as told:
+            embed(Failing(size=4), ["one"])
+        assert_hidden("the error", *shown_of(told.value))
+
+
+def test_the_canaries_would_be_seen(address: str) -> None:
+    """Guards the tests above: what they look for is found where nothing is redacted."""
+    assert all(secret in f"{KEY} {PASSWORD} {quote(PASSWORD, safe='')} {BASIC}" for secret in SECRETS)
+    with pytest.raises(AssertionError, match="shows"):
+        assert_hidden("an address", address)
+    assert make_context({"models.base_url": address}).models.base_url == address
+    assert os.environ.get("OPENAI_API_KEY") != KEY
