@@ -14,6 +14,10 @@ class ConfigurationError(AdaptiveRAGError, ValueError):
     """A setting, an argument or an input is not usable; nothing has been run yet."""
 
 
+class InputError(ConfigurationError):
+    """What a caller passed cannot be used; the message names nothing that they did not pass."""
+
+
 class MissingExtraError(AdaptiveRAGError, ImportError):
     """An optional package is not installed; the message holds the install line."""
 
@@ -25,6 +29,10 @@ class IndexingError(AdaptiveRAGError, RuntimeError):
 
 class IndexMismatchError(AdaptiveRAGError, RuntimeError):
     """An index was made with other settings, or a folder is not an index of ours."""
+
+
+class ServedError(AdaptiveRAGError, RuntimeError):
+    """A served graph failed; the server's log has the reason, under the reference that the message names."""
 
 
 class AdaptiveRAGWarning(RuntimeWarning):
