@@ -275,8 +275,8 @@ class ServingSettings(Group):
         frozenset({"https://smith.langchain.com"}),
         description="Web pages, beside those of this machine, that may ask a server without users.",
     )
-    roots: Annotated[tuple[str, ...], NoDecode, BeforeValidator(listed)] = Field(
-        (), description="Folders that callers may have indexed, with all they hold. By default none."
+    roots: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
+        frozenset(), description="Folders that callers may have indexed, with all they hold. By default none."
     )
     max_documents: int = Field(1000, ge=1, description="Files that one call may have indexed, at most.")
     max_k: int = Field(50, ge=1, le=1000, description="Highest `k` that a caller may set.")

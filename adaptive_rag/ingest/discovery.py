@@ -6,7 +6,7 @@ import glob
 import itertools
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ class Confined:
     """Paths of somebody who may have files indexed under some folders, and of those `most` in one run."""
 
     paths: Sequence[str]
-    roots: Sequence[str]
+    roots: Collection[str]
     most: int
 
 

@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,7 +23,7 @@ from adaptive_rag.graph.studio import operator
 THIS_MACHINE = "this-machine"
 # The first part of each path that is served. What the development server has beside them (/deploy starts a
 # deployment, /internal shows any thread, /mcp asks without the caller's name) is not for callers.
-ROUTES = {"", "ok", "info", "docs", "openapi.json", "assistants", "threads", "runs", "store"}
+ROUTES = {"ok", "info", "docs", "openapi.json", "assistants", "threads", "runs", "store"}
 # Says only that the server runs.
 HEALTH = {"/", "/ok"}
 # What a proxy adds: behind one, everybody seems to ask from this machine.
@@ -108,38 +107,51 @@ class Door:
             return
         try:
             self._check(scope)
+            bounded = await self._whole(receive) if scope["type"] == "http" else self._each(receive)
         except Refused as refused:
             await _refusal(scope, refused)(scope, receive, send)
             return
-        await self._app(scope, self._bounded(receive), send)
+        await self._app(scope, bounded, send)
 
     def _check(self, scope: Scope) -> None:
         # Whoever runs the server may ask for its health, and a browser what it may send, without a token.
         is_open = scope.get("method") == "OPTIONS" or scope["path"] in HEALTH
         if not (is_open and self._serving.users):
             admit(scope, self._serving)
-        if scope["path"].split("/")[1:2] == [] or scope["path"].split("/")[1] not in ROUTES:
+        if scope["path"] != "/" and scope["path"].split("/")[1] not in ROUTES:
             raise Refused(404, "There is nothing here.")
-        length = Headers(scope=scope).get("content-length", "0")
-        if not length.isdigit() or int(length) > most_bytes(self._serving):
-            raise Refused(413, self._too_long())
 
-    def _bounded(self, receive: Receive) -> Receive:
-        """Count what comes, since a request need not say its length."""
-        total = 0
+    async def _whole(self, receive: Receive) -> Receive:
+        """Read a request to its end or to its bound, whatever length it says it has.
 
-        async def counted() -> Message:
-            nonlocal total
+        Raises:
+            Refused: it has more bytes than texts within the bounds could have.
+        """
+        most = most_bytes(self._serving)
+        body, more = bytearray(), True
+        while more:
             message = await receive()
-            total += len(message.get("body", b"") or message.get("text", "") or b"")
-            if total > most_bytes(self._serving):
-                raise HTTPException(413, self._too_long())
-            return message
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
+            if len(body) > most:
+                raise Refused(413, f"A request may have {most:,} bytes (serving.max_characters).")
+        first = iter([{"type": "http.request", "body": bytes(body), "more_body": False}])
 
-        return counted
+        async def again() -> Message:
+            return next(first, None) or await receive()
 
-    def _too_long(self) -> str:
-        return f"A request may have {most_bytes(self._serving):,} bytes (serving.max_characters)."
+        return again
+
+    def _each(self, receive: Receive) -> Receive:
+        """Bound every message of a socket; a longer one ends it."""
+
+        async def bounded() -> Message:
+            message = await receive()
+            text = message.get("text") or message.get("bytes") or ""
+            too_long = len(text) > most_bytes(self._serving)
+            return {"type": "websocket.disconnect", "code": 1009} if too_long else message
+
+        return bounded
 
 
 def _refusal(scope: Scope, refused: Refused) -> ASGIApp:
