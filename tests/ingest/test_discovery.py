@@ -1,7 +1,7 @@
 import pytest
 
-from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest import discover
+from adaptive_rag.errors import ConfigurationError, InputError
+from adaptive_rag.ingest import Confined, discover
 
 
 @pytest.fixture
@@ -67,3 +67,61 @@ def test_what_cannot_be_found_is_named(folder, path, message):
 def test_an_empty_folder_says_which_suffixes_are_read(tmp_path):
     with pytest.raises(ConfigurationError, match=r"No file to read was found in .*\.pdf, \.txt"):
         discover(tmp_path)
+
+
+@pytest.fixture
+def confined(folder):
+    """A folder with ways out of it, and what lies outside."""
+    (folder / "outside").mkdir()
+    (folder / "outside/secret.txt").write_text("secret")
+    (folder / "docs/way-out").symlink_to(folder / "outside")
+    (folder / "docs/sub/leak.txt").symlink_to(folder / "outside/secret.txt")
+    (folder / "docs/inside.txt").symlink_to(folder / "docs/b.txt")
+    (folder / "root").symlink_to(folder / "docs")
+    return lambda *paths, most=100: Confined(paths, [str(folder / "docs")], most)
+
+
+@pytest.mark.parametrize("asked", ["docs", "docs/*", "docs/**/*", "root", "./docs"])
+def test_of_confined_paths_what_links_lead_out_to_is_passed_over(folder, confined, asked):
+    inside = {folder / "docs" / name for name in ("a.MD", "b.txt", "sub/c.txt")}
+    assert {file.path for file in discover(confined(asked))} == inside
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "outside",
+        "outside/secret.txt",
+        "outside/nothing.txt",
+        "docs/../outside",
+        "docs/*/../../outside/*",
+        "docs/way-out",
+        "docs/way-out/*.txt",
+        "docs/way-out/secret.txt",
+        "docs/sub/leak.txt",
+        "docs/.hidden.txt",
+        "docs/.git/*",
+        "*/secret.txt",
+        "/",
+        ".",
+        "~",
+        "~root/x.txt",
+        "docs/\0",
+        "docs-of-others/x.txt",
+    ],
+)
+def test_a_confined_path_outside_is_refused_in_the_same_words_whether_it_is_there(folder, confined, asked):
+    (folder / "docs-of-others").mkdir()
+    with pytest.raises(InputError, match="not in a folder that callers may have indexed"):
+        discover(confined(asked))
+
+
+def test_more_confined_files_than_may_be_are_refused(confined):
+    assert len(discover(confined("docs", most=3))) == 3
+    with pytest.raises(InputError, match=r"3 files were found; one call may have 2 indexed"):
+        discover(confined("docs", most=2))
+
+
+def test_a_confined_path_inside_that_is_not_there_is_named(confined):
+    with pytest.raises(InputError, match="does not exist"):
+        discover(confined("docs/nothing.txt"))
