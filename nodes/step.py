@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
@@ -199,12 +200,13 @@ class _Run:
 
 
 def _without_details(step: str, reply: Reply[Any]) -> Reply[Any]:
-    """Log what a chat model's server said, which may be an address or a key, and leave it out."""
-    if not reply.calls or not (reply.reason or reply.notes):
+    """Log what a chat model's server said or what names a file, and leave it out of the trace."""
+    is_own = not reply.calls and not re.search(r"[/\\]", reply.reason)
+    if is_own or not (reply.reason or reply.notes):
         return reply
     said = "; ".join((*reply.notes, reply.reason))
-    logging.getLogger("adaptive_rag.serving").warning("The chat model failed in %s: %s", step, said)
-    reason = reply.reason and "the chat model gave no usable reply; the server's log says why"
+    logging.getLogger("adaptive_rag.serving").warning("No usable reply in %s: %s", step, said)
+    reason = reply.reason and "the server's log says why"
     return replace(reply, reason=reason, notes=())
 
 
