@@ -74,7 +74,8 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
         InputError: a given turn lacks its role or its text.
     """
     for turn in history:
-        if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
+        is_turn = isinstance(turn, dict) and isinstance(turn.get("text"), str)
+        if not is_turn or turn.get("role") not in ("user", "agent"):
             raise InputError(
                 f"history holds {turn!r}; expected turns like "
                 '{"role": "user", "text": "..."} with the role "user" or "agent".'

@@ -203,7 +203,7 @@ BODIES: dict[str, tuple[bytes, tuple[int, ...]]] = {
     "not a number": (body_of('"user_context": NaN'), (400, 422)),
     "a number of 400 digits": (body_of(f'"user_context": {"9" * 400}'), (400, 422)),
     "no JSON": (b"\xff\xfe{", (400, 422)),
-    "half a surrogate": (body_of('"user_context": "\\ud800", "x": 1'), (400, 422)),
+    "half a surrogate": (body_of('"user_context": "\\ud800"'), (400, 422)),
 }
 
 
