@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from annotated_types import Le
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, model_validator
+from pydantic import ConfigDict, Field, ValidationError, create_model, model_validator
 
 from adaptive_rag.context import CallerSettings, Context, explain, is_served
-from adaptive_rag.context.groups import BudgetSettings, Group, RetrievalSettings, ServingSettings
+from adaptive_rag.context.groups import GROUPS, Group, ServingSettings
 from adaptive_rag.errors import AdaptiveRAGError, IndexMismatchError, InputError, ServedError
 from adaptive_rag.state import Turn
 
@@ -36,24 +36,23 @@ class NothingToSet(CallerSettings):
 
 def caller_settings(operator: Context, routes: Sequence[str]) -> type[CallerSettings]:
     """Return the form of what a caller may set, with the operator's ceilings as its bounds."""
-    retrieval = create_model("CallerRetrieval", __base__=_Strict, alpha=_field(RetrievalSettings, "alpha"))
-    deadline = _field(BudgetSettings, "deadline_s", Le(operator.budget.deadline_s))
-    budget = create_model("CallerBudget", __base__=_Strict, deadline_s=deadline)
-    groups = {"retrieval": retrieval, "budget": budget}
-    fields: dict[str, Any] = {
-        "route": _field(Context, "route", kind=Literal[tuple(routes)]),
-        "k": _field(Context, "k", Le(operator.serving.max_k)),
-        "profile": _field(Context, "profile"),
-    }
-    for name, kind in groups.items():
-        description = Context.model_fields[name].description
-        fields[name] = (kind, Field(default_factory=kind, description=description))
-    return create_model(
-        "CallerSettings",
-        __base__=_Given,
-        __doc__="What a caller may set. What is left out is as the operator has set it.",
-        **fields,
-    )
+    ceilings = {"k": operator.serving.max_k, "budget.deadline_s": operator.budget.deadline_s}
+    groups: dict[str, dict[str, Any]] = {}
+    for name in ALLOWED:
+        group, _, part = name.rpartition(".")
+        known = (GROUPS[group] if group else Context).model_fields[part]
+        kind = Literal[tuple(routes)] if name == "route" else known.annotation
+        bounds = [*known.metadata, *([Le(ceilings[name])] if name in ceilings else [])]
+        bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
+        # What is left out, or null, is as the operator has set it.
+        field = bounded | None, Field(None, description=known.description)
+        groups.setdefault(group, {})[part] = field
+    fields = groups.pop("")
+    for group, parts in groups.items():
+        model = create_model(f"Caller{group.title()}", __base__=_Strict, **parts)
+        description = Context.model_fields[group].description
+        fields[group] = model, Field(default_factory=model, description=description)
+    return create_model("CallerSettings", __base__=_Given, __doc__=_Given.__doc__, **fields)
 
 
 class _Strict(Group):
@@ -63,7 +62,7 @@ class _Strict(Group):
 
 
 class _Given(CallerSettings):
-    """A caller's settings, of which those that are null are the operator's."""
+    """What a caller may set. What is left out, or null, is as the operator has set it."""
 
     @model_validator(mode="before")
     @classmethod
@@ -71,15 +70,6 @@ class _Given(CallerSettings):
         if not isinstance(values, Mapping):
             return values
         return {name: value for name, value in values.items() if value is not None}
-
-
-def _field(group: type[BaseModel], name: str, *bounds: object, kind: Any = None) -> tuple[Any, Any]:
-    """Return a setting of the whole settings as a caller's: with tighter bounds, and null by default."""
-    known = group.model_fields[name]
-    annotation = known.annotation if kind is None else kind
-    metadata = (*known.metadata, *bounds)
-    bounded = Annotated[(annotation, *metadata)] if metadata else annotation
-    return bounded | None, Field(None, description=known.description)  # type: ignore[operator]
 
 
 def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None:

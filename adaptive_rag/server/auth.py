@@ -61,7 +61,7 @@ async def start_run(ctx: Auth.types.AuthContext, value: Any) -> dict[str, str]:
         check_settings(NothingToSet if content and "paths" in content else form, given)
     except InputError as error:
         raise _refused(422, str(error)) from None
-    if "events" in kwargs.get("stream_mode", ()):
+    if operator.serving.users and "events" in kwargs.get("stream_mode", ()):
         raise _refused(422, "The stream mode 'events' shows the server's own calls; use 'updates'.")
     if kwargs.get("webhook"):
         raise _refused(422, "This server calls no webhook.")
