@@ -14,6 +14,10 @@ class ConfigurationError(AdaptiveRAGError, ValueError):
     """A setting, an argument or an input is not usable; nothing has been run yet."""
 
 
+class InputError(ConfigurationError):
+    """What a caller passed cannot be used; the message names nothing that they did not pass."""
+
+
 class MissingExtraError(AdaptiveRAGError, ImportError):
     """An optional package is not installed; the message holds the install line."""
 
@@ -29,6 +33,10 @@ class IndexMismatchError(AdaptiveRAGError, RuntimeError):
 
 class IndexDamagedError(IndexMismatchError):
     """An index of ours is not as it was written; the message names the command that mends it."""
+
+
+class ServedError(AdaptiveRAGError, RuntimeError):
+    """A served graph failed; the server's log has the reason, under the reference that the message names."""
 
 
 class AdaptiveRAGWarning(RuntimeWarning):

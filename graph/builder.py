@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 from langgraph.graph import END, START, StateGraph
 from pydantic import BaseModel, Field, create_model
 
-from adaptive_rag.context import Context
+from adaptive_rag.context import CallerSettings, Context
 from adaptive_rag.context.groups import RetrievalSettings
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.graph.strategies.hedge import build_hedge
@@ -21,10 +21,15 @@ from adaptive_rag.state import InputState, OutputState, RetrievalState, State
 SettingsT = TypeVar("SettingsT", bound=BaseModel)
 
 
-def build_graph() -> StateGraph[State, Context, InputState, OutputState]:
-    """Build the graph; compile it as it is, or with a checkpointer, store or cache of yours."""
+def build_graph(
+    form: type[CallerSettings] | None = None,
+) -> StateGraph[State, Context, InputState, OutputState]:
+    """Build the graph; compile it as it is, or with a checkpointer, store or cache of yours.
+
+    Without a form whoever runs it sets every setting; with one, only those that the form holds.
+    """
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
-        State, context_schema=context_schema(), input_schema=InputState, output_schema=OutputState
+        State, context_schema=form or context_schema(), input_schema=InputState, output_schema=OutputState
     )
     styles = {name: strategy.style for name, strategy in STRATEGIES.items()}
     graph.add_node("generate", generate.given(styles=styles), cache_policy=cache_policy("generate"))

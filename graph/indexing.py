@@ -6,16 +6,22 @@ from typing import Any
 
 from langgraph.graph import END, START, StateGraph
 
-from adaptive_rag.context import IndexingContext
+from adaptive_rag.context import CallerSettings, IndexingContext
 from adaptive_rag.nodes.store import store
 from adaptive_rag.state import IndexingInput, IndexingOutput, IndexingState
 
 
-def build_indexing_graph() -> StateGraph[IndexingState, IndexingContext, IndexingInput, IndexingOutput]:
-    """Build the graph of one step, `store`."""
+def build_indexing_graph(
+    form: type[CallerSettings] | None = None,
+) -> StateGraph[IndexingState, IndexingContext, IndexingInput, IndexingOutput]:
+    """Build the graph of one step, `store`.
+
+    Without a form whoever runs it says what is indexed, how and where; with one, only the operator's folders
+    are indexed, into the operator's index.
+    """
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         IndexingState,
-        context_schema=IndexingContext,
+        context_schema=form or IndexingContext,
         input_schema=IndexingInput,
         output_schema=IndexingOutput,
     )

@@ -1,7 +1,13 @@
-"""The compiled graphs that LangGraph Studio and `langgraph dev` serve."""
+"""The compiled graphs that LangGraph Studio and `langgraph dev` serve; their callers set little."""
 
+from adaptive_rag.context import make_context
+from adaptive_rag.context.caller import NothingToSet, caller_settings
 from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.graph.indexing import build_indexing_graph
+from adaptive_rag.graph.strategies import STRATEGIES
 
-graph = build_graph().compile(name="adaptive_rag")
-indexing = build_indexing_graph().compile(name="indexing")
+# Read once, when the server starts: what is wrong with the operator's settings stops it there.
+operator = make_context()
+form = caller_settings(operator, tuple(STRATEGIES))
+graph = build_graph(form).compile(name="adaptive_rag")
+indexing = build_indexing_graph(NothingToSet).compile(name="indexing")

@@ -14,7 +14,8 @@ from langgraph.runtime import Runtime
 from adaptive_rag.analysis import analyse
 from adaptive_rag.analysis.classify import classify_by_model, decided
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
-from adaptive_rag.context import Context, context_of, live_key
+from adaptive_rag.context import Context, context_of, is_served, live_key
+from adaptive_rag.context.caller import newest, user_of
 from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
@@ -37,10 +38,12 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     check_name("retrieval.reranker", context.retrieval.reranker, RERANKERS)
     check_calls(context)
     question, history = read_question(state)
+    if is_served(runtime):
+        history = newest(history, context.serving)
     source = source_of(context)
     check_lexical(source, context)
     prepare(source, [question])
-    profile = read_profile(runtime.store, context.user_id) if context.user_id else ""
+    profile = read_profile(runtime.store, user_of(runtime, context))
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
     user_context = join_context(own, profile)

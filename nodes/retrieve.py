@@ -7,6 +7,7 @@ import time
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.context.caller import shown_to_callers
 from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Update, step
@@ -41,9 +42,10 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
     record: TraceRecord = {"step": "retrieve", "queries": [query["text"] for query in queries]}
     found: list[Candidate] = []
     try:
-        found, decision = search(
-            source_of(context, state), queries, context, state["analysis"], state["plan"]
-        )
+        with shown_to_callers(runtime):
+            found, decision = search(
+                source_of(context, state), queries, context, state["analysis"], state["plan"]
+            )
         if label is not None:
             found = found[: context.retrieval.branch_candidates]
         record["candidates"] = summarise(found)

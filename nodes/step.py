@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
+import re
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, cast
 
@@ -15,7 +18,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import CachePolicy
 
-from adaptive_rag.context import Context, context_of
+from adaptive_rag.context import Context, context_of, is_served
+from adaptive_rag.context.caller import shown_to_callers
 from adaptive_rag.llm.ask import aask, ask
 from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.request import Asking, Reply, Request
@@ -50,17 +54,19 @@ class Step(Runnable[Any, Update]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node, waiting for its model calls in this thread."""
-        run = _Run(self.name, self._function, input)
-        while run.advance():
-            run.replies = ask(run.requests, run.context, run.budget())
-        return run.close()
+        with shown_to_callers(get_runtime()):
+            run = _Run(self.name, self._function, input)
+            while run.advance():
+                run.replies = ask(run.requests, run.context, run.budget())
+            return run.close()
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node; a model call that it waits for holds no thread."""
-        run = _Run(self.name, self._function, input)
-        while await asyncio.to_thread(run.advance):
-            run.replies = await aask(run.requests, run.context, run.budget())
-        return run.close()
+        with shown_to_callers(get_runtime()):
+            run = _Run(self.name, self._function, input)
+            while await asyncio.to_thread(run.advance):
+                run.replies = await aask(run.requests, run.context, run.budget())
+            return run.close()
 
 
 def step(function: NodeFunction) -> Step:
@@ -102,6 +108,7 @@ class _Run:
     def __init__(self, name: str, function: NodeFunction, state: Any) -> None:
         runtime = get_runtime(Context)
         self.context = context_of(runtime)
+        self._served = is_served(runtime)
         self.requests: list[Request[Any]] = []
         self.replies: list[Reply[Any]] | None = None
         self._work = _as_steps(function, state, runtime)
@@ -120,6 +127,8 @@ class _Run:
     def advance(self) -> bool:
         """Run the node, from the replies on, until it makes requests; False where it has ended."""
         if self.replies is not None:
+            if self._served:
+                self.replies = [_without_details(self._name, reply) for reply in self.replies]
             self._asked += zip(self.requests, self.replies, strict=True)
             # Requests of one round run at once: it is as long as the one that was repeated most often.
             self._rounds += max((reply.calls for reply in self.replies), default=0)
@@ -192,6 +201,17 @@ class _Run:
         if silent := [request.step for request, reply in self._asked if reply.unreachable]:
             record["unreachable"] = list(silent)
         return record
+
+
+def _without_details(step: str, reply: Reply[Any]) -> Reply[Any]:
+    """Log what a chat model's server said or what names a file, and leave it out of the trace."""
+    is_own = not reply.calls and not re.search(r"[/\\]", reply.reason)
+    if is_own or not (reply.reason or reply.notes):
+        return reply
+    said = "; ".join((*reply.notes, reply.reason))
+    logging.getLogger("adaptive_rag.serving").warning("No usable reply in %s: %s", step, said)
+    reason = reply.reason and "the server's log says why"
+    return replace(reply, reason=reason, notes=())
 
 
 def _as_steps(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> Generator[Any, Any, Update]:

@@ -3,22 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime
 
-from adaptive_rag.context import IndexingContext
+from adaptive_rag.context import CallerSettings, IndexingContext, context_of, is_served
+from adaptive_rag.context.caller import shown_to_callers
+from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.index import Index
+from adaptive_rag.index.location import open_location, read_manifest
 from adaptive_rag.state import IndexingState
 
+if TYPE_CHECKING:
+    from adaptive_rag.ingest import Confined
 
-def store(state: IndexingState, runtime: Runtime[IndexingContext]) -> dict[str, object]:
+
+def store(state: IndexingState, runtime: Runtime[IndexingContext | CallerSettings]) -> dict[str, object]:
     """Bring the index up to date with the paths."""
+    with shown_to_callers(runtime):
+        documents, settings = _for_caller(state, runtime) if is_served(runtime) else _as_asked(state, runtime)
+        report = Index.build(
+            documents, progress=lambda progress: runtime.stream_writer(asdict(progress)), **settings
+        )
+    return {"report": asdict(report)}
+
+
+def _as_asked(state: IndexingState, runtime: Runtime[Any]) -> tuple[list[str], dict[str, Any]]:
     context = runtime.context if runtime.context is not None else IndexingContext()
     settings = {name: getattr(context, name) for name in IndexingContext.model_fields if name != "index"}
-    report = Index.build(
-        state["paths"],
-        context.index,
-        progress=lambda progress: runtime.stream_writer(asdict(progress)),
-        **settings,
-    )
-    return {"report": asdict(report)}
+    return state["paths"], {"uri": context.index, **settings}
+
+
+def _for_caller(state: IndexingState, runtime: Runtime[Any]) -> tuple[Confined, dict[str, Any]]:
+    """Return what lies under the operator's folders, to be indexed as the operator's index was made."""
+    from adaptive_rag.ingest import Confined
+
+    context = context_of(runtime)
+    if not context.serving.roots:
+        raise InputError(
+            "This server indexes nothing: its operator has named no folder that callers may have indexed "
+            "(serving.roots)."
+        )
+    if not isinstance(context.index, str):
+        raise ConfigurationError(f"index = {context.index!r} is not usable: expected a folder or URI.")
+    settings: dict[str, Any] = {"uri": context.index, "embeddings": context.embeddings}
+    if manifest := read_manifest(open_location(context.index)):
+        made = manifest.settings
+        settings |= {
+            "embeddings": context.embeddings or made.embeddings,
+            "chunk_size": made.chunk_size,
+            "chunk_overlap": made.chunk_overlap,
+            "sentence_vectors": made.sentence_vectors,
+        }
+    return Confined(state["paths"], context.serving.roots, context.serving.max_documents), settings

@@ -204,6 +204,15 @@ def an_other_value(name: str) -> Any:
         "lowest": 1,
         "missing": 5.0,
         "characters": 1500,
+        "users": {"ada": "0" * 64},
+        "origins": frozenset({"https://example.org"}),
+        "roots": frozenset({"documents"}),
+        "max_documents": 5,
+        "max_k": 5,
+        "max_question": 500,
+        "max_user_context": 500,
+        "max_turns": 5,
+        "max_characters": 500,
     }[name.rpartition(".")[2]]
 
 
@@ -389,6 +398,7 @@ SAME_ANSWER = {
     "index",
     "models.prices",
     "user_id",
+    *(name for name in SETTINGS if name.startswith("serving.")),
 }
 
 

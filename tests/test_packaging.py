@@ -132,6 +132,13 @@ def test_studio_is_told_the_graphs_by_module() -> None:
         assert module == "adaptive_rag.graph.studio" and name in ("graph", "indexing")
 
 
+def test_the_served_graphs_stand_behind_the_door_and_the_rules() -> None:
+    config = json.loads((ROOT / "langgraph.json").read_text())
+    # Studio's own way in would let anybody in who sends its header.
+    assert config["auth"] == {"path": "adaptive_rag.server.auth:auth", "disable_studio_auth": True}
+    assert config["http"] == {"app": "adaptive_rag.server.door:app"}
+
+
 def _tree_path(name: str) -> str:
     for folder in ("graph", "nodes"):
         if name.startswith(f"adaptive_rag/{folder}/"):

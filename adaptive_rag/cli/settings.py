@@ -79,8 +79,9 @@ def _sections() -> list[tuple[str, list[tuple[str, str, str, str]]]]:
 def _row(name: str, field: FieldInfo) -> tuple[str, str, str, str]:
     default = field.get_default(call_default_factory=True)
     if isinstance(default, frozenset):
-        # In the order in which the names stand in the code.
-        default = ",".join(sorted(default, key=_names(field.annotation).index))
+        # In the order in which the names stand in the code, where it names them.
+        names = _names(field.annotation)
+        default = ",".join(sorted(default, key=names.index if names else None))
     shown = str(default) if default or isinstance(default, int | float) else ""
     return name, shown, _values(field), str(field.description)
 

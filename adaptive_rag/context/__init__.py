@@ -8,7 +8,8 @@ import json
 import os
 import time
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any
 
 from langchain_core.embeddings import Embeddings
@@ -36,6 +37,7 @@ from adaptive_rag.context.groups import (
     RetrievalSettings,
     RoutingSettings,
     ScoringSettings,
+    ServingSettings,
     listed,
     shown_args,
 )
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "adaptive-rag.toml"
 ENV_PREFIX = "ADAPTIVE_RAG_"
+# Characters of a wrong value that a message repeats.
+LONGEST_VALUE = 200
 
 
 class Context(BaseSettings):
@@ -121,6 +125,10 @@ class Context(BaseSettings):
     scoring: ScoringSettings = Field(
         default_factory=ScoringSettings, description="Scoring of candidates by a chat model."
     )
+    serving: ServingSettings = Field(
+        default_factory=ServingSettings,
+        description="Serving: users, folders that may be indexed, and bounds of what callers pass.",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -174,7 +182,15 @@ def _plain(value: object) -> object:
 
 
 # Settings that do not change what a good answer is; the index is known by its version.
-_SAME_ANSWER = {"budget.deadline_s", "budget.max_llm_calls", "models.prices", "user_id", "index", "retriever"}
+_SAME_ANSWER = {
+    "budget.deadline_s",
+    "budget.max_llm_calls",
+    "models.prices",
+    "user_id",
+    "index",
+    "retriever",
+    *(f"serving.{name}" for name in ServingSettings.model_fields),
+}
 # A live object is known by its place in memory, which means something in this process only.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"
 
@@ -201,7 +217,7 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
     try:
         return Context(**merged)
     except ValidationError as error:
-        raise ConfigurationError(redact(_explain(error))) from cause_of(error)
+        raise ConfigurationError(redact(explain(error))) from cause_of(error)
     except SettingsError as error:
         raise ConfigurationError(f"The environment cannot be read: {error}.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -296,24 +312,28 @@ def setting_names() -> list[str]:
     ]
 
 
-def _explain(error: ValidationError) -> str:
+def explain(error: ValidationError, allowed: Collection[str] = ()) -> str:
+    """Say in one line what is wrong with settings; `allowed` names those that a server's caller may set."""
     unknown: list[str] = []
     expected: dict[str, list[str]] = {}
     for problem in error.errors():
         path = [str(part) for part in problem["loc"]]
         name = ".".join(path[:2]) if path and path[0] in GROUPS else (path[0] if path else "?")
         if problem["type"] == "extra_forbidden":
-            unknown.append(name)
+            unknown.append(name[:LONGEST_VALUE])
         else:
             message = problem["msg"].removeprefix("Input ").removeprefix("should be ")
-            expected.setdefault(f"{name} = {problem['input']!r}", []).append(message)
+            expected.setdefault(f"{name} = {repr(problem['input'])[:LONGEST_VALUE]}", []).append(message)
     lines = [
         f"{given} is not usable: expected {' or '.join(dict.fromkeys(messages))}."
         for given, messages in expected.items()
     ]
-    lines += [f"{name!r} is not a setting.{_nearest(name)}" for name in unknown]
+    if allowed:
+        lines += [f"{name!r} cannot be set by a caller." for name in unknown]
+    else:
+        lines += [f"{name!r} is not a setting.{_nearest(name)}" for name in unknown]
     if unknown:
-        lines.append(f"The settings are: {', '.join(sorted(setting_names()))}.")
+        lines.append(f"The settings are: {', '.join(sorted(allowed or setting_names()))}.")
     return " ".join(lines)
 
 
@@ -326,9 +346,26 @@ def _nearest(name: str) -> str:
     return f" Did you mean {known[close[0]]!r}?" if close else ""
 
 
-def context_of(runtime: Runtime[Context]) -> Context:
+class CallerSettings(Group):
+    """What a caller of a served graph has set; `adaptive_rag.context.caller` says what that may be."""
+
+    @cached_property
+    def context(self) -> Context:
+        """The whole settings: the operator's own, with what the caller has set before them."""
+        return make_context(self.model_dump(exclude_none=True))
+
+
+def context_of(runtime: Runtime[Any]) -> Context:
     """Return the run's context, or the defaults where the caller passed none."""
-    return runtime.context if runtime.context is not None else make_context()
+    given: Context | CallerSettings | None = runtime.context
+    if isinstance(given, CallerSettings):
+        return given.context
+    return make_context() if given is None else given
+
+
+def is_served(runtime: Runtime[Any]) -> bool:
+    """Tell whether whoever asks is a caller of a server rather than the program's own user."""
+    return isinstance(runtime.context, CallerSettings)
 
 
 class IndexingContext(Group):

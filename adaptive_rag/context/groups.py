@@ -273,10 +273,49 @@ class ScoringSettings(Group):
     )
 
 
+class ServingSettings(Group):
+    """What a server lets its callers do. Nothing of it matters in a notebook or in the shell."""
+
+    users: Annotated[
+        dict[
+            Annotated[str, Field(min_length=1, max_length=200)],
+            Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")],
+        ],
+        NoDecode,
+        BeforeValidator(paired),
+    ] = Field(
+        default_factory=dict,
+        description="Users by name, each with the SHA-256 of their token. Without users a server answers "
+        "this machine alone.",
+    )
+    origins: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
+        frozenset({"https://smith.langchain.com"}),
+        description="Web pages, beside those of this machine, that may ask a server without users.",
+    )
+    roots: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
+        frozenset(), description="Folders that callers may have indexed, with all they hold. By default none."
+    )
+    max_documents: int = Field(1000, ge=1, description="Files that one call may have indexed, at most.")
+    max_k: int = Field(50, ge=1, le=1000, description="Highest `k` that a caller may set.")
+    max_question: int = Field(
+        20_000, ge=1, le=20_000, description="Characters of a caller's question, at most."
+    )
+    max_user_context: int = Field(
+        20_000, ge=0, description="Characters that a caller may say of themselves, at most."
+    )
+    max_turns: int = Field(
+        100, ge=1, description="Turns or messages that a call may bring, and that are read of a thread."
+    )
+    max_characters: int = Field(
+        100_000, ge=1, description="Characters that these turns or messages may have together."
+    )
+
+
 GROUPS: dict[str, type[Group]] = {
     "routing": RoutingSettings,
     "models": ModelSettings,
     "budget": BudgetSettings,
     "retrieval": RetrievalSettings,
     "scoring": ScoringSettings,
+    "serving": ServingSettings,
 }

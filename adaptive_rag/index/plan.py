@@ -16,9 +16,9 @@ from adaptive_rag.index.manifest import Manifest, SourceRecord
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-    from adaptive_rag.ingest import Failure, SourceFile, SourceText
+    from adaptive_rag.ingest import Confined, Failure, SourceFile, SourceText
 
-    Documents = str | Path | SourceText | Document | Iterable[str | Path | SourceText | Document]
+    Documents = str | Path | Confined | SourceText | Document | Iterable[str | Path | SourceText | Document]
 
 # File systems keep times to 2 seconds at worst: a file written so shortly before it was looked at
 # may change again and keep its time.
@@ -73,8 +73,10 @@ def plan_run(documents: Documents, manifest: Manifest, folder: Path | None, *, p
     Raises:
         ConfigurationError: the documents are of no known kind, or a path leads nowhere.
     """
-    from adaptive_rag.ingest import SourceText, from_langchain
+    from adaptive_rag.ingest import Confined, SourceText, from_langchain
 
+    if isinstance(documents, Confined):
+        return _plan_files(documents, manifest, folder, prune=prune)
     alone = isinstance(documents, str | Path | SourceText) or hasattr(documents, "page_content")
     items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
     paths = [item for item in items if isinstance(item, str | Path)]
@@ -104,8 +106,10 @@ def _plan_texts(texts: Iterable[SourceText], manifest: Manifest) -> Plan:
     return plan
 
 
-def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | None, *, prune: bool) -> Plan:
-    from adaptive_rag.ingest import discover, hash_file
+def _plan_files(
+    paths: Sequence[str | Path] | Confined, manifest: Manifest, folder: Path | None, *, prune: bool
+) -> Plan:
+    from adaptive_rag.ingest import Confined, discover, hash_file
 
     files = discover(paths, exclude=[folder] if folder else [])
     plan = Plan()
@@ -137,7 +141,8 @@ def _plan_files(paths: Sequence[str | Path], manifest: Manifest, folder: Path | 
         named = replace(file, source=source)
         plan.work.append(Work(source, stamp.size if stamp else 0, named, None, stamp, record))
     if prune:
-        roots = [Path(os.path.realpath(Path(path).expanduser())) for path in paths]
+        asked = paths.paths if isinstance(paths, Confined) else paths
+        roots = [Path(os.path.realpath(Path(path).expanduser())) for path in asked]
         folders = [root for root in roots if root.is_dir()]
         plan.removed = [
             source

@@ -1,13 +1,14 @@
 """Files to text to chunks: discover, read, split."""
 
 from adaptive_rag.ingest.chunking import split
-from adaptive_rag.ingest.discovery import discover
+from adaptive_rag.ingest.discovery import Confined, discover
 from adaptive_rag.ingest.documents import Failure, Note, SourceFile, SourceText
 from adaptive_rag.ingest.file import hash_file
 from adaptive_rag.ingest.langchain import from_langchain, to_document
 from adaptive_rag.ingest.read import extract_text, read_source
 
 __all__ = [
+    "Confined",
     "Failure",
     "Note",
     "SourceFile",

@@ -3,39 +3,73 @@
 from __future__ import annotations
 
 import glob
+import itertools
+import math
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.ingest.documents import SourceFile, printable
 from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 
-def discover(paths: str | Path | Sequence[str | Path], *, exclude: Sequence[Path] = ()) -> list[SourceFile]:
+@dataclass(frozen=True)
+class Confined:
+    """Paths of somebody who may have files indexed under some folders, and of those `most` in one run."""
+
+    paths: Sequence[str]
+    roots: Collection[str]
+    most: int
+
+
+def discover(
+    paths: str | Path | Sequence[str | Path] | Confined, *, exclude: Sequence[Path] = ()
+) -> list[SourceFile]:
     """List the readable files under paths, folders and glob patterns, each once, in a stable order.
 
     A source is named by its path as POSIX text: relative to the working directory where it lies below
     it, else absolute. Hidden files and `exclude` (the index folder) are passed over in folders. A folder
-    that cannot be listed is listed itself, so that reading says why.
+    that cannot be listed is listed itself, so that reading says why. Of confined paths nothing outside the
+    roots is read, wherever links lead.
 
     Raises:
-        ConfigurationError: a path does not exist, a file's suffix is not read, or nothing was found.
+        InputError: a path does not exist or is outside the roots, a file's suffix is not read, nothing
+            was found, or more than may be.
+        ConfigurationError: a folder cannot be read.
     """
+    roots: list[str] | None = None
+    most = math.inf
+    if isinstance(paths, Confined):
+        roots, most = [os.path.realpath(Path(root).expanduser()) for root in paths.roots], paths.most
+        for asked_path in paths.paths:
+            _refuse_outside(asked_path, roots)
+        paths = paths.paths
     asked = [paths] if isinstance(paths, str | Path) else list(paths)
     if not asked:
-        raise ConfigurationError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
+        raise InputError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
     here = Path.cwd()
     excluded = {os.path.realpath(path) for path in exclude}
     found: dict[str, SourceFile] = {}
     for path in asked:
-        for file in _find(Path(path).expanduser(), excluded):
+        for file in _find(Path(path).expanduser(), excluded, roots):
             absolute = Path(os.path.abspath(file))
             name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
-            found.setdefault(os.path.realpath(file), SourceFile(file, printable(name.as_posix())))
+            shown = printable(name.as_posix())
+            real = os.path.realpath(file)
+            if roots is None:
+                found.setdefault(real, SourceFile(file, shown))
+            elif _lies_in(real, roots):
+                # The real file is read, so that a link that is changed meanwhile leads nowhere else.
+                found.setdefault(real, SourceFile(Path(real), shown))
     if not found:
         places = ", ".join(repr(str(path)) for path in asked)
-        raise ConfigurationError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
+        raise InputError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
+    if len(found) > most:
+        raise InputError(
+            f"{len(found):,} files were found; one call may have {most:,} indexed (serving.max_documents)."
+        )
     return list(found.values())
 
 
@@ -45,36 +79,56 @@ def holds_documents(folder: Path) -> bool:
     Raises:
         ConfigurationError: a folder cannot be read.
     """
-    return next(_walk(folder, set(), _refuse), None) is not None
+    return next(_walk(folder, set(), None, _refuse), None) is not None
 
 
-def _find(asked: Path, excluded: set[str]) -> Iterator[Path]:
+def _lies_in(real: str, roots: Sequence[str]) -> bool:
+    return any(Path(real).is_relative_to(root) for root in roots)
+
+
+def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
+    """Refuse a path outside the roots in the same words whether it exists or not."""
+    parts = Path(asked).parts
+    # What stands before the first wildcard is where a pattern looks.
+    fixed = list(itertools.takewhile(lambda part: not glob.has_magic(part), parts))
+    leads_away = asked.startswith("~") or ".." in parts or "\0" in asked
+    real = Path(os.sep) if leads_away else Path(os.path.realpath(Path(*fixed)))
+    root = next((root for root in roots if real.is_relative_to(root)), None)
+    below = () if root is None else (*real.relative_to(root).parts, *parts[len(fixed) :])
+    if leads_away or root is None or any(part.startswith(".") for part in below):
+        raise InputError(f"{asked!r} is not in a folder that callers may have indexed (serving.roots).")
+
+
+def _find(asked: Path, excluded: set[str], roots: Sequence[str] | None) -> Iterator[Path]:
     paths = [asked]
     if not asked.exists():
         if not glob.has_magic(str(asked)):
-            raise ConfigurationError(f"{str(asked)!r} does not exist. Give a file, a folder or a pattern.")
+            raise InputError(f"{str(asked)!r} does not exist. Give a file, a folder or a pattern.")
         paths = [Path(match) for match in sorted(glob.glob(str(asked), recursive=True))]
         if not paths:
-            raise ConfigurationError(f"No file matches the pattern {str(asked)!r}.")
+            raise InputError(f"No file matches the pattern {str(asked)!r}.")
     for path in paths:
         if path.is_dir():
             closed: list[OSError] = []
-            yield from _walk(path, excluded, closed.append)
+            yield from _walk(path, excluded, roots, closed.append)
             yield from (Path(error.filename) for error in closed)
         elif find_loader(path):
             yield path
         elif path == asked:
-            raise ConfigurationError(
+            raise InputError(
                 f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these are "
                 f"read: {list_suffixes()}."
             )
 
 
-def _walk(folder: Path, excluded: set[str], on_error: Callable[[OSError], object]) -> Iterator[Path]:
+def _walk(
+    folder: Path, excluded: set[str], roots: Sequence[str] | None, on_error: Callable[[OSError], object]
+) -> Iterator[Path]:
     seen: set[str] = set()
     for parent, folders, files in os.walk(folder, followlinks=True, onerror=on_error):
         real = os.path.realpath(parent)
-        if real in seen or real in excluded:  # a link that leads back up, or to where we have been
+        # a link that leads back up, to where we have been, or out
+        if real in seen or real in excluded or not (roots is None or _lies_in(real, roots)):
             folders.clear()
             continue
         seen.add(real)

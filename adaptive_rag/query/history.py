@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import InputError
 from adaptive_rag.state import InputState, Turn
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
@@ -44,7 +44,7 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
     A conversation that ends with the user's message asks that; otherwise `question` is asked after it.
 
     Raises:
-        ConfigurationError: there is no question, or it is too long to be one.
+        InputError: there is no question, or it is too long to be one.
     """
     messages: Sequence[AnyMessage] = state.get("messages", [])
     question: str
@@ -53,14 +53,14 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
     else:
         question, earlier = state.get("question", ""), messages
     if not isinstance(question, str):
-        raise ConfigurationError(f"question = {question!r} is not usable: expected a text.")
+        raise InputError(f"question = {question!r} is not usable: expected a text.")
     question = question.strip()
     if not question:
-        raise ConfigurationError(
+        raise InputError(
             "The question is empty. Pass a text as 'question', or 'messages' that end with the user's."
         )
     if len(question) > MAX_QUESTION:
-        raise ConfigurationError(
+        raise InputError(
             f"The question has {len(question):,} characters; at most {MAX_QUESTION:,} are read. "
             "Put long material into a document and index it."
         )
@@ -71,11 +71,12 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
     """Return the earlier turns: those given, else the conversation's user and agent messages.
 
     Raises:
-        ConfigurationError: a given turn lacks its role or its text.
+        InputError: a given turn lacks its role or its text.
     """
     for turn in history:
-        if not isinstance(turn, dict) or turn.get("role") not in ("user", "agent") or "text" not in turn:
-            raise ConfigurationError(
+        is_turn = isinstance(turn, dict) and isinstance(turn.get("text"), str)
+        if not is_turn or turn.get("role") not in ("user", "agent"):
+            raise InputError(
                 f"history holds {turn!r}; expected turns like "
                 '{"role": "user", "text": "..."} with the role "user" or "agent".'
             )

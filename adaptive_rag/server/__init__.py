@@ -1,1 +1,1 @@
-"""The web app; an empty place until it is built."""
+"""What is served to others: who is let in, and what they may do."""

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest import discover, read_source
+from adaptive_rag.errors import ConfigurationError, InputError
+from adaptive_rag.ingest import Confined, discover, read_source
 from tests.index.made import HashEmbeddings, build
 
 
@@ -112,3 +112,61 @@ def test_a_name_that_no_terminal_shows_is_written_so_that_it_can_be_told(folder,
     os.remove(path)
     Path("odd/b.txt").write_text("The tide goes out.")
     assert build("odd", Path("kb"), embeddings=model).removed == 1
+
+
+@pytest.fixture
+def confined(folder):
+    """A folder with ways out of it, and what lies outside."""
+    (folder / "outside").mkdir()
+    (folder / "outside/secret.txt").write_text("secret")
+    (folder / "docs/way-out").symlink_to(folder / "outside")
+    (folder / "docs/sub/leak.txt").symlink_to(folder / "outside/secret.txt")
+    (folder / "docs/inside.txt").symlink_to(folder / "docs/b.txt")
+    (folder / "root").symlink_to(folder / "docs")
+    return lambda *paths, most=100: Confined(paths, [str(folder / "docs")], most)
+
+
+@pytest.mark.parametrize("asked", ["docs", "docs/*", "docs/**/*", "root", "./docs"])
+def test_of_confined_paths_what_links_lead_out_to_is_passed_over(folder, confined, asked):
+    inside = {folder / "docs" / name for name in ("a.MD", "b.txt", "sub/c.txt")}
+    assert {file.path for file in discover(confined(asked))} == inside
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "outside",
+        "outside/secret.txt",
+        "outside/nothing.txt",
+        "docs/../outside",
+        "docs/*/../../outside/*",
+        "docs/way-out",
+        "docs/way-out/*.txt",
+        "docs/way-out/secret.txt",
+        "docs/sub/leak.txt",
+        "docs/.hidden.txt",
+        "docs/.git/*",
+        "*/secret.txt",
+        "/",
+        ".",
+        "~",
+        "~root/x.txt",
+        "docs/\0",
+        "docs-of-others/x.txt",
+    ],
+)
+def test_a_confined_path_outside_is_refused_in_the_same_words_whether_it_is_there(folder, confined, asked):
+    (folder / "docs-of-others").mkdir()
+    with pytest.raises(InputError, match="not in a folder that callers may have indexed"):
+        discover(confined(asked))
+
+
+def test_more_confined_files_than_may_be_are_refused(confined):
+    assert len(discover(confined("docs", most=3))) == 3
+    with pytest.raises(InputError, match=r"3 files were found; one call may have 2 indexed"):
+        discover(confined("docs", most=2))
+
+
+def test_a_confined_path_inside_that_is_not_there_is_named(confined):
+    with pytest.raises(InputError, match="does not exist"):
+        discover(confined("docs/nothing.txt"))

@@ -4,10 +4,13 @@ import asyncio
 import threading
 from typing import Any
 
+import pytest
 from langgraph.runtime import Runtime
 
-from adaptive_rag.context import Context, make_context
+from adaptive_rag.context import CallerSettings, Context, make_context
+from adaptive_rag.errors import ServedError
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.rank.rerank import ask_to_score
 from adaptive_rag.testing import arun_node, run_node
 from tests.llm.made import request_for
 
@@ -47,3 +50,41 @@ async def test_the_trace_says_why_a_request_had_no_result_on_both_paths() -> Non
         entries = update["trace"][-1]["stand_ins"]
         assert [entry["skill"] for entry in entries] == ["enhance", "classify", "score"]
         assert {entry["reason"] for entry in entries} == {reason}
+
+
+@pytest.mark.parametrize(
+    ("why", "told"),
+    [
+        ("the cross-encoder /srv/models/own does not score", "the server's log says why"),
+        ("the search's order stands", "the search's order stands"),
+    ],
+)
+def test_a_servers_caller_reads_no_path_in_the_trace_and_its_operator_does(
+    why: str, told: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    @step
+    def scoring(state: Any, runtime: Runtime[Context]) -> Steps:
+        [reply] = yield [ask_to_score("How long?", "", [], locally_because=why)]
+        return {"answer": reply.reason}
+
+    own = run_node(scoring, STATE, make_context())
+    served = run_node(scoring, STATE, CallerSettings())  # type: ignore[arg-type]
+    for update, reason in ((own, why), (served, told)):
+        assert update["answer"] == update["trace"][-1]["stand_ins"][0]["reason"] == reason
+    assert [record.getMessage() for record in caplog.records] == [f"No usable reply in scoring: {why}"] * (
+        why != told
+    )
+
+
+async def test_a_servers_caller_reads_a_reference_where_a_step_fails() -> None:
+    @step
+    def failing(state: Any, runtime: Runtime[Context]) -> Steps:
+        raise FileNotFoundError("/srv/private")
+        yield []
+
+    own, served = (make_context(), FileNotFoundError, "private"), (CallerSettings(), ServedError, "log")
+    for context, kind, words in (own, served):
+        with pytest.raises(kind, match=words):
+            run_node(failing, STATE, context)  # type: ignore[arg-type]
+        with pytest.raises(kind, match=words):
+            await arun_node(failing, STATE, context)  # type: ignore[arg-type]

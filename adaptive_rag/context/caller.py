@@ -1,0 +1,203 @@
+"""What a caller of a server may set, pass and read; all else is the operator's."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from annotated_types import Le
+from pydantic import ConfigDict, Field, ValidationError, create_model, model_validator
+
+from adaptive_rag.context import CallerSettings, Context, explain, is_served
+from adaptive_rag.context.groups import GROUPS, Group, ServingSettings
+from adaptive_rag.errors import AdaptiveRAGError, IndexMismatchError, InputError, ServedError
+from adaptive_rag.state import Turn
+
+if TYPE_CHECKING:
+    from langgraph.runtime import Runtime
+
+ALLOWED = ("route", "k", "profile", "retrieval.alpha", "budget.deadline_s")
+# What a call may pass: the keys of a question, and that of indexing.
+INPUTS = ("question", "user_context", "history", "messages", "paths")
+# A path is a file's name, not a text.
+MAX_PATHS, MAX_PATH = 100, 4096
+
+_log = logging.getLogger("adaptive_rag.serving")
+
+
+class NothingToSet(CallerSettings):
+    """The settings of a served graph whose callers set nothing, such as that for indexing."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+def caller_settings(operator: Context, routes: Sequence[str]) -> type[CallerSettings]:
+    """Return the form of what a caller may set, with the operator's ceilings as its bounds."""
+    ceilings = {"k": operator.serving.max_k, "budget.deadline_s": operator.budget.deadline_s}
+    groups: dict[str, dict[str, Any]] = {}
+    for name in ALLOWED:
+        group, _, part = name.rpartition(".")
+        known = (GROUPS[group] if group else Context).model_fields[part]
+        kind = Literal[tuple(routes)] if name == "route" else known.annotation
+        bounds = [*known.metadata, *([Le(ceilings[name])] if name in ceilings else [])]
+        bounded: Any = Annotated[(kind, *bounds)] if bounds else kind
+        # What is left out, or null, is as the operator has set it.
+        field = bounded | None, Field(None, description=known.description)
+        groups.setdefault(group, {})[part] = field
+    fields = groups.pop("")
+    for group, parts in groups.items():
+        model = create_model(f"Caller{group.title()}", __base__=_Strict, **parts)
+        description = Context.model_fields[group].description
+        fields[group] = model, Field(default_factory=model, description=description)
+    return create_model("CallerSettings", __base__=_Given, __doc__=_Given.__doc__, **fields)
+
+
+class _Strict(Group):
+    """A group of a caller's settings: no name beyond the known ones, no number that is none."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
+
+
+class _Given(CallerSettings):
+    """What a caller may set. What is left out, or null, is as the operator has set it."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_nulls(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        return {name: value for name, value in values.items() if value is not None}
+
+
+def check_settings(form: type[CallerSettings], given: Mapping[str, Any]) -> None:
+    """Refuse settings that a caller may not set, or that are beyond the operator's bounds.
+
+    Raises:
+        InputError: the message names each one, its bound, and what may be set.
+    """
+    unknown = [name for name in given if name not in form.model_fields]
+    if unknown and not form.model_fields:
+        raise InputError(f"{unknown[0][:80]!r} cannot be set: this graph has no settings for callers.")
+    try:
+        form.model_validate(given)
+    except ValidationError as error:
+        raise InputError(explain(error, ALLOWED)) from error
+
+
+def check_input(given: Any, serving: ServingSettings) -> None:
+    """Refuse an input of another form, or beyond the operator's bounds; None goes on with a thread.
+
+    Raises:
+        InputError: the message names the key, what was got and the bound.
+    """
+    if given is None:
+        return
+    if not isinstance(given, dict) or (unknown := [name for name in given if name not in INPUTS]):
+        got = "something else" if not isinstance(given, dict) else repr(str(unknown[0])[:80])
+        raise InputError(f"The input holds {got}; expected an object with {', '.join(INPUTS)}.")
+    _check_text("question", given.get("question"), serving.max_question, "max_question")
+    _check_text("user_context", given.get("user_context"), serving.max_user_context, "max_user_context")
+    _check_turns("history", given.get("history"), ("text",), serving)
+    _check_turns("messages", given.get("messages"), ("content", "text"), serving)
+    paths = given.get("paths")
+    if paths is not None and not (
+        isinstance(paths, list)
+        and len(paths) <= MAX_PATHS
+        and all(isinstance(path, str) and 0 < len(path) <= MAX_PATH for path in paths)
+    ):
+        raise InputError(f"paths is not usable: expected a list of at most {MAX_PATHS} paths.")
+
+
+def _check_text(name: str, text: Any, most: int, setting: str) -> None:
+    if text is not None and not isinstance(text, str):
+        raise InputError(f"{name} is not usable: expected a text, got {type(text).__name__}.")
+    if text is not None and len(text) > most:
+        raise InputError(
+            f"{name} has {len(text):,} characters; at most {most:,} are taken (serving.{setting})."
+        )
+
+
+def _check_turns(name: str, turns: Any, texts: Sequence[str], serving: ServingSettings) -> None:
+    # One message stands for a list of one, as for the graph itself.
+    turns = [turns] if isinstance(turns, dict | str) else turns
+    if turns is None:
+        return
+    if not isinstance(turns, list) or not all(isinstance(turn, dict | str) for turn in turns):
+        raise InputError(f"{name} is not usable: expected a list of objects, each with {texts[0]!r}.")
+    if len(turns) > serving.max_turns:
+        raise InputError(
+            f"{name} holds {len(turns):,}; at most {serving.max_turns:,} are taken (serving.max_turns)."
+        )
+    characters = sum(_length(turn) for turn in turns)
+    if characters > serving.max_characters:
+        raise InputError(
+            f"{name} has {characters:,} characters; at most {serving.max_characters:,} are taken "
+            "(serving.max_characters)."
+        )
+
+
+def _length(value: Any) -> int:
+    """Count the characters of all texts in a value of plain data, however deep they stand."""
+    total, waiting = 0, [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += [*part.keys(), *part.values()]
+        elif isinstance(part, list):
+            waiting += part
+        else:
+            total += len(str(part))
+    return total
+
+
+def newest(history: Sequence[Turn], serving: ServingSettings) -> list[Turn]:
+    """Return the newest turns that are within the bounds, so that a long thread stays open to questions."""
+    kept: list[Turn] = []
+    left = serving.max_characters
+    for turn in reversed(history[-serving.max_turns :]):
+        left -= len(turn["text"])
+        if left < 0:
+            break
+        kept.insert(0, turn)
+    return kept
+
+
+def user_of(runtime: Runtime[Any], context: Context) -> str | None:
+    """Return who asks: on a server the authenticated caller, whatever the settings say."""
+    if not is_served(runtime):
+        return context.user_id
+    server = runtime.server_info
+    return server.user.identity if server is not None and server.user is not None else None
+
+
+@contextmanager
+def shown_to_callers(runtime: Runtime[Any]) -> Iterator[None]:
+    """Keep from a server's caller what is not theirs to read: their own mistakes pass, the rest is logged.
+
+    Raises:
+        ServedError: in place of an error that may quote a path, an address or a document.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        if not is_served(runtime):
+            raise
+        raise served_error(error) from None
+
+
+def served_error(error: Exception) -> ServedError:
+    """Log an error under a short reference, and return the sentence that a caller reads instead."""
+    reference = secrets.token_hex(4)
+    _log.error("Reference %s: %s", reference, error, exc_info=error)
+    if isinstance(error, IndexMismatchError):
+        what = "This server has no index that can be searched."
+    elif isinstance(error, AdaptiveRAGError):
+        what = "This server is not set up for that."
+    else:
+        what = "The server could not do this."
+    return ServedError(f"{what} Its log says why, under the reference {reference}.")
