@@ -152,7 +152,9 @@ def test_a_question_may_be_long_but_no_document() -> None:
         read_question({"question": "a" * (MAX_QUESTION + 1)})
 
 
-@pytest.mark.parametrize("turn", [{"role": "robot", "text": "x"}, {"role": "user"}, "a text"])
+@pytest.mark.parametrize(
+    "turn", [{"role": "robot", "text": "x"}, {"role": "user"}, {"role": "user", "text": 7}, "x"]
+)
 def test_a_turn_without_role_or_text_is_refused(turn: Any) -> None:
     with pytest.raises(ConfigurationError, match=r'expected turns like .*"role": "user"'):
         read_question({"question": "How long?", "history": [turn]})

@@ -120,3 +120,32 @@ async def test_with_users_a_browser_may_ask_beforehand_and_whoever_runs_it_wheth
     assert (await ask(USERS, request() | {"method": "OPTIONS"}, b""))[0] == 200
     assert (await ask(USERS, request(), b""))[0] == 401
     assert (await ask(USERS, request(path="/mcp") | {"method": "OPTIONS"}, b""))[0] == 404
+
+
+async def test_a_socket_ends_at_a_message_beyond_the_bound() -> None:
+    short = ServingSettings(max_question=1, max_user_context=0, max_characters=1)
+    most = most_bytes(short)
+    coming = [
+        {"type": "websocket.connect"},
+        *({"type": "websocket.receive", "text": "a" * n} for n in (most, most + 1)),
+    ]
+    got: list[Any] = []
+
+    async def take(scope: Any, receive: Any, send: Any) -> None:
+        got.extend([await receive() for _ in range(3)])
+
+    async def receive() -> Any:
+        return coming.pop(0)
+
+    async def send(message: Any) -> None:
+        got.append(message)
+
+    await Door(take, short)(request() | {"type": "websocket"}, receive, send)
+    assert [message["type"] for message in got] == [
+        "websocket.connect",
+        "websocket.receive",
+        "websocket.disconnect",
+    ]
+    got.clear()
+    await Door(take, short)(request(origin="https://evil.example") | {"type": "websocket"}, receive, send)
+    assert [(message["type"], message["code"]) for message in got] == [("websocket.close", 1008)]
