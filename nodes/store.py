@@ -11,7 +11,8 @@ from adaptive_rag.context import CallerSettings, IndexingContext, context_of, is
 from adaptive_rag.context.caller import shown_to_callers
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.index import Index
-from adaptive_rag.index.location import open_location, read_manifest
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.state import IndexingState
 
 if TYPE_CHECKING:
