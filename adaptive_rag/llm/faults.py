@@ -23,6 +23,7 @@ from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.chat import model_name
+from adaptive_rag.models.transport import ReplyTooLong
 
 Kind = Literal["key", "unknown model", "unsupported", "too long", "busy", "server", "connection", "other"]
 
@@ -104,6 +105,9 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
     status = _status(error)
     text = _text(error, status)
     kind = next((kind for type_, kind in _KINDS if isinstance(error, type_)), None) or _by_status(status)
+    # A server that sent more than a reply can be would only do it again.
+    if isinstance(cause := _root(error), ReplyTooLong):
+        return Fault("other", str(cause), model_name(model))
     if kind in (None, "unsupported", "other", "server") and _TOO_LONG.search(text):
         kind = "too long"
     # An account without credit answers 429 as well, and waiting will not help it.
@@ -152,13 +156,17 @@ def _retry_after(error: Exception) -> float | None:
         return None
 
 
+def _root(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
 def _text(error: Exception, status: int | None) -> str:
     said = " ".join(str(error).split())[:240] or type(error).__name__
-    cause = error.__cause__
-    while cause is not None and cause.__cause__ is not None:
-        cause = cause.__cause__
+    cause = _root(error)
     # "Connection error." alone does not say whether the server is down or the name is wrong.
-    if cause is not None and "onnection error" in said:
+    if cause is not error and "onnection error" in said:
         said = f"{said.rstrip('.')} ({type(cause).__name__}: {' '.join(str(cause).split())[:120]})"
     if status is None:
         return said

@@ -7,32 +7,28 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from adaptive_rag.llm.receive import DEEPEST
+
+# In all patterns here a run of blanks, marks or digits is taken whole ("*+") or is bounded: a reply may hold
+# thousands of them, and a pattern that gives them back one by one takes their square.
+
 # Brackets at which a reply may fail to hold JSON before the rest of it is given up.
 ATTEMPTS = 64
-# Brackets within brackets that are mended; no form asks for more, and mending takes ever longer.
-DEEPEST = 8
 
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
 _BRACKET = re.compile(r"[{\[]")
-_FENCE = re.compile(r"^\s*```[a-zA-Z0-9_-]*\s*$", re.M)
 # "1.", "2)", "-", "*", "Viewpoint 3:", "Sub-question 1 -", "**Q1:**" before the item itself
 _NUMBERING = re.compile(
-    r"^\s*(?:[-*•–]\s+|\(?\d{1,2}[.):]\s*|[*_]{0,2}(?:sub-?question|question|viewpoint|perspective|q)"
-    r"\s*#?\d*\s*[:.)-][*_]{0,2}\s*)+",
+    r"^\s*+(?:[-*•–]\s++|\(?\d{1,2}[.):]\s*+|[*_]{0,2}(?:sub-?question|question|viewpoint|perspective|q)"
+    r"\s*+#?\d*+\s*+[:.)-][*_]{0,2}\s*+)+",
     re.I,
 )
-_LISTED = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,2}[.):]\s*)", re.M)
+_LISTED = re.compile(r"\s*+(?:[-*•–]\s|\(?\d{1,2}[.):])")
 _INLINE_NUMBER = re.compile(r"(?:(?<=\s)|^)\(?\d{1,2}[.)]\s+")
 _EXCUSE = re.compile(
     r"^\W*(?:i(?:'|’)?m sorry|i am sorry|sorry,|i apologi[sz]e|as an ai|as a language model|i can(?:'|’|no)t|"
     r"i cannot|unfortunately, i|error\b|traceback|exception\b|none\W*$|null\W*$|n/?a\W*$)",
     re.I,
 )
-
-
-def without_thoughts(text: str) -> str:
-    """Drop what a reasoning model thought aloud, and code fences."""
-    return _FENCE.sub("", _THOUGHT.sub("", text)).strip()
 
 
 def json_values(text: str) -> Iterator[Any]:
@@ -98,9 +94,9 @@ def one_text(value: Any, what: str) -> str:
 def labelled(text: str, *labels: str) -> dict[str, str]:
     """Return what follows each label at the start of a line, as in "Query: ..."."""
     pattern = re.compile(
-        rf"^[\s*_#>-]*(?P<label>{'|'.join(labels)})[\s*_]*[:=][\s*_]*(?P<value>.+?)\s*$", re.I | re.M
+        rf"^[ \t*_#>-]*+(?P<label>{'|'.join(labels)})[ \t*_]*+[:=][\s*_]*+(?P<value>.+)$", re.I | re.M
     )
-    return {match["label"].lower(): match["value"].strip("*_ ") for match in pattern.finditer(text)}
+    return {match["label"].lower(): match["value"].strip("*_ \t\r") for match in pattern.finditer(text)}
 
 
 def single_line(text: str, what: str) -> str:
@@ -203,7 +199,7 @@ def _closings(text: str) -> dict[int, int]:
 def _decode(text: str, start: int, closing: int | None) -> tuple[Any, int | None]:
     try:
         return json.JSONDecoder().raw_decode(text, start)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, endless brackets
         pass
     if closing is None:
         return None, None
