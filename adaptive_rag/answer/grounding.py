@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adaptive_rag.answer.citations import Claim, cite, read_markers, support
+from adaptive_rag.answer.citations import Claim, cite, first_sentences, read_markers, support
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.styles import AnswerRequest
 from adaptive_rag.models.onnx import Vectors
@@ -33,6 +33,9 @@ _DONT_KNOW = re.compile(
     rf"|\bnot (?:mentioned|stated|given|specified|provided|found) in the {_MATERIAL}\b",
     re.IGNORECASE,
 )
+
+# Each sentence is embedded and compared with every passage; no style asks for a tenth of these.
+MAX_SENTENCES = 100
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class Review:
     grounding: Grounding
     knows: bool  # False where the draft says that the passages do not hold the answer
     unknown: list[int]  # markers that no passage has
+    left_out: int = 0  # sentences beyond those that are checked
 
 
 def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[str]], Vectors]) -> Review:
@@ -104,6 +108,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         request: with the documents in the order in which the prompt numbered them.
         encode: returns the unit vectors of texts, of the model that embedded the request's sentences.
     """
+    draft, left_out = first_sentences(draft, MAX_SENTENCES)
     marked = read_markers(draft, len(request.documents))
     claims, text = marked.claims, marked.text
     if not marked.unknown and _unmarked(draft) == _unmarked(text):
@@ -111,8 +116,9 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         text = draft.strip()
     # A draft that cites a passage answers a part at least, whatever it says it does not know.
     cites = any(claim.markers for claim in claims)
-    if not claims or (not cites and _DONT_KNOW.search(text)):
-        return Review(text, [], Grounding(0.0, [], []), False, marked.unknown)
+    denies = not cites and _DONT_KNOW.search(text) is not None
+    if denies or not claims:
+        return Review(text, [], Grounding(0.0, [], []), not denies, marked.unknown, left_out)
     vectors = encode([claim.text for claim in claims])
     claims, text = _add_markers(claims, text, vectors, request)
     return Review(
@@ -121,6 +127,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         ground(claims, vectors, request.documents, request.sentences),
         True,
         marked.unknown,
+        left_out,
     )
 
 

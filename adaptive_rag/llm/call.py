@@ -185,7 +185,9 @@ class _Conversation:
         # What the steps before the answer say is not part of it, so it stays out of the stream of messages.
         tags = [] if self._request.free_text else [TAG_NOSTREAM]
         step = self._request.step
-        return {"tags": tags, "run_name": step, "metadata": {"skill": step}}
+        # Who shows a draft while it is written can tell by the attempt where the model began anew.
+        metadata = {"skill": step, "attempt": self._spending.calls}
+        return {"tags": tags, "run_name": step, "metadata": metadata}
 
 
 async def _in_thread(work: Callable[[], ResultT]) -> ResultT:

@@ -12,7 +12,7 @@ from langchain_core.messages.ai import UsageMetadata
 
 # A token has about four characters; of a reply twice that is read, whatever its server sends.
 MAX_CHARACTERS_A_TOKEN = 8
-# What is read of a form besides a model's thoughts; the longest that is asked for, 50 sub-questions, has half.
+# What is read of a form besides a model's thoughts; 50 sub-questions, the longest asked for, have half of it.
 MAX_FORM = 20_000
 # Brackets within brackets that are read; no form asks for more than two.
 DEEPEST = 8
@@ -60,9 +60,9 @@ class Draft:
 def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     """Return a message with what is read of a reply, without a model's thoughts.
 
-    A text is cut after `MAX_CHARACTERS_A_TOKEN` for each of `max_tokens`, and that of a form after `MAX_FORM`;
-    "cut" in the metadata then says so. Arguments of a tool call that are longer, or nested deeper than
-    `DEEPEST`, are left out.
+    A text is cut after `MAX_CHARACTERS_A_TOKEN` for each of `max_tokens`, and that of a form after
+    `MAX_FORM`; "cut" in the metadata then says so. Arguments of a tool call that are longer, or nested deeper
+    than `DEEPEST`, are left out.
 
     Raises:
         ValueError: it is no message of a chat model.
@@ -82,7 +82,8 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     refusal = reply.additional_kwargs.get("refusal")
     return AIMessage(
         plain_text(text),
-        id=reply.id,
+        # A text that is not the one that was streamed is another message.
+        id=reply.id if text == whole.strip() else None,
         tool_calls=calls,
         usage_metadata=_usage(reply.usage_metadata),
         response_metadata=metadata,

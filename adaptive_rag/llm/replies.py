@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from adaptive_rag.llm.receive import DEEPEST
+from adaptive_rag.text.markers import MARKER
 
 # In all patterns here a run of blanks, marks or digits is taken whole ("*+") or is bounded: a reply may hold
 # thousands of them, and a pattern that gives them back one by one takes their square.
@@ -29,6 +30,36 @@ _EXCUSE = re.compile(
     r"i cannot|unfortunately, i|error\b|traceback|exception\b|none\W*$|null\W*$|n/?a\W*$)",
     re.I,
 )
+# '{"answer": ...', "[{'text': ...", "<html>", "<tool_call>"; not "[1] The wall ..." nor "<b> makes text bold"
+_FORM_OR_PAGE = re.compile(
+    r"\s*+(?:\{\s*+(?:[\"'}]|\w+\s*+:)|\[\s*+[\"'{\]]|<(?:!doctype|html|head|body|\?xml|\|?tool|function))",
+    re.I,
+)
+# "Error: ...", "HTTP 502 Bad Gateway", "Traceback (most recent call last)"; not "Error correction needs ..."
+_SERVER_ERROR = re.compile(
+    r"\W*+(?:[\w.]*(?:error|exception)(?:\s*+[:(\[]| code| \d|\s*+$)|traceback \(most recent|"
+    r"(?:http(?:/[\d.]+)?:? )?[45]\d\d(?: \w+){0,2} (?:error|gateway|unavailable|requests|time-?out)|"
+    r"(?:an |a )?(?:\w+ )?(?:server )?error (?:has )?occurred|internal server error|bad gateway|"
+    r"rate limit (?:reached|exceeded)|service (?:temporarily )?unavailable|too many requests|"
+    r"gateway time-?out|connection (?:refused|reset|error)|the server had an error|upstream connect error)",
+    re.I,
+)
+
+
+def answer_text(text: str) -> str:
+    """Return a text that may be an answer.
+
+    Raises:
+        ValueError: it is a form, a page, an error, or holds no word.
+    """
+    if not re.search(r"[^\W\d_]", text):
+        raise ValueError(f"expected an answer in sentences, got {text[:80]!r}")
+    if _FORM_OR_PAGE.match(text):
+        raise ValueError(f"expected an answer as plain text, got {text[:80]!r}")
+    # "Error 404 means that a page is missing [2]." cites a passage; what a server says of itself does not.
+    if _SERVER_ERROR.match(text) and not MARKER.search(text):
+        raise ValueError(f"expected an answer, got an error: {text[:80]!r}")
+    return text
 
 
 def json_values(text: str) -> Iterator[Any]:

@@ -12,6 +12,7 @@ import pytest
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.runnable import AdaptiveRAG
 from benchmarks.chat_server import ChatServer
+from tests.chat.conftest import ANSWER
 from tests.conftest import EVERY_STEP
 
 QUESTION = "How long is the sea wall of Saltmere?"
@@ -148,7 +149,8 @@ def test_the_user_mistakes_are_raised_at_the_first_call(rag, server, behaviour, 
 
 def test_a_server_without_json_schema_is_asked_in_other_ways_and_remembered(rag, server):
     server.behave = lambda number, body: "no schema"
-    server.say = lambda body: '{"query": "sea wall of Saltmere length", "scores": [9,8,7,6,5,4,3,2]}'
+    form = '{"query": "sea wall of Saltmere length", "scores": [9,8,7,6,5,4,3,2]}'
+    server.say = lambda body: form if "JSON" in body["messages"][-1]["content"] else ANSWER
     first, second = ask(rag, k=4), ask(rag, k=4)
     assert reasons(first) == reasons(second) == {}
     assert any(
