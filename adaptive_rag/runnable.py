@@ -160,7 +160,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         return cast(OutputState, await self.graph.ainvoke(**self._call(input, config, kwargs)))
 
     def stream(
-        self, input: Question, config: RunnableConfig | None = None, *, drafts: bool = False, **kwargs: Any
+        self,
+        input: Question,
+        config: RunnableConfig | None = None,
+        *,
+        drafts: bool | None = False,
+        **kwargs: Any,
     ) -> Iterator[Any]:
         """Yield the output in one chunk, once the answer has been checked.
 
@@ -178,7 +183,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
             yield draft.output
 
     async def astream(
-        self, input: Question, config: RunnableConfig | None = None, *, drafts: bool = False, **kwargs: Any
+        self,
+        input: Question,
+        config: RunnableConfig | None = None,
+        *,
+        drafts: bool | None = False,
+        **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Yield as `stream` does, asynchronously."""
         if not drafts and "stream_mode" not in kwargs:

@@ -107,11 +107,12 @@ class _Conversation:
     async def areply(self) -> Reply[Any]:
         """Wait for the model on the event loop, and read it in a thread; a cancellation ends both."""
         asking_step.set(self._request.step)
-        outcome: object = None
         try:
             async with asyncio.timeout(self._seconds_left()):
-                while not isinstance(action := await _in_thread(partial(self._next, outcome)), Reply):
+                action = self._next(None)
+                while not isinstance(action, Reply):
                     outcome = await self._ado(action)
+                    action = await _in_thread(partial(self._next, outcome))
                 return action
         except TimeoutError:
             return self._timed_out()
