@@ -89,14 +89,16 @@ class Fault:
         """
         if self.kind == "key":
             raise ConfigurationError(
-                f"The server refused the key for the chat model {self.model!r}: {self.text}. Check the "
-                "provider's key variable (OPENAI_API_KEY for openai:...); `adaptive-rag doctor` tries it."
+                f"The server refused the key for the chat model {self.model!r}: {self.text}. No answer was "
+                "made. Check the provider's key variable (OPENAI_API_KEY for openai:...); `adaptive-rag "
+                "doctor` tries it. Where no model is named, answers quote the documents."
             )
         if self.kind == "unknown model":
             raise ConfigurationError(
-                f"The server does not know the chat model {self.model!r}: {self.text}. Check the name after "
-                "the colon and the base_url, which usually ends in /v1; `adaptive-rag doctor` lists what is "
-                "served."
+                f"The server does not know the chat model {self.model!r}: {self.text}. No answer was "
+                "made. Check the name after the colon and the base_url, which usually ends in /v1; "
+                "`adaptive-rag doctor` lists what is served. Where no model is named, answers quote the "
+                "documents."
             )
 
 
