@@ -97,8 +97,8 @@ def converse(
     server_failures = reply_failures = 0
     while True:
         if not ledger.take(request.role):
-            before = f"; before that: {spending.notes[-1]}" if spending.notes else ""
-            raise GivenUp(f"the budget of {context.budget.max_llm_calls} calls is spent{before}")
+            before = f"{spending.notes[-1]}; " if spending.notes else ""
+            raise GivenUp(f"{before}the budget of {context.budget.max_llm_calls} calls is spent")
         spending.calls += 1
         try:
             reply: AIMessage = yield Call(messages, method, schema)
@@ -113,23 +113,23 @@ def converse(
                 continue
             fault.raise_if_misconfigured()
             spending.notes.append(fault.text)
+            spending.unreachable = fault.passing
             if fault.kind == "too long" and request.shortened and reply_failures < REPLY_RETRIES:
                 reply_failures += 1
                 request = request.shortened()
                 messages = format_messages(request, prompts)
                 continue
             if not fault.passing or server_failures == SERVER_RETRIES:
-                spending.unreachable = fault.passing
                 raise GivenUp(fault.text) from error
             pause = _pause(fault, server_failures)
             server_failures += 1
             if pause >= seconds_left():
-                spending.unreachable = True
                 raise GivenUp(
                     f"{fault.text}; it asks to wait for {pause:.0f} s, longer than is left"
                 ) from error
             yield Pause(pause)
             continue
+        spending.unreachable = False
         _count(reply, model, context, spending)
         spending.cut = reply.response_metadata.get("cut") or spending.cut
         try:
