@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
@@ -74,7 +74,7 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
     metadata: dict[str, Any] = {"finish_reason": reply.response_metadata.get("finish_reason")}
     whole, text = reply.text, without_thoughts(reply.text[: max_tokens * MAX_CHARACTERS_A_TOKEN])
     if len(whole) > max_tokens * MAX_CHARACTERS_A_TOKEN or (form and len(text) > MAX_FORM):
-        text = text[:MAX_FORM] if form else text
+        text = text[:MAX_FORM] if form else _whole_sentences(text)
         metadata["cut"] = f"the reply was too long: {len(text):,} characters of it were read"
     calls = [call for call in reply.tool_calls if is_shallow(call["args"])]
     if len(calls) < len(reply.tool_calls):
@@ -89,6 +89,11 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
         response_metadata=metadata,
         additional_kwargs={"refusal": plain_text(refusal[:500])} if isinstance(refusal, str) else {},
     )
+
+
+def _whole_sentences(text: str) -> str:
+    """Drop the sentence in the middle of which a text was cut; keep a text that has no other."""
+    return text[: max(map(text.rfind, ".!?…。！？\n")) + 1] or text
 
 
 def without_thoughts(text: str) -> str:
@@ -124,19 +129,18 @@ def is_shallow(value: Any, room: int = MAX_FORM) -> bool:
     """Tell whether a value is nested no deeper than `DEEPEST` and has no more than `room` characters."""
     level = [value]
     for _ in range(DEEPEST + 1):
-        inside: list[Any] = []
-        for item in level:
-            room -= len(item) if isinstance(item, str) else 1
-            if isinstance(item, Mapping):
-                inside += [*item.keys(), *item.values()]
-            elif isinstance(item, Sequence) and not isinstance(item, str):
-                inside += item
+        room -= sum(len(item) if isinstance(item, str) else 1 for item in level)
         if room < 0:
             return False
-        if not inside:
+        held = [item.items() if isinstance(item, Mapping) else [item] for item in level if _holds(item)]
+        if not held:
             return True
-        level = inside
+        level = [part for parts in held for pair in parts for part in pair]
     return False
+
+
+def _holds(item: object) -> bool:
+    return isinstance(item, Mapping | list | tuple)
 
 
 def _usage(*reported: object) -> UsageMetadata | None:
