@@ -129,6 +129,8 @@ class ChatServer:
             _send(writer, 200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
             return True
         answering = asyncio.ensure_future(self._answer(request, writer))
+        # A client that goes away breaks the answer off; that is no error here.
+        answering.add_done_callback(lambda task: task.cancelled() or task.exception())
         # Nothing more is sent on this connection until the answer is there, so whatever can be read now
         # is the client going away.
         leaving = asyncio.ensure_future(reader.read(1))
