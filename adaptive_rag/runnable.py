@@ -162,28 +162,47 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         """Answer one question; while a model works, no thread waits for it."""
         return cast(OutputState, await self.graph.ainvoke(**self._call(input, config, kwargs)))
 
-    def stream(self, input: Question, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        """Yield the answer's tokens as `{"answer": ...}`, then all other keys of the output.
+    def stream(
+        self,
+        input: Question,
+        config: RunnableConfig | None = None,
+        *,
+        drafts: bool | None = False,
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        """Yield the output in one chunk, once the answer has been checked.
 
-        The chunks add up to what `invoke` returns; where checking a model's draft changed it, the answer that
-        holds comes at the end as `revised_answer`. With `stream_mode=` the graph's own stream is passed on.
+        With `drafts=True` what a model is writing comes before it, in pieces as `{"draft": ...}`. An empty
+        piece says that the model begins anew: forget the draft so far. The answer takes the place of
+        the draft, and may differ from it. With `stream_mode=` the graph's own stream is passed on.
         """
-        call, answer = self._stream_call(input, config, kwargs)
+        if not drafts and "stream_mode" not in kwargs:
+            yield AddableDict(self.invoke(input, config, **kwargs))
+            return
+        call, draft = self._stream_call(input, config, kwargs)
         for part in self.graph.stream(**call):
-            yield from answer.feed(*part) if answer else (part,)
-        if answer:
-            yield answer.rest()
+            yield from draft.feed(*part) if draft else (part,)
+        if draft:
+            yield draft.output
 
     async def astream(
-        self, input: Question, config: RunnableConfig | None = None, **kwargs: Any
+        self,
+        input: Question,
+        config: RunnableConfig | None = None,
+        *,
+        drafts: bool | None = False,
+        **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Yield as `stream` does, asynchronously."""
-        call, answer = self._stream_call(input, config, kwargs)
+        if not drafts and "stream_mode" not in kwargs:
+            yield AddableDict(await self.ainvoke(input, config, **kwargs))
+            return
+        call, draft = self._stream_call(input, config, kwargs)
         async for part in self.graph.astream(**call):
-            for chunk in answer.feed(*part) if answer else (part,):
+            for chunk in draft.feed(*part) if draft else (part,):
                 yield chunk
-        if answer:
-            yield answer.rest()
+        if draft:
+            yield draft.output
 
     def compare(
         self,
@@ -239,12 +258,12 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
 
     def _stream_call(
         self, input: Question, config: RunnableConfig | None, options: dict[str, Any]
-    ) -> tuple[dict[str, Any], _AnswerStream | None]:
-        """Return the arguments, and what reads the answer from the stream unless it is passed on as it is."""
+    ) -> tuple[dict[str, Any], _DraftStream | None]:
+        """Return the arguments, and what reads the draft from the stream unless it is passed on as it is."""
         call = self._call(input, config, options)
         if "stream_mode" in call:
             return call, None
-        return {**call, "stream_mode": ["messages", "values"]}, _AnswerStream(self.graph.output_channels)
+        return {**call, "stream_mode": ["messages", "values"]}, _DraftStream(self.graph.output_channels)
 
     def _context_for(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Context:
         given = kwargs.pop("context", None)
@@ -264,43 +283,29 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         return context
 
 
-class _AnswerStream:
-    """Turns the graph's stream into chunks of the output that add up to it."""
+class _DraftStream:
+    """Turns the graph's stream into the pieces of a model's draft, and the output."""
 
     def __init__(self, keys: Sequence[str]) -> None:
         self._keys = keys
-        self._streamed = ""
-        self._held_back = ""
+        self._attempt: object = None
         self._redactor = PiecewiseRedactor()
-        self._output: dict[str, Any] = {}
+        self.output = AddableDict()
 
     def feed(self, mode: str, part: Any) -> Iterator[AddableDict]:
         if mode == "values":
-            self._output = {key: part[key] for key in self._keys if key in part}
+            self.output = AddableDict({key: part[key] for key in self._keys if key in part})
             return
         message, metadata = part
         if not isinstance(message, AIMessageChunk) or metadata.get("langgraph_node") != "generate":
             return
-        # Blanks around the answer are not part of it: one at the end is sent when more follows.
-        said = self._held_back + self._redactor.feed(message.text)
-        said = said if self._streamed else said.lstrip()
-        text = said.rstrip()
-        self._held_back = said[len(text) :]
-        if text:
-            self._streamed += text
-            yield AddableDict(answer=text)
-
-    def rest(self) -> AddableDict:
-        rest = AddableDict(self._output)
-        last = (self._held_back + self._redactor.rest()).rstrip()
-        if self._streamed and self._streamed + last == rest.get("answer"):
-            rest["answer"] = last
-            if not last:
-                del rest["answer"]
-        elif self._streamed:
-            # What was streamed cannot be taken back.
-            rest["revised_answer"] = rest.pop("answer")
-        return rest
+        if message.text:
+            if self._attempt not in (None, metadata.get("attempt")):
+                self._redactor = PiecewiseRedactor()
+                yield AddableDict(draft="")
+            self._attempt = metadata.get("attempt")
+            if piece := self._redactor.feed(message.text):
+                yield AddableDict(draft=piece)
 
 
 def _names_documents(place: object) -> bool:

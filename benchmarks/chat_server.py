@@ -16,9 +16,9 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
 from adaptive_rag.text.markers import write_marker
 
@@ -38,6 +38,8 @@ Behaviour = Literal[
     "unknown model",
     "no schema",  # refuses response_format, as older servers do
 ]
+# Writes any bytes as the response, and says whether the connection stays open.
+Wire: TypeAlias = Callable[[asyncio.StreamWriter], Awaitable[bool]]
 
 WORDS = "The first passage answers this [1]. The second one agrees with it [2]."
 
@@ -59,7 +61,7 @@ class ChatServer:
     """Serve on the loopback address while the `with` block lasts."""
 
     seconds: float = 0.0
-    behave: Callable[[int, dict[str, Any]], Behaviour] = lambda number, body: "answer"
+    behave: Callable[[int, dict[str, Any]], Behaviour | Wire] = lambda number, body: "answer"
     say: Callable[[dict[str, Any]], str] | None = None
     retry_after: float | None = None
     word_seconds: float = 0.0
@@ -127,10 +129,17 @@ class ChatServer:
             _send(writer, 200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
             return True
         answering = asyncio.ensure_future(self._answer(request, writer))
+        # A client that goes away breaks the answer off; that is no error here.
+        answering.add_done_callback(lambda task: task.cancelled() or task.exception())
         # Nothing more is sent on this connection until the answer is there, so whatever can be read now
         # is the client going away.
         leaving = asyncio.ensure_future(reader.read(1))
-        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        try:
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            answering.cancel()
+            leaving.cancel()
+            raise
         if not answering.done():
             request.abandoned = True
             answering.cancel()
@@ -143,6 +152,10 @@ class ChatServer:
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
         body = request.body
         behaviour = self.behave(len(self.calls), body)
+        if callable(behaviour):
+            with contextlib.suppress(ConnectionError):
+                return await behaviour(writer)
+            return False
         if behaviour == "hang":
             await asyncio.sleep(3600)
         await asyncio.sleep(self.seconds)

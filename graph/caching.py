@@ -108,7 +108,8 @@ class _MemoryCache(_KeepsSuccess, _BoundedCache):
 
 def _failed(writes: Any) -> bool:
     return any(
-        record.get("unreachable") or any(d["what"] == "repeated" for d in record.get("decisions", ()))
+        record.get("unreachable")
+        or any(d["what"] in ("repeated", "cut") for d in record.get("decisions", ()))
         for channel, value in writes
         if channel == "trace"
         for record in value

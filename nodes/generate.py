@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.answer.draft import ask_to_draft, extract_answer
 from adaptive_rag.answer.evidence import format_abstention, judge_evidence
-from adaptive_rag.answer.grounding import Review, review_draft
+from adaptive_rag.answer.grounding import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.styles import STYLES, AnswerRequest, AnswerStyle, Aspect
 from adaptive_rag.context import Context, context_of
@@ -60,7 +60,9 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             return _abstain(state, "the chat model says that the passages do not hold it", decisions)
         share = review.grounding.share
         if share > 0 or not context.uses("extractive-fallback"):
-            return _answer(state, review.text, review.citations, share, decisions, reply.result.message_id)
+            # A draft that its check changed is another message than the one that was streamed.
+            message_id = reply.result.message_id if review.text == reply.result.text else None
+            return _answer(state, review.text, review.citations, share, decisions, message_id)
         why = "no passage supports the model's answer"
         decisions.append(Decision(what="answer", chosen="extractive", why=why))
     evidence = judge_evidence(request)
@@ -117,6 +119,9 @@ def _review_decisions(review: Review) -> list[Decision]:
     if review.removed:
         why = "links lead to the documents' own addresses alone, and images are left out"
         dropped.append(Decision(what="links removed", chosen=review.removed, why=why))
+    if review.left_out:
+        why = f"an answer has at most {MAX_SENTENCES} sentences; {review.left_out} more were left out"
+        dropped.append(Decision(what="cut", chosen="generate", why=why))
     unsupported = zip(review.grounding.unsupported, review.grounding.reasons, strict=True)
     return dropped + [Decision(what="unsupported", chosen=claim, why=reason) for claim, reason in unsupported]
 

@@ -163,6 +163,11 @@ class _Run:
             for request, reply in self._asked
             for note in reply.notes
         ]
+        notes += [
+            Decision(what="cut", chosen=request.step, why=reply.cut)
+            for request, reply in self._asked
+            if reply.cut
+        ]
         if notes:
             given = {**given, "decisions": [*given.get("decisions", ()), *notes]}
         record.update(given)

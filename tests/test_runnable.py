@@ -134,18 +134,62 @@ async def test_the_chunks_of_a_stream_add_up_to_the_output(rag: AdaptiveRAG) -> 
         assert {key: whole[key] for key in STEADY} == {key: expected[key] for key in STEADY}
 
 
-async def test_a_models_answer_is_streamed_in_pieces_that_add_up(town: MemoryIndex) -> None:
-    said = "The sea wall of Saltmere is 2,340 metres long [1]."
+WRITTEN = "The sea wall of Saltmere is 2,340 metres long [1]."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        WRITTEN,
+        f"{WRITTEN[:-5]} [77].",
+        "Bananas grow in Iceland [1].",
+        "Error: rate limit",
+        "[[[[1]]]]",
+        "{}",
+    ],
+)
+async def test_what_is_streamed_as_the_answer_was_checked(
+    town: MemoryIndex, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     rag = AdaptiveRAG(town, model=ScriptedChatModel(script={"generate": said}))
     expected = rag.invoke(LONG)
-    assert expected["answer"] == said
-    for chunks in (list(rag.stream(LONG)), [chunk async for chunk in rag.astream(LONG)]):
-        assert len([chunk for chunk in chunks if list(chunk) == ["answer"]]) > 3
+    assert "2,340 metres" in expected["answer"]
+    for chunk in rag.stream(LONG):
+        print(chunk.get("answer", ""))
+    assert capsys.readouterr().out == expected["answer"] + "\n"
+    chunks = [chunk async for chunk in rag.astream(LONG)]
+    assert [{key: chunk[key] for key in STEADY} for chunk in chunks] == [
+        {key: expected[key] for key in STEADY}
+    ]
+
+
+async def test_a_draft_can_be_watched_while_it_is_written(town: MemoryIndex) -> None:
+    rag = AdaptiveRAG(town, model=ScriptedChatModel(script={"generate": WRITTEN}))
+    expected = rag.invoke(LONG)
+    for chunks in (list(rag.stream(LONG, drafts=True)), [c async for c in rag.astream(LONG, drafts=True)]):
+        assert all(list(chunk) == ["draft"] for chunk in chunks[:-1])
+        assert len(chunks) > 4
         whole = chunks[0]
         for chunk in chunks[1:]:
             whole = whole + chunk
-        assert "revised_answer" not in whole
+        assert whole.pop("draft") == WRITTEN
+        assert sorted(whole) == sorted(KEYS)
         assert {key: whole[key] for key in STEADY} == {key: expected[key] for key in STEADY}
+
+
+async def test_an_empty_piece_says_that_the_draft_begins_anew(town: MemoryIndex) -> None:
+    def rag() -> AdaptiveRAG:
+        return AdaptiveRAG(town, model=ScriptedChatModel(script={"generate": ["Error: down", WRITTEN]}))
+
+    for chunks in (
+        list(rag().stream(LONG, drafts=True)),
+        [c async for c in rag().astream(LONG, drafts=True)],
+    ):
+        pieces = [chunk["draft"] for chunk in chunks[:-1]]
+        assert pieces.count("") == 1
+        again = pieces.index("")
+        assert ("".join(pieces[:again]), "".join(pieces[again:])) == ("Error: down", WRITTEN)
+        assert chunks[-1]["answer"] == WRITTEN
 
 
 def test_the_graphs_own_stream_is_passed_on_when_asked_for(rag: AdaptiveRAG) -> None:

@@ -70,6 +70,14 @@ def read_markers(answer: str, documents: int) -> MarkedAnswer:
     return MarkedAnswer("".join([*text, clean[last:]]).strip(), claims, unknown)
 
 
+def first_sentences(answer: str, most: int) -> tuple[str, int]:
+    """Return an answer's first sentences with their markers, and how many more it has."""
+    spans = _sentences(answer)
+    if len(spans) <= most:
+        return answer, 0
+    return answer[: spans[most][0]], len(spans) - most
+
+
 def cite(
     claims: Sequence[Claim],
     vectors: Vectors,

@@ -14,6 +14,7 @@ from adaptive_rag.answer.sentences import speaker_of
 from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block, by_aspect
 from adaptive_rag.llm.messages import format_history, style_prompt
 from adaptive_rag.llm.passages import format_passages, neutralize
+from adaptive_rag.llm.replies import answer_text
 from adaptive_rag.llm.request import Request
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.state import Candidate, Citation, Turn
@@ -88,6 +89,7 @@ def ask_to_draft(
             "passages": format_passages(passages, budget),
             "style": "\n".join([style_prompt(strategy, prompts, style.instruction, style.sentences), *told]),
         },
+        check=lambda result: result.model_copy(update={"text": answer_text(result.text)}),
         shortened=shortened,
         role="answer",
         free_text=True,

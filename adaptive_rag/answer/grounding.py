@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from adaptive_rag.answer.citations import Claim, cite, read_markers, support
+from adaptive_rag.answer.citations import Claim, cite, first_sentences, read_markers, support
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.styles import AnswerRequest
@@ -35,6 +35,9 @@ _DONT_KNOW = re.compile(
     rf"|\bnot (?:mentioned|stated|given|specified|provided|found) in the {_MATERIAL}\b",
     re.IGNORECASE,
 )
+
+# Each sentence is embedded and compared with every passage; no style asks for a tenth of these.
+MAX_SENTENCES = 100
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,7 @@ class Review:
     knows: bool  # False where the draft says that the passages do not hold the answer
     unknown: list[int]  # markers that no passage has
     removed: list[str]  # addresses of its links and images that are none of the documents'
+    left_out: int = 0  # sentences beyond those that are checked
 
 
 def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[str]], Vectors]) -> Review:
@@ -107,7 +111,8 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         request: with the documents in the order in which the prompt numbered them.
         encode: returns the unit vectors of texts, of the model that embedded the request's sentences.
     """
-    draft, removed = keep_own_links(visible(draft), own_addresses(request.documents))
+    draft, left_out = first_sentences(visible(draft), MAX_SENTENCES)
+    draft, removed = keep_own_links(draft, own_addresses(request.documents))
     marked = read_markers(draft, len(request.documents))
     claims, text = marked.claims, marked.text
     if not marked.unknown and _unmarked(draft) == _unmarked(text):
@@ -115,8 +120,9 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         text = draft.strip()
     # A draft that cites a passage answers a part at least, whatever it says it does not know.
     cites = any(claim.markers for claim in claims)
-    if not claims or (not cites and _DONT_KNOW.search(text)):
-        return Review(text, [], Grounding(0.0, [], []), False, marked.unknown, removed)
+    denies = not cites and _DONT_KNOW.search(text) is not None
+    if denies or not claims:
+        return Review(text, [], Grounding(0.0, [], []), not denies, marked.unknown, removed, left_out)
     vectors = encode([claim.text for claim in claims])
     claims, text = _add_markers(claims, text, vectors, request)
     return Review(
@@ -126,6 +132,7 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
         True,
         marked.unknown,
         removed,
+        left_out,
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import count_of, place_of, print_block, print_line, shorten, stdout
 from adaptive_rag.text.markers import MARKER, write_marker
 
@@ -27,11 +28,23 @@ _SPECIAL = re.compile(rf"({MARKER.pattern}|\*\*[^*\n]+\*\*)")
 
 
 def print_answer(output: OutputState, seconds: float) -> None:
-    """Print route and confidence, the answer, the citations and the time."""
+    """Print the route, the answer, its citations, what it took, and where a model failed."""
     print_heading(output["analysis"])
     print_block(_styled(output["answer"]))
     stdout().print()
-    print_citations_and_facts(output, seconds)
+    if output["citations"]:
+        _print_citations(output["citations"], output["answer"])
+        stdout().print()
+    cost = sum(record.get("cost", 0.0) for record in output["trace"])
+    facts = [
+        f"{seconds:.2f} s",
+        f"{count_of(len(output['documents']), 'passage')} read",
+        "abstained" if output["abstained"] else f"grounding {output['grounding']:.0%}",
+        format_calls(output["trace"]),
+        *([f"${cost:.4f}"] if cost else []),
+    ]
+    print_line("  " + " · ".join(facts), style="dim")
+    print_failures(output["trace"], abstained=output["abstained"])
 
 
 def print_heading(analysis: QueryAnalysis | None) -> None:
@@ -46,23 +59,6 @@ def print_heading(analysis: QueryAnalysis | None) -> None:
         (f"  confidence {analysis['confidence']:.2f} · {DECIDED[analysis['decided_by']]}", "dim"),
     )
     stdout().print()
-
-
-def print_citations_and_facts(output: OutputState, seconds: float) -> None:
-    """Print what stands below an answer: the citations, and what it took."""
-    if output["citations"]:
-        _print_citations(output["citations"], output["answer"])
-        stdout().print()
-    calls = sum(record.get("calls", 0) for record in output["trace"])
-    cost = sum(record.get("cost", 0.0) for record in output["trace"])
-    facts = [
-        f"{seconds:.2f} s",
-        f"{len(output['documents'])} passages read",
-        "abstained" if output["abstained"] else f"grounding {output['grounding']:.0%}",
-        count_of(calls, "model call") if calls else "no chat model",
-        *([f"${cost:.4f}"] if cost else []),
-    ]
-    print_line("  " + " · ".join(facts), style="dim")
 
 
 def colour_of(strategy: str) -> str:

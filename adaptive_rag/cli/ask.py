@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Argument
 
 from adaptive_rag.cli import options
+from adaptive_rag.cli.failures import print_failures
 from adaptive_rag.cli.output import print_json
 from adaptive_rag.cli.session import narrow_index, show_answer
 
@@ -40,5 +41,6 @@ def ask(
     if as_json:
         output = AdaptiveRAG(**given).invoke({"question": question, "user_context": context})
         print_json({key: value for key, value in output.items() if key != "messages"})
+        print_failures(output["trace"], abstained=output["abstained"])
     else:
         show_answer(question, context, given, trace=trace)

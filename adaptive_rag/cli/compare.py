@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import colour_of
+from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import (
     MEASURE,
     count_of,
@@ -79,6 +80,9 @@ def compare(
         print_json(found)
     else:
         _print_comparison(found)
+    for column in found.columns:
+        trace, abstained = column.output["trace"], column.output["abstained"]
+        print_failures(trace, abstained=abstained, of=column.name)
 
 
 def _print_comparison(found: Comparison) -> None:
@@ -114,7 +118,7 @@ def _heading(column: Column, found: Comparison, width: int) -> Iterator[Text]:
     )
     facts = [
         f"{column.ms / 1000:.2f} s",
-        count_of(column.calls, "model call") if column.calls else "no chat model",
+        format_calls(column.output["trace"]),
         count_of(len(output["documents"]), "passage"),
         "abstained" if output["abstained"] else f"grounding {output['grounding']:.0%}",
     ]

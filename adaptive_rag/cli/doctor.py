@@ -158,15 +158,15 @@ def _call(what: str, name: str, model: Any) -> Iterator[Finding]:
 def _fill_form(model: Any, method: Any) -> str:
     """Return what went wrong when a model was asked to fill the form; empty where nothing did."""
     from adaptive_rag.llm.faults import fault_of
-    from adaptive_rag.llm.replies import json_values, without_thoughts
+    from adaptive_rag.llm.receive import without_thoughts
+    from adaptive_rag.llm.replies import json_values
     from adaptive_rag.llm.structured import bind_schema
 
     request = 'Which colour is a clear sky? Reply with JSON only: {"colour": "blue"} or {"colour": "green"}'
     try:
-        reply = bind_schema(model, FORM, method).invoke(request)
+        message = bind_schema(model, FORM, method).invoke(request)
     except Exception as error:  # every provider raises its own
         return fault_of(error, model).text
-    message = reply["raw"] if isinstance(reply, dict) else reply
     values = [call["args"] for call in message.tool_calls] or json_values(without_thoughts(message.text))
     right = any(isinstance(value, dict) and value.get("colour") in ("blue", "green") for value in values)
     return "" if right else f"the reply does not fit the form: {message.text[:60]!r}"

@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from adaptive_rag.cli.answers import print_answer, print_citations_and_facts, print_heading, print_trace
-from adaptive_rag.cli.output import print_line, print_note, short_source, stderr, stdout
+from rich.text import Text
+
+from adaptive_rag.cli.answers import print_answer, print_trace
+from adaptive_rag.cli.output import print_note, short_source, stderr
 from adaptive_rag.text.redaction import PiecewiseRedactor
+from adaptive_rag.text.visible import visible
 
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport, Progress
@@ -31,16 +34,18 @@ DOING = {
     "fuse": "joining two strategies",
     "generate": "writing",
 }
+# Characters of a draft that are shown, from its end.
+DRAFT_SHOWN = 240
 
 
 def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
-    """Ask one question and print its answer. A terminal shows a model's answer while it is written."""
+    """Ask one question and print its answer. A terminal shows a model's draft while it is written."""
     from adaptive_rag.runnable import AdaptiveRAG
 
     started = time.perf_counter()
     rag = AdaptiveRAG(**settings)
     state = {"question": question, "user_context": user_context}
-    if stdout().is_terminal and rag.context.model is not None:
+    if stderr().is_terminal and rag.context.model is not None:
         output = answer_live(rag, state)
     else:
         output = rag.invoke(state)
@@ -50,44 +55,38 @@ def show_answer(question: str, user_context: str, settings: dict[str, Any], *, t
 
 
 def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] | None = None) -> OutputState:
-    """Ask, print the answer as it comes, and return the output.
+    """Ask, print the answer and return the output.
 
-    An answer that its check changed is printed again, since what was streamed cannot be taken back.
+    Meanwhile standard error shows the step that runs, and the end of the draft that a model is writing. The
+    draft is no answer yet: it is wiped away, and what holds after its check is printed.
     """
     from langchain_core.messages import AIMessageChunk
 
     started = time.perf_counter()
     output: dict[str, Any] = {}
-    streamed, redactor = "", PiecewiseRedactor()
+    draft, attempt, redactor = "", None, PiecewiseRedactor()
     modes = {"stream_mode": ["messages", "custom", "values"], "subgraphs": True}
     with stderr().status("reading the question", spinner="dots") as status:
         for namespace, mode, part in rag.stream(state, config, **modes):  # type: ignore[arg-type]
             # The steps of a strategy run in a subgraph; its values are not those of the whole run.
             if mode == "values" and not namespace:
                 output = part
-            elif mode == "custom" and part.get("event") == "started" and not streamed:
+            elif mode == "custom" and part.get("event") == "started":
                 status.update(DOING.get(part["step"], part["step"]))
-            elif mode == "messages" and isinstance(part[0], AIMessageChunk) and part[0].text:
-                if not streamed:
-                    status.stop()
-                    print_heading(output.get("analysis"))
-                piece = redactor.feed(part[0].text)
-                streamed += piece
-                stdout().print(piece, end="", soft_wrap=True)
-        last = redactor.rest()
-        streamed += last
-        stdout().print(last, end="", soft_wrap=True)
-    seconds = time.perf_counter() - started
+            elif mode == "messages" and isinstance(part[0], AIMessageChunk):
+                if part[1].get("attempt") != attempt:
+                    draft, attempt, redactor = "", part[1].get("attempt"), PiecewiseRedactor()
+                draft += redactor.feed(part[0].text)
+                status.update(_format_draft(draft))
     final = cast("OutputState", output)
-    if streamed and streamed.strip() == final["answer"]:
-        stdout().print("\n")
-        print_citations_and_facts(final, seconds)
-    else:
-        if streamed:
-            stdout().print("\n")
-            print_line("  (the check of this draft changed it:)", style="dim")
-        print_answer(final, seconds)
+    print_answer(final, time.perf_counter() - started)
     return final
+
+
+def _format_draft(draft: str) -> Text:
+    """Show the end of a draft, in a line or a few; no escape sequence of it reaches the terminal."""
+    shown = " ".join(visible(draft[-2 * DRAFT_SHOWN :]).split())[-DRAFT_SHOWN:]
+    return Text.assemble("writing  ", (shown, "dim italic"))
 
 
 @contextmanager

@@ -144,13 +144,19 @@ class ModelSettings(Group):
 class BudgetSettings(Group):
     """What one question may cost."""
 
-    max_llm_calls: int = Field(6, ge=0, le=100, description="Chat calls that one question may make, at most.")
+    max_llm_calls: int = Field(
+        3,
+        ge=0,
+        le=100,
+        description="Chat calls that one question may make, at most. A repeated call counts too; the last "
+        "one is kept for the answer.",
+    )
     planned_calls: int = Field(
         3,
         ge=1,
         le=100,
-        description="Chat calls that one question plans to make; what lies between them and "
-        "`max_llm_calls` is left to retries.",
+        description="Chat calls that one question plans to make; what `max_llm_calls` allows beyond them is "
+        "left to repetitions.",
     )
     max_tokens: int = Field(
         1024, ge=16, description="Tokens that one reply of a chat model may have, at most."

@@ -10,6 +10,10 @@ from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.call import acall_all, call_all
 from adaptive_rag.llm.request import Reply, Request
 
+# Reasons for which the caller wants no model asked; every other one is a failure or a limit.
+NO_MODEL = "no chat model is configured"
+LEFT_LOCAL = "models.steps leaves it to the local way"
+
 
 def ask(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
     """Make independent requests at once and return their replies in order.
@@ -51,9 +55,9 @@ def refusals(requests: Sequence[Request[Any]], context: Context, budget: Budget)
 
 def _refusal(request: Request[Any], together: int, context: Context, budget: Budget, asked: int) -> str:
     if context.model is None and (request.role == "answer" or context.models.fast_model is None):
-        return "no chat model is configured"
+        return NO_MODEL
     if request.step != "select" and request.step not in context.models.steps:
-        return "models.steps leaves it to the local way"
+        return LEFT_LOCAL
     if budget.seconds <= 0:
         return f"the deadline of {context.budget.deadline_s:g} s has passed"
     if budget.calls <= 0:

@@ -8,22 +8,22 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, wait
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, AIMessageChunk, message_chunk_to_message
+from langchain_core.language_models import BaseChatModel
 from langchain_core.runnables import RunnableConfig
 from langgraph.constants import TAG_NOSTREAM
 
 from adaptive_rag.context import Context
 from adaptive_rag.llm.budget import Budget, Ledger, open_ledger
 from adaptive_rag.llm.exchange import Action, GivenUp, Pause, Spending, converse
+from adaptive_rag.llm.receive import Draft, receive
 from adaptive_rag.llm.request import Reply, Request, asking_step
 from adaptive_rag.llm.structured import bind_schema
 from adaptive_rag.models.chat import chat_model_of, with_temperature
-from adaptive_rag.text.redaction import redact_known_all
 
-# A token has about four characters; a server that ignores max_tokens is cut off at twice that.
-MAX_CHARACTERS_A_TOKEN = 8
+ResultT = TypeVar("ResultT")
 
 
 def call_all(requests: Sequence[Request[Any]], context: Context, budget: Budget) -> list[Reply[Any]]:
@@ -55,11 +55,13 @@ async def acall_all(requests: Sequence[Request[Any]], context: Context, budget: 
             task.cancel()
 
 
-def _start(work: Callable[[], Reply[Any]]) -> Future[Reply[Any]]:
+def _start(work: Callable[[], ResultT]) -> Future[ResultT]:
     """Start work in a daemon thread, which can be left behind, even at the end of the process."""
-    future: Future[Reply[Any]] = Future()
+    future: Future[ResultT] = Future()
 
     def run() -> None:
+        if not future.set_running_or_notify_cancel():
+            return
         try:
             future.set_result(work())
         except BaseException as error:
@@ -87,7 +89,7 @@ class _Conversation:
     def run(self) -> Reply[Any]:
         """Hold the conversation, waiting in this thread."""
         asking_step.set(self._request.step)
-        outcome: AIMessage | Exception | None = None
+        outcome: object = None
         while not self.abandoned.is_set():
             action = self._next(outcome)
             if isinstance(action, Reply):
@@ -103,26 +105,35 @@ class _Conversation:
         return run.result()
 
     async def areply(self) -> Reply[Any]:
-        """Hold the conversation on the event loop; a cancellation closes the connection."""
+        """Wait for the model on the event loop, and read it in a thread; a cancellation ends both."""
         asking_step.set(self._request.step)
-        outcome: AIMessage | Exception | None = None
         try:
             async with asyncio.timeout(self._seconds_left()):
-                while not isinstance(action := self._next(outcome), Reply):
+                action = self._next(None)
+                while not isinstance(action, Reply):
                     outcome = await self._ado(action)
+                    action = await _in_thread(partial(self._next, outcome))
                 return action
         except TimeoutError:
             return self._timed_out()
+        finally:
+            self.abandoned.set()
 
     def _seconds_left(self) -> float:
         return max(0.0, self._ends - time.monotonic())
 
-    def _next(self, outcome: AIMessage | Exception | None) -> Action | Reply[Any]:
+    def _next(self, outcome: object) -> Action | Reply[Any]:
         """Tell the exchange what came, and return what it wants done next or the reply it ended with."""
         try:
+            if outcome is None:
+                return self._exchange.send(None)
             if isinstance(outcome, Exception):
                 return self._exchange.throw(outcome)
-            return self._exchange.send(outcome)
+            try:
+                message = receive(outcome, self._max_tokens, form=not self._request.free_text)
+            except ValueError as error:
+                return self._exchange.throw(error)
+            return self._exchange.send(message)
         except StopIteration as stop:
             reply: Reply[Any] = stop.value
             return reply
@@ -136,35 +147,38 @@ class _Conversation:
     def _failed(self, reason: str) -> Reply[Any]:
         return Reply(reason=reason, **self._spending.spent())
 
-    def _do(self, action: Action) -> AIMessage | Exception | None:
+    def _do(self, action: Action) -> object:
+        """Return the model's message, its draft, the error that it raised, or None after a pause."""
         try:
             if isinstance(action, Pause):
                 self.abandoned.wait(action.seconds)
                 return None
             if action.method is not None:
                 form = bind_schema(self._model, action.schema, action.method)
-                return _raw(form.invoke(action.messages, self._config()))
-            draft = _Draft(self._max_tokens)
+                return form.invoke(action.messages, self._config())
+            draft = Draft(self._max_tokens)
             for chunk in self._model.stream(action.messages, self._config()):
                 if draft.add(chunk) or self.abandoned.is_set():
                     break
-            return draft.message()
+            return draft
         except Exception as raised:  # every provider raises its own; the exchange classifies them
             return raised
 
-    async def _ado(self, action: Action) -> AIMessage | Exception | None:
+    async def _ado(self, action: Action) -> object:
         try:
             if isinstance(action, Pause):
                 await asyncio.sleep(action.seconds)
                 return None
+            if not _is_asynchronous(type(self._model), streamed=action.method is None):
+                return await _in_thread(partial(self._do, action))
             if action.method is not None:
                 form = bind_schema(self._model, action.schema, action.method)
-                return _raw(await form.ainvoke(action.messages, self._config()))
-            draft = _Draft(self._max_tokens)
+                return await form.ainvoke(action.messages, self._config())
+            draft = Draft(self._max_tokens)
             async for chunk in self._model.astream(action.messages, self._config()):
                 if draft.add(chunk):
                     break
-            return draft.message()
+            return draft
         except Exception as raised:  # as in `_do`
             return raised
 
@@ -172,35 +186,18 @@ class _Conversation:
         # What the steps before the answer say is not part of it, so it stays out of the stream of messages.
         tags = [] if self._request.free_text else [TAG_NOSTREAM]
         step = self._request.step
-        return {"tags": tags, "run_name": step, "metadata": {"skill": step}}
+        # Who shows a draft while it is written can tell by the attempt where the model began anew.
+        metadata = {"skill": step, "attempt": self._spending.calls}
+        return {"tags": tags, "run_name": step, "metadata": metadata}
 
 
-class _Draft:
-    """Collects the chunks of a streamed answer."""
-
-    def __init__(self, max_tokens: int) -> None:
-        self._chunks: list[AIMessageChunk] = []
-        self._room = max_tokens * MAX_CHARACTERS_A_TOKEN
-
-    def add(self, chunk: AIMessageChunk) -> bool:
-        """Add a chunk; True where the answer has grown beyond all bounds."""
-        self._chunks.append(chunk)
-        self._room -= len(chunk.text)
-        return self._room < 0
-
-    def message(self) -> AIMessage:
-        first, *more = self._chunks or [AIMessageChunk(content="")]
-        # All at once: chunk by chunk, a long answer would be copied again for each.
-        return _raw(message_chunk_to_message(first + more))
+async def _in_thread(work: Callable[[], ResultT]) -> ResultT:
+    """Wait on the event loop for work in a daemon thread, which a cancellation leaves behind."""
+    return await asyncio.wrap_future(_start(work))
 
 
-def _raw(reply: Any) -> AIMessage:
-    message = reply["raw"] if isinstance(reply, dict) else reply
-    assert isinstance(message, AIMessage)
-    # A server may repeat the key that it was sent.
-    return message.model_copy(
-        update={
-            "content": redact_known_all(message.content),
-            "tool_calls": redact_known_all(message.tool_calls),
-        }
-    )
+def _is_asynchronous(kind: type[BaseChatModel], *, streamed: bool) -> bool:
+    """Tell whether a model waits on the event loop; LangChain gives the others threads that must end."""
+    if streamed and kind._stream is not BaseChatModel._stream:
+        return kind._astream is not BaseChatModel._astream
+    return kind._agenerate is not BaseChatModel._agenerate

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import islice
 from typing import Any, TypeAlias
 
 from langchain_core.language_models import BaseChatModel
@@ -23,7 +24,8 @@ from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
 from adaptive_rag.llm.messages import format_messages, load_prompt
-from adaptive_rag.llm.replies import json_values, without_thoughts
+from adaptive_rag.llm.receive import plain, without_thoughts
+from adaptive_rag.llm.replies import ATTEMPTS, json_values
 from adaptive_rag.llm.request import Reply, Request, StepName
 from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_method
 from adaptive_rag.models.prices import price_of
@@ -66,6 +68,7 @@ class Spending:
     tokens: Counter[str] = field(default_factory=Counter)
     cost: float | None = None
     notes: list[str] = field(default_factory=list)
+    cut: str = ""
     unreachable: bool = False
 
     def spent(self) -> dict[str, Any]:
@@ -94,8 +97,8 @@ def converse(
     server_failures = reply_failures = 0
     while True:
         if not ledger.take(request.role):
-            before = f"; before that: {spending.notes[-1]}" if spending.notes else ""
-            raise GivenUp(f"the budget of {context.budget.max_llm_calls} calls is spent{before}")
+            before = f"{spending.notes[-1]}; " if spending.notes else ""
+            raise GivenUp(f"{before}the budget of {context.budget.max_llm_calls} calls is spent")
         spending.calls += 1
         try:
             reply: AIMessage = yield Call(messages, method, schema)
@@ -110,24 +113,25 @@ def converse(
                 continue
             fault.raise_if_misconfigured(error)
             spending.notes.append(fault.text)
+            spending.unreachable = fault.passing
             if fault.kind == "too long" and request.shortened and reply_failures < REPLY_RETRIES:
                 reply_failures += 1
                 request = request.shortened()
                 messages = format_messages(request, prompts)
                 continue
             if not fault.passing or server_failures == SERVER_RETRIES:
-                spending.unreachable = fault.passing
                 raise GivenUp(fault.text) from error
             pause = _pause(fault, server_failures)
             server_failures += 1
             if pause >= seconds_left():
-                spending.unreachable = True
                 raise GivenUp(
                     f"{fault.text}; it asks to wait for {pause:.0f} s, longer than is left"
                 ) from error
             yield Pause(pause)
             continue
+        spending.unreachable = False
         _count(reply, model, context, spending)
+        spending.cut = reply.response_metadata.get("cut") or spending.cut
         try:
             result = read_reply(request, reply)
             _refuse_echo(request.step, result, prompts)
@@ -156,7 +160,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
             raise ValueError(_empty(reply))
         return _checked(request, request.schema(text=text, message_id=reply.id))
     values: list[Any] = [call["args"] for call in reply.tool_calls]
-    values += json_values(text)
+    values += islice(json_values(text), ATTEMPTS)
     if text and (not values or not (reply.tool_calls or _is_json_alone(text))):
         values.append(text)
     if not values:
@@ -164,6 +168,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     problems = []
     for value in values:
         try:
+            value = plain(value)
             fields = request.read(value) if request.read else value
             return _checked(request, request.schema.model_validate(fields))
         except ValidationError as error:
@@ -259,6 +264,8 @@ def _pause(fault: Fault, failures: int) -> float:
 
 
 def _empty(reply: AIMessage) -> str:
+    if refusal := reply.additional_kwargs.get("refusal"):
+        return f"the model refused: {refusal}"
     if reply.response_metadata.get("finish_reason") == "length":
         return "the reply was cut off before its first word; raise max_tokens"
     return "the reply was empty"

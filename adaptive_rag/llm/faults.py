@@ -23,6 +23,7 @@ from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.chat import model_name
+from adaptive_rag.models.transport import ReplyTooLong
 from adaptive_rag.text.redaction import cause_of, redact
 
 Kind = Literal["key", "unknown model", "unsupported", "too long", "busy", "server", "connection", "other"]
@@ -89,14 +90,16 @@ class Fault:
         """
         if self.kind == "key":
             raise ConfigurationError(
-                f"The server refused the key for the chat model {self.model!r}: {self.text}. Check the "
-                "provider's key variable (OPENAI_API_KEY for openai:...); `adaptive-rag doctor` tries it."
+                f"The server refused the key for the chat model {self.model!r}: {self.text}. No answer was "
+                "made. Check the provider's key variable (OPENAI_API_KEY for openai:...); `adaptive-rag "
+                "doctor` tries it. Where no model is named, answers quote the documents."
             ) from cause_of(error)
         if self.kind == "unknown model":
             raise ConfigurationError(
-                f"The server does not know the chat model {self.model!r}: {self.text}. Check the name after "
-                "the colon and the base_url, which usually ends in /v1; `adaptive-rag doctor` lists what is "
-                "served."
+                f"The server does not know the chat model {self.model!r}: {self.text}. No answer was "
+                "made. Check the name after the colon and the base_url, which usually ends in /v1; "
+                "`adaptive-rag doctor` lists what is served. Where no model is named, answers quote the "
+                "documents."
             ) from cause_of(error)
 
 
@@ -105,6 +108,9 @@ def fault_of(error: Exception, model: BaseChatModel) -> Fault:
     status = _status(error)
     text = _text(error, status)
     kind = next((kind for type_, kind in _KINDS if isinstance(error, type_)), None) or _by_status(status)
+    # A server that sent more than a reply can be would only do it again.
+    if isinstance(cause := _root(error), ReplyTooLong):
+        return Fault("other", str(cause), model_name(model))
     if kind in (None, "unsupported", "other", "server") and _TOO_LONG.search(text):
         kind = "too long"
     # An account without credit answers 429 as well, and waiting will not help it.
@@ -153,14 +159,18 @@ def _retry_after(error: Exception) -> float | None:
         return None
 
 
+def _root(error: BaseException) -> BaseException:
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
 def _text(error: Exception, status: int | None) -> str:
     # Redacted before it is cut, since half a key is not known as one.
     said = redact(" ".join(str(error).split()))[:240] or type(error).__name__
-    cause = error.__cause__
-    while cause is not None and cause.__cause__ is not None:
-        cause = cause.__cause__
+    cause = _root(error)
     # "Connection error." alone does not say whether the server is down or the name is wrong.
-    if cause is not None and "onnection error" in said:
+    if cause is not error and "onnection error" in said:
         said = f"{said.rstrip('.')} ({type(cause).__name__}: {redact(' '.join(str(cause).split()))[:120]})"
     if status is None:
         return said

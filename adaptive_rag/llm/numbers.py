@@ -7,16 +7,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_OUT_OF = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:/|\bout of\b|\bof\b)\s*(\d+(?:\.\d+)?)", re.I)
-_PERCENT = re.compile(r"(-?\d+(?:\.\d+)?)\s*%")
+# As in `replies`, no run of digits or blanks is given back one by one.
+_SOME = r"\d{1,9}(?:\.\d{1,9})?"
+_OUT_OF = re.compile(rf"(?<!\d)(-?{_SOME})\s*+(?:/|\bout of\b|\bof\b)\s*+({_SOME})", re.I)
+_PERCENT = re.compile(rf"(?<![\d.])(-?{_SOME})\s*+%")
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w]|\.\d)")
-# "Passage 3: 7/10", "[3] 7", "3. 7", "3) - 7"
+# "Passage 3: 7/10", "[3] 7", "3. 7", "3) - 7"; for a line with single blanks and without "*" and "_"
 _ENTRY = re.compile(
-    r"^[\s*_#>-]*(?:passage|document|doc|source|candidate|text)?\s*[\[(#]?(?P<index>\d{1,3})[\])]?[\s*_]*"
-    r"(?:[:.)=–—-]|score|is|\s)[\s*_]*(?:score|relevance|rating|is|of)?\s*[:=]?[\s*_]*(?P<score>-?\d.*)$",
+    r"^[ #>-]*(?:passage|document|doc|source|candidate|text)? ?[\[(#]?(?P<index>\d{1,3})[\])]? ?"
+    r"(?:[:.)=–—-]|score|is| ) ?(?:score|relevance|rating|is|of)? ?[:=]? ?(?P<score>-?\d.*)$",
     re.I,
 )
-_NAMED = re.compile(r"(?:passage|document|doc|source)s?\s*#?\s*(\d{1,4})|\[\s*(-?\d{1,4})\s*\]", re.I)
+_NAMED = re.compile(r"(?:passage|document|doc|source)s?\s*+#?\s*+(\d{1,4})|\[\s*+(-?\d{1,4})\s*+\]", re.I)
 
 _NUMBER_KEYS = ("passage", "index", "id", "n", "number", "document")
 _SCORE_KEYS = ("score", "relevance", "rating", "value", "points")
@@ -53,7 +55,8 @@ def read_score(value: Any) -> float:
     """
     number = math.nan
     if isinstance(value, int | float):
-        number = float(value)
+        # A whole number may be too large for a float; it is no score either way.
+        number = float(value) if abs(value) < 1e9 else math.nan
     elif out_of := _OUT_OF.search(str(value)):
         if whole := float(out_of[2]):
             number = 10 * float(out_of[1]) / whole
@@ -93,14 +96,17 @@ def _whole(item: Any) -> int:
         item = next(iter(item.values()), None)
     if isinstance(item, str) and len(found := re.findall(r"-?\d+", item)) == 1:
         return int(found[0])
-    if isinstance(item, int | float) and not isinstance(item, bool) and float(item).is_integer():
+    if isinstance(item, float) and item.is_integer():
         return int(item)
+    if isinstance(item, int) and not isinstance(item, bool):
+        return item
     raise ValueError(f"expected the number of a passage, got {item!r}")
 
 
 def _entries(text: str, n: int) -> Any:
     """Read lines like "Passage 2: 7/10" as a mapping, else all numbers of the text as a list."""
-    found = [match for line in re.split(r"[\n;]", text) if (match := _ENTRY.match(line.strip()))]
+    lines = (" ".join(re.sub(r"[*_]", " ", line).split()) for line in re.split(r"[\n;]", text))
+    found = [match for line in lines if (match := _ENTRY.match(line))]
     if len(found) >= n and n > 1:
         return [{"passage": match["index"], "score": match["score"]} for match in found]
     if n == 1 and found:

@@ -7,32 +7,59 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from adaptive_rag.llm.receive import DEEPEST
+from adaptive_rag.text.markers import MARKER
+
+# In all patterns here a run of blanks, marks or digits is taken whole ("*+") or is bounded: a reply may hold
+# thousands of them, and a pattern that gives them back one by one takes their square.
+
 # Brackets at which a reply may fail to hold JSON before the rest of it is given up.
 ATTEMPTS = 64
-# Brackets within brackets that are mended; no form asks for more, and mending takes ever longer.
-DEEPEST = 8
 
-_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
 _BRACKET = re.compile(r"[{\[]")
-_FENCE = re.compile(r"^\s*```[a-zA-Z0-9_-]*\s*$", re.M)
 # "1.", "2)", "-", "*", "Viewpoint 3:", "Sub-question 1 -", "**Q1:**" before the item itself
 _NUMBERING = re.compile(
-    r"^\s*(?:[-*•–]\s+|\(?\d{1,2}[.):]\s*|[*_]{0,2}(?:sub-?question|question|viewpoint|perspective|q)"
-    r"\s*#?\d*\s*[:.)-][*_]{0,2}\s*)+",
+    r"^\s*+(?:[-*•–]\s++|\(?\d{1,2}[.):]\s*+|[*_]{0,2}(?:sub-?question|question|viewpoint|perspective|q)"
+    r"\s*+#?\d*+\s*+[:.)-][*_]{0,2}\s*+)+",
     re.I,
 )
-_LISTED = re.compile(r"^\s*(?:[-*•–]\s+|\(?\d{1,2}[.):]\s*)", re.M)
+_LISTED = re.compile(r"\s*+(?:[-*•–]\s|\(?\d{1,2}[.):])")
 _INLINE_NUMBER = re.compile(r"(?:(?<=\s)|^)\(?\d{1,2}[.)]\s+")
 _EXCUSE = re.compile(
     r"^\W*(?:i(?:'|’)?m sorry|i am sorry|sorry,|i apologi[sz]e|as an ai|as a language model|i can(?:'|’|no)t|"
     r"i cannot|unfortunately, i|error\b|traceback|exception\b|none\W*$|null\W*$|n/?a\W*$)",
     re.I,
 )
+# '{"answer": ...', "[{'text': ...", "<html>", "<tool_call>"; not "[1] The wall ..." nor "<b> makes text bold"
+_FORM_OR_PAGE = re.compile(
+    r"\s*+(?:\{\s*+(?:[\"'}]|\w+\s*+:)|\[\s*+[\"'{\]]|<(?:!doctype|html|head|body|\?xml|\|?tool|function))",
+    re.I,
+)
+# "Error: ...", "HTTP 502 Bad Gateway", "Traceback (most recent call last)"; not "Error correction needs ..."
+_SERVER_ERROR = re.compile(
+    r"\W*+(?:[\w.]*(?:error|exception)(?:\s*+[:(\[]| code| \d|\s*+$)|traceback \(most recent|"
+    r"(?:http(?:/[\d.]+)?:? )?[45]\d\d(?: \w+){0,2} (?:error|gateway|unavailable|requests|time-?out)|"
+    r"(?:an |a )?(?:\w+ )?(?:server )?error (?:has )?occurred|internal server error|bad gateway|"
+    r"rate limit (?:reached|exceeded)|service (?:temporarily )?unavailable|too many requests|"
+    r"gateway time-?out|connection (?:refused|reset|error)|the server had an error|upstream connect error)",
+    re.I,
+)
 
 
-def without_thoughts(text: str) -> str:
-    """Drop what a reasoning model thought aloud, and code fences."""
-    return _FENCE.sub("", _THOUGHT.sub("", text)).strip()
+def answer_text(text: str) -> str:
+    """Return a text that may be an answer.
+
+    Raises:
+        ValueError: it is a form, a page, an error, or holds no word.
+    """
+    if not re.search(r"[^\W\d_]", text):
+        raise ValueError(f"expected an answer in sentences, got {text[:80]!r}")
+    if _FORM_OR_PAGE.match(text):
+        raise ValueError(f"expected an answer as plain text, got {text[:80]!r}")
+    # "Error 404 means that a page is missing [2]." cites a passage; what a server says of itself does not.
+    if _SERVER_ERROR.match(text) and not MARKER.search(text):
+        raise ValueError(f"expected an answer, got an error: {text[:80]!r}")
+    return text
 
 
 def json_values(text: str) -> Iterator[Any]:
@@ -98,9 +125,9 @@ def one_text(value: Any, what: str) -> str:
 def labelled(text: str, *labels: str) -> dict[str, str]:
     """Return what follows each label at the start of a line, as in "Query: ..."."""
     pattern = re.compile(
-        rf"^[\s*_#>-]*(?P<label>{'|'.join(labels)})[\s*_]*[:=][\s*_]*(?P<value>.+?)\s*$", re.I | re.M
+        rf"^[ \t*_#>-]*+(?P<label>{'|'.join(labels)})[ \t*_]*+[:=][\s*_]*+(?P<value>.+)$", re.I | re.M
     )
-    return {match["label"].lower(): match["value"].strip("*_ ") for match in pattern.finditer(text)}
+    return {match["label"].lower(): match["value"].strip("*_ \t\r") for match in pattern.finditer(text)}
 
 
 def single_line(text: str, what: str) -> str:
@@ -203,7 +230,7 @@ def _closings(text: str) -> dict[int, int]:
 def _decode(text: str, start: int, closing: int | None) -> tuple[Any, int | None]:
     try:
         return json.JSONDecoder().raw_decode(text, start)
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # no JSON, a number of thousands of digits, endless brackets
         pass
     if closing is None:
         return None, None

@@ -66,6 +66,8 @@ class Reply(Generic[ResultT]):
     cost: float | None = None
     # what went wrong on the way to the result, such as a reply that had to be asked for again
     notes: tuple[str, ...] = ()
+    # what was left out of a reply that was too long
+    cut: str = ""
     # the model could not be reached, or hung; asking it again for the same question is not worth the wait
     unreachable: bool = False
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.runnables import Runnable
+from langchain_core.runnables import Runnable, RunnableSequence
 
 from adaptive_rag.models.chat import model_name
 
@@ -34,7 +34,7 @@ def forget_method(model: BaseChatModel, method: Method) -> None:
 
 
 def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) -> Runnable[Any, Any]:
-    """Return a runnable that gives the model's message under the key "raw"; "plain" gives the message."""
+    """Return a runnable that gives the model's message, whole and unread."""
     # A form is of no use in pieces, and a streamed one is parsed by clients that raise on its errors.
     whole = model.model_copy(update={"disable_streaming": True})
     if method == "plain":
@@ -42,7 +42,9 @@ def bind_schema(model: BaseChatModel, schema: dict[str, Any], method: Method) ->
     options: dict[str, Any] = {"method": method} if _takes(model, "method") else {}
     if method == "json_schema" and _takes(model, "strict"):
         options["strict"] = True
-    return whole.with_structured_output(schema, include_raw=True, **options)
+    form = whole.with_structured_output(schema, **options)
+    # LangChain reads a form in a time that grows with the square of its length; we read it ourselves.
+    return form.first if isinstance(form, RunnableSequence) and len(form.steps) == 2 else whole
 
 
 def _offered(model: BaseChatModel) -> list[Method]:

@@ -14,6 +14,7 @@ from langchain_core.language_models import BaseChatModel
 
 from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError, MissingExtraError, import_extra
+from adaptive_rag.models.transport import async_response_hook, response_hook
 from adaptive_rag.text.redaction import cause_of, redact, remember_address, remember_fields
 
 Role = Literal["fast", "answer"]
@@ -32,6 +33,8 @@ _ENVIRONMENT = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_BASE")
 # Where a chat model keeps the limit of its answer's length; the first that it has is set.
 _LENGTH_FIELDS = ("max_tokens", "max_output_tokens", "num_predict", "max_new_tokens", "max_completion_tokens")
 MAX_OPEN = 16
+# What a reply may have where nobody says otherwise; `budget.max_tokens` says it for every question.
+MAX_TOKENS = 1024
 
 _Opened: TypeAlias = LRUCache[Hashable, BaseChatModel]
 # An asynchronous client keeps connections that belong to the event loop it was first used on, so each
@@ -50,12 +53,19 @@ def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
     )
     if spec is None:
         return None
-    model = load_chat_model(spec, base_url=context.models.base_url, timeout=context.budget.deadline_s)
-    return limit_length(model, context.budget.max_tokens)
+    budget = context.budget
+    model = load_chat_model(
+        spec, base_url=context.models.base_url, timeout=budget.deadline_s, max_tokens=budget.max_tokens
+    )
+    return limit_length(model, budget.max_tokens)
 
 
 def load_chat_model(
-    spec: str | BaseChatModel, *, base_url: str | None = None, timeout: float | None = None
+    spec: str | BaseChatModel,
+    *,
+    base_url: str | None = None,
+    timeout: float | None = None,
+    max_tokens: int = MAX_TOKENS,
 ) -> BaseChatModel:
     """Open a chat model by "provider:name", each once; a live object is returned as it is.
 
@@ -63,6 +73,7 @@ def load_chat_model(
         spec: as LangChain's `init_chat_model` takes it, such as "openai:gpt-4.1-mini".
         base_url: address of an OpenAI-compatible server, for "openai:..."; else OPENAI_BASE_URL.
         timeout: seconds after which one HTTP request is given up.
+        max_tokens: what bounds the bytes that are read of one reply, for "openai:...".
 
     Raises:
         ConfigurationError: the spec names no provider that is known, or the key is missing.
@@ -72,14 +83,14 @@ def load_chat_model(
         remember_fields(vars(spec))
         return spec
     remember_address(base_url)
-    key = (spec, base_url, timeout, *map(os.environ.get, _ENVIRONMENT))
+    key = (spec, base_url, timeout, max_tokens, *map(os.environ.get, _ENVIRONMENT))
     with _lock:
         try:
             opened = _open_on.setdefault(asyncio.get_running_loop(), LRUCache(MAX_OPEN))
         except RuntimeError:  # no event loop runs here
             opened = _open_elsewhere
         if (model := opened.get(key)) is None:
-            model = opened[key] = _load(spec, base_url, timeout)
+            model = opened[key] = _load(spec, base_url, timeout, max_tokens)
             remember_fields(vars(model))
         return model
 
@@ -108,12 +119,12 @@ def model_name(model: BaseChatModel) -> str:
     return next((value for value in kept if isinstance(value, str) and value), type(model).__name__)
 
 
-def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatModel:
+def _load(spec: str, base_url: str | None, timeout: float | None, max_tokens: int) -> BaseChatModel:
     provider, colon, name = spec.partition(":")
     if not spec.strip() or (colon and not name.strip()):
         raise ConfigurationError(f"model = {spec!r} is not usable: expected 'provider:name'.")
     if provider == "openai" and colon:
-        return _load_openai(name, base_url, timeout)
+        return _load_openai(name, base_url, timeout, max_tokens)
     if base_url is not None:
         raise ConfigurationError(
             f"models.base_url = {redact(base_url)!r} goes with a model of an OpenAI-compatible server, "
@@ -143,7 +154,7 @@ def _load(spec: str, base_url: str | None, timeout: float | None) -> BaseChatMod
         ) from cause_of(error)
 
 
-def _load_openai(name: str, base_url: str | None, timeout: float | None) -> BaseChatModel:
+def _load_openai(name: str, base_url: str | None, timeout: float | None, max_tokens: int) -> BaseChatModel:
     """Open a model of OpenAI, or of any server that speaks its protocol."""
     address = base_url or os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
     key = os.environ.get("OPENAI_API_KEY")
@@ -157,9 +168,13 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None) -> Base
         raise ConfigurationError(
             f"models.base_url = {redact(address)!r} is not usable: expected http://... or https://..."
         )
-    from langchain_openai import ChatOpenAI
-    from openai import DefaultAsyncHttpxClient
+    from openai import DefaultAsyncHttpxClient, DefaultHttpxClient
 
+    from adaptive_rag.models.openai import OpenAIModel
+
+    sync, asynchronous = response_hook(max_tokens, timeout), async_response_hook(max_tokens, timeout)
+    # The encodings that `response_hook` can bound.
+    common: dict[str, Any] = {"timeout": timeout, "headers": {"Accept-Encoding": "gzip, deflate"}}
     settings: dict[str, Any] = {
         **({"base_url": address} if address else {}),
         "model": name,
@@ -169,11 +184,12 @@ def _load_openai(name: str, base_url: str | None, timeout: float | None) -> Base
         # We repeat calls ourselves, so that each repetition is counted and none outlives the deadline.
         "max_retries": 0,
         "stream_usage": True,
-        # Otherwise one client is shared by all models, and so by all event loops.
-        "http_async_client": DefaultAsyncHttpxClient(timeout=timeout),
+        # Of our own: LangChain's are shared by all models, and so by all event loops, and read without end.
+        "http_client": DefaultHttpxClient(**common, event_hooks={"response": [sync]}),
+        "http_async_client": DefaultAsyncHttpxClient(**common, event_hooks={"response": [asynchronous]}),
     }
-    model: BaseChatModel = ChatOpenAI(**settings)
+    model: BaseChatModel = OpenAIModel(**settings)
     # Reasoning models refuse a temperature; the others follow instructions best without one.
     if (model.profile or {}).get("temperature", bool(address)):
-        model = ChatOpenAI(**settings, temperature=0)
+        model = OpenAIModel(**settings, temperature=0)
     return model

@@ -8,7 +8,8 @@ _OPENS, _CLOSES = map(re.escape, BRACKETS)
 MARKER = re.compile(rf"{_OPENS}\d+{_CLOSES}")
 # "[1]", "[1, 2]", "[1-3]", "[^1]", "[Passage 2]", "【1†source】": what models write when asked for "[n]".
 ASKED_FOR = re.compile(
-    r"\s*(?:\[|【)\s*\^?(?:(?:passage|passages|source|sources|document|doc|ref|citation)s?\.?\s*#?\s*)?"
+    r"(?<!\s)\s*+(?:\[|【)\s*+\^?"
+    r"(?:(?:passage|passages|source|sources|document|doc|ref|citation)s?\.?\s*+#?\s*+)?"
     r"(?P<numbers>\d{1,6}(?:\s*(?:[,;&–—-]|and)\s*\^?\d{1,6})*)(?:†[^\]】]{0,40})?\s*(?:\]|】)(?!\()",
     re.IGNORECASE,
 )
@@ -30,7 +31,7 @@ def find_markers(text: str) -> list[int]:
 
 def strip_markers(text: str) -> str:
     """Return an answer without its markers and the blanks before them."""
-    return re.sub(rf"\s*{MARKER.pattern}", "", text)
+    return re.sub(rf"(?<!\s)\s*+{MARKER.pattern}", "", text)
 
 
 def respell_markers(text: str) -> str:

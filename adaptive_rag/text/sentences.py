@@ -43,7 +43,8 @@ _LABEL = re.compile(r"[^\s:][^:\n]{0,40}: ")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#]{3,}|```.*)[ \t]*")
 # a terminator, the quotes and brackets that close with it, and reference marks set after it: ".” [6]"
 _END = re.compile(
-    r"(?P<mark>[.!?…]+)(?P<close>[)\]}\"'”’»]*)(?:[ \t]?\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])*(?=\s|$)"
+    r"(?<![.!?…])(?P<mark>[.!?…]++)(?P<close>[)\]}\"'”’»]*+)"
+    r"(?:[ \t]?\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])*(?=\s|$)"
     r"|[。！？]+[」』”’）]*"
 )
 _LAST_WORD = re.compile(r"[^\W_](?:[\w.&’'-]*\w)?$")

@@ -73,7 +73,7 @@ def test_a_form_is_kept_by_constrained_output(local_url, step):  # noqa: F811
     reply = bind_schema(model, schema, "json_schema").invoke(
         "Fill in the form about the opening of the bridge."
     )
-    text = reply["raw"].text
+    text = reply.text
     if step == "classify":
         assert text.startswith("{") and any(f'"{kind}"' in text for kind in QUERY_TYPES)
     else:

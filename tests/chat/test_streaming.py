@@ -140,19 +140,30 @@ def test_a_question_that_the_model_had_to_classify_costs_three_calls_at_most(tow
 @both_paths
 def test_the_chunks_of_the_runnable_add_up_to_the_output(rag, path):
     if path == "sync":
-        chunks = list(rag.stream(QUESTION))
+        chunks = list(rag.stream(QUESTION, drafts=True))
     else:
 
         async def gather():
-            return [chunk async for chunk in rag.astream(QUESTION)]
+            return [chunk async for chunk in rag.astream(QUESTION, drafts=True)]
 
         chunks = asyncio.run(gather())
     whole = chunks[0]
     for chunk in chunks[1:]:
         whole = whole + chunk
-    assert whole["answer"] == ANSWER
-    assert len([chunk for chunk in chunks if "answer" in chunk]) > 5
+    assert whole["answer"] == whole["draft"] == ANSWER
+    assert len([chunk for chunk in chunks if "draft" in chunk]) > 5
     assert whole["query_type"] in QUERY_TYPES
+
+
+@both_paths
+def test_a_draft_that_its_check_changed_is_followed_by_the_answer_as_a_message(town, path):
+    model = ScriptedChatModel(script={"generate": f"{ANSWER} And bananas grow there [99]."})
+    parts = collect(AdaptiveRAG(town, model=model), path, stream_mode=["messages", "values"])
+    [answer] = [part for mode, part in parts if mode == "values"][-1:]
+    *draft, last = [part[0] for mode, part in parts if mode == "messages"]
+    assert "[99]" in "".join(message.text for message in draft)
+    assert (type(last), last.text) == (AIMessage, answer["answer"])
+    assert last.id not in {message.id for message in draft}
 
 
 def test_the_conversation_gains_the_question_and_the_answer_that_was_streamed(rag):

@@ -66,7 +66,7 @@ def test_a_model_that_did_not_respond_is_asked_for_the_answer_only():
 
 def test_a_passed_deadline_and_a_spent_budget_are_named():
     assert "deadline of 60 s" in refusal("generate", seconds=-1)
-    assert "budget of 6 calls" in refusal("generate", calls=0)
+    assert "budget of 3 calls" in refusal("generate", calls=0)
 
 
 def test_the_reason_that_a_request_brings_along_comes_first():

@@ -96,7 +96,8 @@ def test_scoring_one_by_one_beyond_the_budget_is_refused_with_what_mends_it(town
     ):
         rag.invoke("How long is the sea wall?")
     assert model.asked == []
-    rag = AdaptiveRAG(town, model=model, k=2, retrieval={"reranker": "pointwise"})
+    settings = {"retrieval": {"reranker": "pointwise"}, "budget": {"max_llm_calls": 6}}
+    rag = AdaptiveRAG(town, model=model, k=2, **settings)
     assert rag.invoke("How long is the sea wall of Saltmere?")["answer"]
     assert model.skills.count("score") == 4
 

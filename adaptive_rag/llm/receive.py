@@ -1,0 +1,162 @@
+"""Takes over what a client gives for a reply: as much as is read, in plain text and numbers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
+from langchain_core.messages.ai import UsageMetadata
+
+from adaptive_rag.text.redaction import redact_known_all
+
+# A token has about four characters; of a reply twice that is read, whatever its server sends.
+MAX_CHARACTERS_A_TOKEN = 8
+# What is read of a form besides a model's thoughts; 50 sub-questions, the longest asked for, have half of it.
+MAX_FORM = 20_000
+# Brackets within brackets that are read; no form asks for more than two.
+DEEPEST = 8
+# Beyond this a number of tokens is no count.
+_MOST_TOKENS = 10**9
+
+_THOUGHT = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.S | re.I)
+_FENCE = re.compile(r"^[ \t]*+```[a-zA-Z0-9_-]*+[ \t\r]*+$", re.M)
+
+
+class Draft:
+    """Collects the chunks of a streamed answer."""
+
+    def __init__(self, max_tokens: int) -> None:
+        self._chunks: list[BaseMessage] = []
+        self._room = max_tokens * MAX_CHARACTERS_A_TOKEN
+
+    def add(self, chunk: BaseMessage) -> bool:
+        """Add a chunk; True where the answer has grown beyond all bounds."""
+        self._chunks.append(chunk)
+        # An empty chunk counts too: a stream of nothing else must end.
+        self._room -= max(1, len(chunk.text))
+        return self._room < 0
+
+    def message(self) -> AIMessage:
+        """Return the chunks as one message.
+
+        Raises:
+            ValueError: a chunk is not the model's own.
+        """
+        for chunk in self._chunks:
+            if not isinstance(chunk, AIMessageChunk):
+                raise ValueError(f"the client gave a message of type {chunk.type!r} instead of the model's")
+        ids = (chunk.id for chunk in self._chunks if chunk.id)
+        return AIMessage(
+            "".join(chunk.text for chunk in self._chunks),
+            id=next(ids, None),
+            usage_metadata=_usage(*(getattr(chunk, "usage_metadata", None) for chunk in self._chunks)),
+            response_metadata={
+                name: value for chunk in self._chunks for name, value in chunk.response_metadata.items()
+            },
+        )
+
+
+def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
+    """Return a message with what is read of a reply, without a model's thoughts.
+
+    A text is cut after `MAX_CHARACTERS_A_TOKEN` for each of `max_tokens`, and that of a form after
+    `MAX_FORM`; "cut" in the metadata then says so. Arguments of a tool call that are longer, or nested deeper
+    than `DEEPEST`, are left out.
+
+    Raises:
+        ValueError: it is no message of a chat model.
+    """
+    if isinstance(reply, Draft):
+        reply = reply.message()
+    if not isinstance(reply, AIMessage):
+        raise ValueError(f"the client gave a {type(reply).__name__} instead of the model's message")
+    metadata: dict[str, Any] = {"finish_reason": reply.response_metadata.get("finish_reason")}
+    whole, text = reply.text, without_thoughts(reply.text[: max_tokens * MAX_CHARACTERS_A_TOKEN])
+    if len(whole) > max_tokens * MAX_CHARACTERS_A_TOKEN or (form and len(text) > MAX_FORM):
+        text = text[:MAX_FORM] if form else _whole_sentences(text)
+        metadata["cut"] = f"the reply was too long: {len(text):,} characters of it were read"
+    calls = [call for call in reply.tool_calls if is_shallow(call["args"])]
+    if len(calls) < len(reply.tool_calls):
+        metadata["cut"] = "the arguments of a tool call were too long, or nested too deeply, to be read"
+    refusal = reply.additional_kwargs.get("refusal")
+    # A server may repeat the key that it was sent.
+    return AIMessage(
+        redact_known_all(plain_text(text)),
+        # A text that is not the one that was streamed is another message.
+        id=reply.id if text == whole.strip() else None,
+        tool_calls=redact_known_all(calls),
+        usage_metadata=_usage(reply.usage_metadata),
+        response_metadata=metadata,
+        additional_kwargs={"refusal": redact_known_all(plain_text(refusal[:500]))}
+        if isinstance(refusal, str)
+        else {},
+    )
+
+
+def _whole_sentences(text: str) -> str:
+    """Drop the sentence in the middle of which a text was cut; keep a text that has no other."""
+    return text[: max(map(text.rfind, ".!?…。！？\n")) + 1] or text
+
+
+def without_thoughts(text: str) -> str:
+    """Drop what a reasoning model thought aloud, and code fences."""
+    return _FENCE.sub("", _THOUGHT.sub("", text)).strip()
+
+
+def plain(value: Any) -> Any:
+    """Return a value of JSON whose texts can all be encoded and stored.
+
+    Raises:
+        ValueError: it is nested too deeply, or too long.
+    """
+    if not is_shallow(value):
+        raise ValueError(f"expected a short form, got more than {DEEPEST} brackets within each other")
+    return _plain(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {plain_text(str(key)): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return plain_text(value) if isinstance(value, str) else value
+
+
+def plain_text(text: str) -> str:
+    """Return a text that can be encoded and stored: without NUL, and "?" for half of a character."""
+    return text.replace("\0", "").encode("utf-8", "replace").decode("utf-8")
+
+
+def is_shallow(value: Any, room: int = MAX_FORM) -> bool:
+    """Tell whether a value is nested no deeper than `DEEPEST` and has no more than `room` characters."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        room -= sum(len(item) if isinstance(item, str) else 1 for item in level)
+        if room < 0:
+            return False
+        held = [item.items() if isinstance(item, Mapping) else [item] for item in level if _holds(item)]
+        if not held:
+            return True
+        level = [part for parts in held for pair in parts for part in pair]
+    return False
+
+
+def _holds(item: object) -> bool:
+    return isinstance(item, Mapping | list | tuple)
+
+
+def _usage(*reported: object) -> UsageMetadata | None:
+    """Add up what a server says of tokens; None where it says nothing that can be a count."""
+    counts: Counter[str] = Counter()
+    for usage in reported:
+        for name in ("input_tokens", "output_tokens"):
+            count = usage.get(name) if isinstance(usage, Mapping) else None
+            if isinstance(count, int) and 0 <= count < _MOST_TOKENS:
+                counts[name] += count
+    if not counts:
+        return None
+    read, written = counts["input_tokens"], counts["output_tokens"]
+    return UsageMetadata(input_tokens=read, output_tokens=written, total_tokens=read + written)

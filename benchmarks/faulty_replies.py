@@ -1,0 +1,632 @@
+"""Asks a question over a chat server or a model that fails in some way, by every door, and judges what comes.
+
+    python -m benchmarks.faulty_replies [--deadline 2] [--only NAME] [--calls 3 6]
+
+Each fault is met in `invoke`, `ainvoke`, `stream`, `astream` and the shell. It is held where the question
+ends within a second after its deadline with the answer that is made without a model, no error text or form is
+shown as the answer, no more calls are made than `budget.max_llm_calls`, the event loop ticks all the while,
+and the trace says why. `--calls` counts instead, for each limit of calls, the questions that a model answers
+which fails now and then. Pauses before repeated calls last a millisecond here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import io
+import json
+import random
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessageChunk
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from typer import Exit
+
+from adaptive_rag.cli.output import reporting_errors
+from adaptive_rag.cli.session import show_answer
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.llm import exchange, structured
+from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.testing import ScriptedChatModel
+from benchmarks.chat_server import ChatServer, Wire, say_sensibly
+
+QUESTION = "How long is the sea wall of Saltmere?"
+TOWN = [
+    "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high. It was finished in 1968.",
+    "Saltmere was founded in 1142 by a group of herring fishers. The first chapel was built in 1160.",
+    "The storm of 11 January 1978 overtopped the sea wall and flooded 214 houses in Quay Street.",
+    "Dredging the harbour lets stronger waves reach the marsh, and the marsh loses a metre a year.",
+    "The hotel owners argue that building works on the sea wall would ruin two summers of trade.",
+    "The library of Saltmere is open from Tuesday to Saturday and lends out tide tables.",
+]
+MODES = ("invoke", "ainvoke", "stream", "astream", "shell")
+MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way in which a reply can be wrong."""
+
+    name: str
+    # what the server does, or the model that stands in for one
+    wire: Wire | None = None
+    text: str | None = None
+    model: Callable[[], BaseChatModel] | None = None
+    # the reply may be used all the same: what is wrong with it does not touch the answer
+    usable: bool = False
+    # only the user can mend it: it is raised, and no answer is made
+    raised: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a question."""
+
+    fault: str
+    mode: str
+    seconds: float
+    problems: tuple[str, ...]
+    # why the answer is not the model's, as the trace has it
+    why: str = ""
+
+
+# --- what a server sends ---
+
+
+def send(data: bytes) -> Wire:
+    """Send these bytes and close the connection."""
+
+    async def wire(writer: asyncio.StreamWriter) -> bool:
+        for start in range(0, len(data), 65_536):
+            writer.write(data[start : start + 65_536])
+            await writer.drain()
+        return False
+
+    return wire
+
+
+def reply(body: Any, status: str = "200 OK", kind: str = "application/json", **headers: str) -> Wire:
+    """Send one HTTP response; what is no text or bytes is sent as JSON."""
+    data = body if isinstance(body, bytes) else (body if isinstance(body, str) else json.dumps(body)).encode()
+    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(data)}"]
+    lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+    return send("\r\n".join([*lines, "Connection: close", "", ""]).encode() + data)
+
+
+def completion(message: Any, **more: Any) -> Wire:
+    """Send a completion in OpenAI's form around any message."""
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    envelope = {"id": "c", "object": "chat.completion", "created": 0, "model": "m", "choices": [choice]}
+    return reply({**envelope, **more})
+
+
+def events(*data: Any, end: str = "data: [DONE]\n\n") -> Wire:
+    """Send a stream of events in OpenAI's form around any deltas."""
+    lines = []
+    for delta in data:
+        choice = {"index": 0, "delta": delta, "finish_reason": None}
+        envelope = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "m"}
+        lines.append(f"data: {json.dumps({**envelope, 'choices': [choice]})}\n\n")
+    return reply("".join(lines) + end, kind="text/event-stream")
+
+
+def endless(piece: bytes, pause: float = 0.0, kind: str = "text/event-stream", head: bytes = b"") -> Wire:
+    """Send a piece again and again until the client goes away."""
+
+    async def wire(writer: asyncio.StreamWriter) -> bool:
+        writer.write(head or f"HTTP/1.1 200 OK\r\nContent-Type: {kind}\r\nConnection: close\r\n\r\n".encode())
+        while True:
+            writer.write(piece)
+            await writer.drain()
+            await asyncio.sleep(pause)
+
+    return wire
+
+
+def error(status: str, body: Any = "", **headers: str) -> Wire:
+    """Send an error in OpenAI's form."""
+    return reply(
+        body or {"error": {"message": f"it is {status}", "type": "x", "code": None}}, status, **headers
+    )
+
+
+async def hang(writer: asyncio.StreamWriter) -> bool:
+    """Send nothing."""
+    await asyncio.sleep(3600)
+    return False
+
+
+async def reset(writer: asyncio.StreamWriter) -> bool:
+    """Break the connection."""
+    writer.transport.abort()
+    return False
+
+
+GOOD = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high [1]."
+EVENT = (
+    b'data: {"id":"c","object":"chat.completion.chunk","created":0,"model":"m",'
+    b'"choices":[{"index":0,"delta":%s}]}\n\n'
+)
+JSON_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 90000000\r\n\r\n"
+PAGE = "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>"
+
+TEXTS: dict[str, str] = {
+    "nothing": "",
+    "blanks": " \n\t ",
+    "thoughts alone": "<think>The wall is long.</think>",
+    "thoughts without an end": "<think>The wall is long, or is it",
+    "a list in lists": "[[[[1]]]]",
+    "8,000 opening brackets": "[" * 8000,
+    "8,000 opening braces": "{" * 8000,
+    "2,000 objects in each other": '{"a":' * 2000 + "1" + "}" * 2000,
+    "8,000 quotation marks": '"' * 8000,
+    "4,000 escaped quotation marks": '{"query": "' + '\\"' * 4000,
+    "8,000 digits": "1" * 8000,
+    "8,000 blanks after a number": "1" + " " * 8000 + "x",
+    "8,000 empty lines": "\n" * 8000 + "x",
+    "8,000 full stops": "." * 8000 + "x",
+    "8,000 question marks": "?" * 8000,
+    "8,000 asterisks": "*" * 8000 + "1",
+    "8,000 backslashes": "\\" * 8000,
+    "2,700 sentences": "A. " * 2700,
+    "2,600 markers that never close": "[1," * 2600,
+    "2,000 markers": "[1] " * 2000,
+    "2,000 empty objects": "{}" * 2000,
+    "2,000 lists of quotes": "['a', " * 1300,
+    "5,000 keys": json.dumps({f"k{i}": i for i in range(700)}),
+    "not a number": '{"scores": [NaN, NaN, NaN, NaN], "query": NaN}',
+    "infinity": '{"scores": [1e999, -1e999], "query": Infinity}',
+    "a number of 4,000 digits": '{"scores": [1' + "0" * 4000 + "]}",
+    "a number of 6,000 digits": '{"scores": [1' + "0" * 6000 + "]}",
+    "half a character": '{"query": "sea wall \\ud800", "scores": ["\\udfff"]}',
+    "NUL": "\0" * 50,
+    "escape sequences": "\x1b[2J\x1b]0;owned\x07",
+    "null": "null",
+    "true": "true",
+    "an empty object": "{}",
+    "an empty list": "[]",
+    "an error as JSON": '{"error": {"message": "overloaded", "type": "server_error"}}',
+    "an error as text": "Error: rate limit exceeded, try again later.",
+    "an error's name": "openai.InternalServerError: Error code: 500",
+    "the words of a server error": "Internal Server Error",
+    "the words of a gateway": "502 Bad Gateway",
+    "a traceback": 'Traceback (most recent call last):\n  File "x.py", line 1\nKeyError: 0',
+    "a page": PAGE,
+    "a tool call as text": '<tool_call>{"name": "search", "arguments": {}}</tool_call>',
+    "the answer as JSON": json.dumps({"answer": GOOD}),
+    "the answer as a fenced form": "```json\n" + json.dumps({"answer": GOOD}) + "\n```",
+    "a refusal": "I'm sorry, but I can't help with that.",
+    "another refusal": "As an AI language model, I am not permitted to discuss sea walls.",
+    "the pirates": "All systems were taken over by the pirates.",
+    "headings alone": "# Answer\n## The wall\n",
+    "questions alone": "What is a wall? Which wall?",
+    "a marker alone": "[1]",
+    "unknown markers alone": "[77] [78]",
+    "1 MB of words": "word " * (MEGABYTE // 5),
+    "10 MB of brackets": "[" * (10 * MEGABYTE),
+}
+WIRES: dict[str, Wire] = {
+    "hangs": hang,
+    "resets": reset,
+    "closes at once": send(b""),
+    "garbage instead of HTTP": send(b"\x16\x03\x01\x02\x00\x01\x00garbage\r\n\r\n"),
+    "half a status line": send(b"HTTP/1."),
+    "a header of 1 MB": send(b"HTTP/1.1 200 OK\r\nX: " + b"x" * MEGABYTE + b"\r\n\r\n"),
+    "headers without end": endless(b"X-A: b\r\n", head=b"HTTP/1.1 200 OK\r\n"),
+    "headers in trickles": endless(b"a", 0.02, head=b"HTTP/1.1 200 OK\r\nX: "),
+    "400": error("400 Bad Request"),
+    "402": error("402 Payment Required"),
+    "405": error("405 Method Not Allowed"),
+    "408": error("408 Request Timeout"),
+    "409": error("409 Conflict"),
+    "413": error("413 Content Too Large"),
+    "422": error("422 Unprocessable Content"),
+    "429": error("429 Too Many Requests"),
+    "429 for an hour": error("429 Too Many Requests", Retry_After="3600"),
+    "429 with a strange Retry-After": error("429 Too Many Requests", Retry_After="soon"),
+    "500": error("500 Internal Server Error"),
+    "500 as a page": error("500 Internal Server Error", PAGE),
+    "500 with 10 MB": error("500 Internal Server Error", "x" * (10 * MEGABYTE)),
+    "502 as a page": error("502 Bad Gateway", PAGE),
+    "503": error("503 Service Unavailable"),
+    "529": error("529 Overloaded"),
+    "600": error("600 Beyond"),
+    "204": send(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"),
+    "304": send(b"HTTP/1.1 304 Not Modified\r\nConnection: close\r\n\r\n"),
+    "an empty body": reply(""),
+    "a page with status 200": reply(PAGE, kind="text/html"),
+    "a JSON list": reply([]),
+    "a JSON text": reply('"hello"'),
+    "a JSON null": reply("null"),
+    "100,000 brackets as the body": reply("[" * 100_000),
+    "half of a body": send(JSON_HEAD + b'{"id": "c", "choices": [{'),
+    "a body in trickles": endless(b" ", 0.02, head=JSON_HEAD),
+    "10 MB of body": reply(b" " * (10 * MEGABYTE)),
+    "a body without end": endless(b" " * 65_536, kind="application/json"),
+    "a body of wrong chunks": send(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n"),
+    "a body that is not UTF-8": reply(b'{"choices": "\xff\xfe"}'),
+    "a gzip bomb": reply(zlib.compress(b" " * (50 * MEGABYTE), wbits=31), Content_Encoding="gzip"),
+    "gzip that is none": reply(b"no gzip", Content_Encoding="gzip"),
+    "an encoding nobody asked for": reply(b"x", Content_Encoding="zstd"),
+    "no choices": reply({"id": "c", "object": "chat.completion"}),
+    "choices of null": reply({"id": "c", "object": "chat.completion", "choices": None}),
+    "choices that are none": reply({"id": "c", "object": "chat.completion", "choices": []}),
+    "choices of texts": reply({"id": "c", "object": "chat.completion", "choices": ["x"]}),
+    "an error with status 200": reply({"error": {"message": "overloaded", "code": 500}}),
+    "a message of null": completion(None),
+    "content of null": completion({"role": "assistant", "content": None}),
+    "content that is a number": completion({"role": "assistant", "content": 5}),
+    "content that is an object": completion({"role": "assistant", "content": {"a": 1}}),
+    "a message of the user": completion({"role": "user", "content": GOOD}),
+    "a refusal in its field": completion({"role": "assistant", "content": None, "refusal": "No."}),
+    "tool calls of 8,000 quotation marks": completion(
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "f", "arguments": '"' * 8000}}
+            ],
+        }
+    ),
+    "tool calls of null": completion({"role": "assistant", "content": None, "tool_calls": [None]}),
+    "events without end": endless(EVENT % b'{"content": "word "}'),
+    "empty events without end": endless(EVENT % b'{"content": ""}'),
+    "comments without end": endless(b": wait\n\n"),
+    "a line without end": endless(b"data: " + b"x" * 65_000),
+    "events in trickles": endless(EVENT % b'{"content": "word "}', 0.05),
+    "events that are no JSON": reply("data: {oops\n\n", kind="text/event-stream"),
+    "an error as an event": reply('data: {"error": {"message": "overloaded"}}\n\n', kind="text/event-stream"),
+    "events of another role": events({"role": "tool", "content": "x"}),
+    "events with strange content": events({"role": "assistant", "content": {"a": 1}}),
+    "events of tool calls": events(
+        *[{"tool_calls": [{"index": 0, "id": "1", "function": {"name": "f", "arguments": '"' * 4000}}]}] * 20
+    ),
+    "events without an end": events({"role": "assistant", "content": "The"}, end=""),
+}
+# The answer itself is sound; what stands around it is not.
+USABLE: dict[str, Wire] = {
+    "usage of texts": completion({"role": "assistant", "content": GOOD}, usage={"prompt_tokens": "many"}),
+    "usage below zero": completion(
+        {"role": "assistant", "content": GOOD},
+        usage={"prompt_tokens": -5, "completion_tokens": -1, "total_tokens": -6},
+    ),
+    "usage of null": completion({"role": "assistant", "content": GOOD}, usage=None),
+    "no role": completion({"content": GOOD}),
+    "a thousand choices": reply({"id": "c", "choices": [{"message": {"content": GOOD}, "index": 0}] * 1000}),
+}
+RAISED: dict[str, Wire] = {
+    "401": error("401 Unauthorized"),
+    "403": error("403 Forbidden"),
+    "404": error("404 Not Found"),
+}
+
+
+# --- models that fail by themselves ---
+
+
+class Stubborn(BaseChatModel):
+    """A model without an asynchronous form that never answers."""
+
+    @property
+    def _llm_type(self) -> str:
+        return "stubborn"
+
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        time.sleep(3600)
+        return ChatResult(generations=[])
+
+
+class Streaming(Stubborn):
+    """A model that streams the same message over and over."""
+
+    piece: Any = None
+    most: int = 10**9
+
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage("no form"))])
+
+    def _stream(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> Iterator[ChatGenerationChunk]:
+        for _ in range(self.most):
+            yield ChatGenerationChunk(message=self.piece)
+
+
+class Whole(Stubborn):
+    """A model that gives one message, whole."""
+
+    message: Any = None
+
+    def _generate(
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
+    ) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=self.message)])
+
+
+def raising(raised: BaseException) -> Callable[[], BaseChatModel]:
+    """Return a maker of models that raise an error at every call."""
+    return lambda: ScriptedChatModel(script=lambda step, messages: raised)
+
+
+def deep(depth: int) -> dict[str, Any]:
+    """Return objects in each other."""
+    value: dict[str, Any] = {}
+    for _ in range(depth):
+        value = {"a": value}
+    return value
+
+
+def _call(arguments: dict[str, Any]) -> AIMessage:
+    return AIMessage("", tool_calls=[{"name": "f", "args": arguments, "id": "1"}])
+
+
+MODELS: dict[str, Callable[[], BaseChatModel]] = {
+    "a model that hangs": lambda: ScriptedChatModel(seconds=3600),
+    "a model that holds its thread": Stubborn,
+    "a model that streams nothing": lambda: Streaming(piece=AIMessageChunk(""), most=0),
+    "a model that streams empty pieces": lambda: Streaming(piece=AIMessageChunk("")),
+    "a model that streams for ever": lambda: Streaming(piece=AIMessageChunk("word ")),
+    "a model that streams the user": lambda: Streaming(piece=HumanMessageChunk(GOOD), most=1),
+    "a model that streams blocks": lambda: Streaming(piece=AIMessageChunk([{"type": "image"}]), most=3),
+    "a model that says 10 MB": lambda: Whole(message=AIMessage("[" * (10 * MEGABYTE))),
+    "a model that calls a tool deeply": lambda: Whole(message=_call(deep(300))),
+    "a model that calls a tool at length": lambda: Whole(message=_call({"query": "x" * MEGABYTE})),
+    "a model that calls a tool of many": lambda: Whole(message=_call({str(i): i for i in range(100_000)})),
+    "ValueError": raising(ValueError("nonsense")),
+    "KeyError": raising(KeyError("choices")),
+    "RecursionError": raising(RecursionError("too deep")),
+    "MemoryError": raising(MemoryError()),
+    "TimeoutError": raising(TimeoutError("timed out")),
+    "OSError": raising(OSError("no route to host")),
+    "StopIteration": raising(StopIteration()),
+    "AssertionError": raising(AssertionError()),
+    "an error with 1 MB of text": raising(RuntimeError("x " * (MEGABYTE // 2))),
+}
+
+
+def all_faults() -> list[Fault]:
+    """Return every fault of the tables."""
+    return [
+        *(Fault(f"says {name}", text=text) for name, text in TEXTS.items()),
+        *(Fault(f"sends {name}", wire=wire) for name, wire in WIRES.items()),
+        *(Fault(f"sends {name}", wire=wire, usable=True) for name, wire in USABLE.items()),
+        *(Fault(f"sends {name}", wire=wire, raised=True) for name, wire in RAISED.items()),
+        *(Fault(f"redirects with {status} for ever", wire=redirect(status)) for status in (302, 307)),
+        *(Fault(name, model=model) for name, model in MODELS.items()),
+    ]
+
+
+def redirect(status: int) -> Wire:
+    """Send the client to the same place again."""
+    return send(
+        f"HTTP/1.1 {status} Moved\r\nLocation: /v1/chat/completions\r\nContent-Length: 0\r\n"
+        "Connection: close\r\n\r\n".encode()
+    )
+
+
+# --- the doors ---
+
+
+class Bench:
+    """One server, and a question asked over it by every door."""
+
+    def __init__(self, server: ChatServer, deadline: float, calls: int = 3, slack: float = 1.0) -> None:
+        self.server, self.deadline, self.calls, self.slack = server, deadline, calls, slack
+        index = MemoryIndex.from_texts(TOWN, source="town.txt")
+        self.settings: dict[str, Any] = {"index": index, "route": "factual"}
+        self.local = AdaptiveRAG(**self.settings).invoke(QUESTION)["answer"]
+        # What the first call of a process loads is no part of any fault.
+        AdaptiveRAG(**self.settings, model="openai:warm", models={"base_url": server.url}).invoke(QUESTION)
+
+    def begin(self) -> None:
+        """Forget what earlier faults left, and repeat calls at once."""
+        structured._refused.clear()
+        exchange.BACKOFF = 0.001
+        self.server.requests.clear()
+
+    def run(self, fault: Fault, mode: str) -> Outcome:
+        """Ask the question, and name what was not as promised."""
+        self.begin()
+        self.server.say = (lambda body: fault.text) if fault.text is not None else say_sensibly
+        self.server.behave = lambda number, body: fault.wire or "answer"
+        budget = {"deadline_s": self.deadline, "max_llm_calls": self.calls}
+        settings = {**self.settings, "budget": budget, "model": "openai:scripted"}
+        settings["models"] = {"base_url": self.server.url}
+        if fault.model is not None:
+            settings["model"] = fault.model()
+        started, blocked = time.perf_counter(), 0.0
+        raised = ""
+        output: Any = {}
+        try:
+            if mode in ("ainvoke", "astream"):
+                output, blocked = asyncio.run(_ticking(AdaptiveRAG(**settings), mode))
+            else:
+                output = SYNC[mode](settings)
+        except ConfigurationError as error:
+            raised = str(error)
+        seconds = time.perf_counter() - started
+        problems = tuple(self._judge(fault, output, raised, seconds, blocked))
+        return Outcome(fault.name, mode, seconds, problems, _reason(output.get("trace", ())))
+
+    def _judge(
+        self, fault: Fault, output: Mapping[str, Any], raised: str, seconds: float, blocked: float
+    ) -> Iterator[str]:
+        if seconds > self.deadline + self.slack:
+            yield f"took {seconds:.1f} s"
+        if blocked > self.slack:
+            yield f"held the event loop for {blocked:.1f} s"
+        if len(self.server.calls) > self.calls and "redirects" not in fault.name:
+            yield f"{len(self.server.calls)} requests"
+        if bool(raised) != fault.raised:
+            yield f"raised {raised!r}" if raised else "raised nothing"
+        if raised or fault.raised:
+            return
+        if "printed" in output:
+            shown = " ".join(output["printed"].split())
+            if " ".join(self.local.split()) not in shown and not fault.usable:
+                yield f"printed {shown[:200]!r}"
+            if not fault.usable and "The chat model" not in output["said"]:
+                yield "said nothing of the failure"
+            return
+        if output["answer"] != self.local and not (fault.usable and "2,340 metres" in output["answer"]):
+            yield f"answered {output['answer'][:100]!r}"
+        trace = output["trace"]
+        calls = sum(record.get("calls", 0) for record in trace)
+        if calls > self.calls:
+            yield f"{calls} calls"
+        if not fault.usable and not _reason(trace):
+            yield "the trace does not say why"
+
+
+def _reason(trace: Sequence[Mapping[str, Any]]) -> str:
+    """Return why the answer is not the model's."""
+    for record in trace:
+        for stand_in in record.get("stand_ins", ()):
+            if stand_in["skill"] == "generate":
+                return str(stand_in["reason"])
+        for decision in record.get("decisions", ()):
+            if decision["what"] == "answer":
+                return str(decision["why"])
+    return ""
+
+
+def _stream(settings: dict[str, Any]) -> Any:
+    *drafts, output = AdaptiveRAG(**settings).stream(QUESTION, drafts=True)
+    assert all(list(chunk) == ["draft"] for chunk in drafts)
+    return output
+
+
+def _shell(settings: dict[str, Any]) -> dict[str, str]:
+    printed, said = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
+        try:
+            reporting_errors(show_answer)(QUESTION, "", settings)
+        except Exit as left:
+            if left.exit_code:
+                raise ConfigurationError(said.getvalue()) from None
+    return {"printed": printed.getvalue(), "said": said.getvalue()}
+
+
+SYNC: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "invoke": lambda settings: AdaptiveRAG(**settings).invoke(QUESTION),
+    "stream": _stream,
+    "shell": _shell,
+}
+
+
+async def _ticking(rag: AdaptiveRAG, mode: str) -> tuple[Any, float]:
+    """Return the output, and the most processor seconds in which the event loop did not come round once."""
+    longest = 0.0
+
+    async def tick() -> None:
+        nonlocal longest
+        while True:
+            # Other processes may keep this one waiting; that is not what is measured.
+            before = time.process_time()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.process_time() - before)
+
+    ticking = asyncio.create_task(tick())
+    if mode == "ainvoke":
+        output: Any = await rag.ainvoke(QUESTION)
+    else:
+        output = [chunk async for chunk in rag.astream(QUESTION)][-1]
+    ticking.cancel()
+    return output, longest
+
+
+# --- what more calls would have saved ---
+
+
+# Faults that are waited for, or take long to send, say nothing more of calls.
+_SLOW = ("trickles", "without end", "hangs", "half of a body", "for an hour", "10 MB", "bomb", "1 MB")
+
+
+def answered_by_model(rate: float, limits: Sequence[int]) -> dict[int, int]:
+    """Count, where each call fails with a probability, the questions that a model answers under each limit.
+
+    Each fault is asked for once, and fails at the same calls whatever the limit. Returns a count for each
+    limit; `len(passing_faults())` questions were asked.
+    """
+    found = {}
+    with ChatServer() as server:
+        for limit in limits:
+            bench = Bench(server, deadline=20, calls=limit)
+            found[limit] = sum(_model_answers(bench, fault, rate) for fault in passing_faults())
+    return found
+
+
+def passing_faults() -> list[Fault]:
+    """Return the faults of a server that are over at once."""
+    served = [fault for fault in all_faults() if not (fault.model or fault.usable or fault.raised)]
+    return [fault for fault in served if not any(word in fault.name for word in _SLOW)]
+
+
+def _model_answers(bench: Bench, fault: Fault, rate: float) -> bool:
+    bench.begin()
+    draws = random.Random(f"{fault.name} {rate}")
+    fails = [draws.random() < rate for _ in range(100)]
+
+    def say(body: dict[str, Any]) -> str:
+        failing = fault.text is not None and fails[len(bench.server.calls)]
+        return str(fault.text) if failing else say_sensibly(body)
+
+    bench.server.say = say
+    bench.server.behave = lambda number, body: (fault.wire if fails[number] else None) or "answer"
+    budget = {"max_llm_calls": bench.calls, "deadline_s": bench.deadline}
+    models = {"base_url": bench.server.url}
+    rag = AdaptiveRAG(**bench.settings, budget=budget, model="openai:scripted", models=models)
+    return not _reason(rag.invoke(QUESTION)["trace"])
+
+
+def main() -> None:
+    """Print a table of every fault that was not held, and the totals."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--deadline", type=float, default=2.0)
+    parser.add_argument("--only", default="", help="faults whose name holds this")
+    parser.add_argument("--calls", nargs="+", type=int, help="compare these limits of calls instead")
+    given = parser.parse_args()
+    if given.calls:
+        asked = len(passing_faults())
+        print("| calls that fail | " + " | ".join(f"at most {limit} calls" for limit in given.calls) + " |")
+        print("|--:|" + "--:|" * len(given.calls))
+        for rate in (0.1, 0.3, 0.5):
+            counts = answered_by_model(rate, given.calls).values()
+            print(
+                f"| {rate:.0%} | " + " | ".join(f"{count} of {asked}" for count in counts) + " |", flush=True
+            )
+        return
+    faults = [fault for fault in all_faults() if given.only in fault.name]
+    print("| fault | mode | seconds | not as promised |\n|---|---|--:|---|")
+    held = 0
+    slowest = 0.0
+    with ChatServer() as server:
+        bench = Bench(server, given.deadline)
+        for fault in faults:
+            for mode in MODES:
+                outcome = bench.run(fault, mode)
+                held += not outcome.problems
+                slowest = max(slowest, outcome.seconds)
+                if outcome.problems:
+                    print(
+                        f"| {fault.name} | {mode} | {outcome.seconds:.2f} | {'; '.join(outcome.problems)} |"
+                    )
+    tried = len(faults) * len(MODES)
+    print(f"\n{len(faults)} faults, {tried} questions: {held} held; the slowest took {slowest:.2f} s.")
+
+
+if __name__ == "__main__":
+    main()

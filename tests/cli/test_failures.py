@@ -1,0 +1,176 @@
+"""Where a chat model fails, one plain line on standard error says at what, why, and what was done instead."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.cli.session import _format_draft, show_answer
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.llm import exchange, structured
+from adaptive_rag.testing import ScriptedChatModel
+from benchmarks.chat_server import ChatServer, say_sensibly
+from tests.cli.conftest import Run, parsed
+
+QUESTION = "How long is the sea wall of Saltmere?"
+QUOTED = "The sea wall of Saltmere is 2,340 metres long and 4.1 metres high."
+INSTEAD = "The answer quotes the documents instead."
+
+
+@pytest.fixture(autouse=True)
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(structured, "_refused", {})
+    monkeypatch.setattr(exchange, "BACKOFF", 0.001)
+
+
+def ask(run: Run, index: str, url: str, *more: object, command: str = "ask"):
+    at = ("-i", index, "-m", "openai:scripted", "--set", f"models.base_url={url}")
+    return run(command, QUESTION, *at, *(() if command == "compare" else ("--route", "factual")), *more)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "why"),
+    [
+        ("500", "HTTP 500: The server had an error"),
+        ("429", "HTTP 429: Rate limit reached"),
+        ("empty", "the reply was empty"),
+        ("not json", "No generation chunks were returned"),
+        ("reset", "Connection error"),
+    ],
+)
+def test_a_server_that_fails_is_named_and_the_answer_is_a_success(
+    run: Run, town_index: str, behaviour: str, why: str
+) -> None:
+    with ChatServer(behave=lambda number, body: behaviour) as server:
+        result = ask(run, town_index, server.url)
+    assert result.exit_code == 0
+    assert QUOTED in result.stdout
+    assert "3 model calls, in vain" in result.stdout
+    [line] = result.stderr.splitlines()
+    assert line.startswith("Note: The chat model failed at scoring passages and writing the answer: ")
+    assert why in line
+    assert line.endswith(INSTEAD)
+
+
+def test_a_server_that_is_down_is_named(run: Run, town_index: str) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        result = ask(run, town_index, f"http://127.0.0.1:{free.getsockname()[1]}/v1")
+    assert result.exit_code == 0
+    assert "refused" in result.stderr
+    assert result.stderr.endswith(f"{INSTEAD}\n")
+
+
+def test_a_server_that_hangs_is_named(run: Run, town_index: str) -> None:
+    with ChatServer(behave=lambda number, body: "hang") as server:
+        result = ask(run, town_index, server.url, "--set", "budget.deadline_s=0.5")
+    assert result.exit_code == 0
+    assert "did not finish within" in result.stderr or "deadline of 0.5 s has passed" in result.stderr
+    assert result.stderr.endswith(f"{INSTEAD}\n")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [("wrong key", "refused the key"), ("unknown model", "does not know the chat model")],
+)
+def test_what_the_user_must_mend_is_an_error_that_says_that_no_answer_was_made(
+    run: Run, town_index: str, behaviour: str, said: str
+) -> None:
+    with ChatServer(behave=lambda number, body: behaviour) as server:
+        result = ask(run, town_index, server.url)
+    assert (result.exit_code, result.stdout) == (1, "")
+    [line] = result.stderr.splitlines()
+    assert said in line
+    assert "No answer was made." in line
+    assert "Where no model is named, answers quote the documents." in line
+
+
+def test_a_step_that_failed_alone_is_named_and_the_calls_were_not_in_vain(run: Run, town_index: str) -> None:
+    def say(body: dict) -> str:
+        return "no scores" if body.get("response_format") else say_sensibly(body)
+
+    with ChatServer(say=say) as server:
+        result = ask(run, town_index, server.url)
+    assert "3 model calls\n" in result.stdout
+    [line] = result.stderr.splitlines()
+    assert line.startswith("Note: The chat model failed at scoring passages: ")
+    assert line.endswith("That was done without it.")
+
+
+def test_a_draft_that_no_passage_supports_is_said_to_have_been_left(run: Run, town_index: str) -> None:
+    def say(body: dict) -> str:
+        return say_sensibly(body) if body.get("response_format") else "Bananas grow well in Iceland [1]."
+
+    with ChatServer(say=say) as server:
+        result = ask(run, town_index, server.url)
+    assert QUOTED in result.stdout and "2 model calls\n" in result.stdout
+    why = "no passage supports the model's answer"
+    assert result.stderr == f"Note: The chat model's answer was not used: {why}. {INSTEAD}\n"
+
+
+def test_with_json_the_line_stands_beside_it(run: Run, town_index: str) -> None:
+    with ChatServer(behave=lambda number, body: "500") as server:
+        result = ask(run, town_index, server.url, "--json")
+    assert "2,340" in parsed(result)["answer"]
+    assert result.stderr.endswith(f"{INSTEAD}\n")
+
+
+def test_a_comparison_says_which_column_it_was(run: Run, town_index: str) -> None:
+    with ChatServer(behave=lambda number, body: "500") as server:
+        result = ask(run, town_index, server.url, "--routes", "factual,analytical", command="compare")
+    assert result.exit_code == 0, result.stderr
+    assert [line.partition(":")[0] for line in result.stderr.splitlines()] == ["factual", "analytical"]
+
+
+def test_a_model_that_works_and_no_model_leave_standard_error_empty(run: Run, town_index: str) -> None:
+    with ChatServer() as server:
+        result = ask(run, town_index, server.url)
+    assert (result.stderr, "2 model calls\n" in result.stdout) == ("", True)
+    result = run("ask", QUESTION, "-i", town_index)
+    assert (result.stderr, "no chat model" in result.stdout) == ("", True)
+
+
+def test_a_model_that_was_not_asked_is_not_said_to_be_missing(run: Run, town_index: str) -> None:
+    with ChatServer() as server:
+        result = ask(run, town_index, server.url, "--set", "budget.max_llm_calls=0")
+    assert "no model call\n" in result.stdout
+    assert "the budget of 0 calls is spent. The answer quotes" in result.stderr
+
+
+def test_a_terminal_shows_the_draft_meanwhile_and_then_only_what_was_checked(
+    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    model = ScriptedChatModel(script={"generate": "Bananas grow well in Iceland [1]."}, seconds=0.3)
+    show_answer(QUESTION, "", {"index": town, "model": model, "route": "factual"})
+    out, err = capsys.readouterr()
+    assert "Bananas" in err
+    assert "Bananas" not in out
+    assert "2,340 metres" in out
+
+
+def test_of_a_draft_the_end_is_shown_without_escape_sequences() -> None:
+    shown = _format_draft("The start.\n" + "word " * 100 + "\x1b[2J\u202eend").plain
+    assert shown.startswith("writing  ")
+    assert shown.endswith("[2Jend")
+    assert len(shown) < 260
+
+
+def test_the_lines_name_every_step() -> None:
+    from typing import get_args
+
+    from adaptive_rag.cli.failures import AT
+    from adaptive_rag.llm.request import StepName
+
+    assert set(AT) == set(get_args(StepName))
+
+
+def test_no_line_is_wrapped_or_coloured_where_nobody_watches(
+    run: Run, town_index: str, tmp_path: Path
+) -> None:
+    with ChatServer(behave=lambda number, body: "500") as server:
+        result = ask(run, town_index, server.url)
+    assert "\x1b" not in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -1,0 +1,121 @@
+"""What is taken over of a client's message: bounded, plain, and counted only where there is a count."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, HumanMessageChunk
+from langchain_core.messages.ai import UsageMetadata
+
+from adaptive_rag.llm.exchange import read_reply
+from adaptive_rag.llm.receive import DEEPEST, MAX_FORM, Draft, is_shallow, plain, receive
+from tests.llm.made import STEPS, request_for
+
+
+def nested(depth):
+    value = []
+    for _ in range(depth - 1):
+        value = [value]
+    return value
+
+
+def call(arguments):
+    return AIMessage("", tool_calls=[{"name": "f", "args": arguments, "id": "1"}])
+
+
+def usage(read, written):
+    message = AIMessage("x")
+    # A client may give what a server sends without looking at it.
+    message.usage_metadata = {"input_tokens": read, "output_tokens": written, "total_tokens": 0}
+    return receive(message, 100).usage_metadata
+
+
+def test_a_text_is_read_up_to_eight_characters_a_token_and_a_form_up_to_its_own_bound():
+    answer = receive(AIMessage("Word. " * 1000), 100)
+    assert len(answer.text) <= 800
+    assert "too long" in answer.response_metadata["cut"]
+    form = receive(AIMessage("7 " * MAX_FORM), 100_000, form=True)
+    assert len(form.text) == MAX_FORM
+    assert "20,000 characters" in form.response_metadata["cut"]
+    assert "cut" not in receive(AIMessage("Word."), 100).response_metadata
+
+
+def test_thoughts_do_not_count_to_the_bound_of_a_form():
+    said = f"<think>{'well ' * 10_000}</think>" + '{"query": "Harbour Bridge"}'
+    form = receive(AIMessage(said), 10_000, form=True)
+    assert form.text == '{"query": "Harbour Bridge"}'
+    assert "cut" not in form.response_metadata
+
+
+def test_a_draft_adds_up_and_ends_even_where_its_pieces_are_empty():
+    draft = Draft(10)
+    counts = [UsageMetadata(input_tokens=n, output_tokens=1, total_tokens=n + 1) for n in (5, 0)]
+    for text, count in zip(("The ", "wall."), counts, strict=True):
+        assert draft.add(AIMessageChunk(text, id="m", usage_metadata=count)) is False
+    message = receive(draft, 10)
+    assert (message.text, message.id) == ("The wall.", "m")
+    assert message.usage_metadata == {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+    assert any(draft.add(AIMessageChunk("")) for _ in range(100))
+
+
+def test_a_text_that_is_not_the_one_that_was_streamed_is_another_message():
+    assert receive(AIMessage("The wall.\n", id="m"), 100).id == "m"
+    assert receive(AIMessage("<think>hm</think>The wall.", id="m"), 100).id is None
+
+
+@pytest.mark.parametrize("given", [None, "text", {"raw": 1}, HumanMessage("x")])
+def test_what_is_no_message_of_a_model_is_refused(given):
+    with pytest.raises(ValueError, match="instead of the model's message"):
+        receive(given, 100)
+    draft = Draft(10)
+    draft.add(HumanMessageChunk("x"))
+    with pytest.raises(ValueError, match="of type 'HumanMessageChunk'"):
+        receive(draft, 10)
+
+
+def test_what_cannot_be_encoded_is_taken_out_of_texts_and_forms():
+    assert receive(AIMessage("a\0b\ud800"), 100).text == "ab?"
+    assert plain({"a\ud800": ["\0", "\udfff", 7, None]}) == {"a?": ["", "?", 7, None]}
+
+
+def test_deep_and_long_arguments_of_tool_calls_are_left_out():
+    assert is_shallow(nested(DEEPEST))
+    assert not is_shallow(nested(DEEPEST + 1))
+    assert not is_shallow({str(n): n for n in range(MAX_FORM)})
+    for arguments in ({"a": nested(300)}, {"query": "x" * (MAX_FORM + 1)}):
+        message = receive(call(arguments), 100)
+        assert message.tool_calls == []
+        assert "too long, or nested too deeply" in message.response_metadata["cut"]
+    assert len(receive(call({"query": "Harbour Bridge"}), 100).tool_calls) == 1
+
+
+def test_only_counts_are_counted():
+    assert usage(5, 7) == {"input_tokens": 5, "output_tokens": 7, "total_tokens": 12}
+    for read, written in ((None, None), (-5, -7), ("5", "7"), (10**12, 10**400)):
+        assert usage(read, written) is None
+
+
+def test_a_refusal_says_so():
+    with pytest.raises(ValueError, match="the model refused: No"):
+        read_reply(request_for("generate"), receive(AIMessage("", additional_kwargs={"refusal": "No."}), 100))
+
+
+# Repeated until the bound is full, each of these once took the square of its length, or more.
+RUNS = [" ", "\n", "\t", "*", "-", "- ", "#", "1", "1.", "1 ", "[", "{", "}", '"', "'", "\\", "q ", ".", "? "]
+RUNS += ["A. ", "[1", "[1] ", "[1,", "[source ", "<think>", "```\n", "Query:\n", "not an ", "1/1 ", "%", ": "]
+RUNS += ["'a', ", '{"a":', "{'a':'", "passage ", "\u2028", "\ud800"]
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(("before", "after"), [("", ""), ("1", "x"), ("Query: passage 1", "b")])
+def test_a_reply_as_long_as_can_be_is_read_in_no_time(run, before, after):
+    text = before + run * (MAX_FORM // len(run)) + after
+    started = time.process_time()
+    for step in STEPS:
+        try:
+            read_reply(request_for(step), receive(AIMessage(text), 2500, form=step != "generate"))
+        except ValueError:
+            continue
+    # All eight steps take a tenth of a second together; with patterns that go back, one took twenty.
+    assert time.process_time() - started < 5
