@@ -38,7 +38,8 @@ from typing import Any
 import psutil
 
 from adaptive_rag import AdaptiveRAG, Index
-from adaptive_rag.index.location import open_location, read_manifest
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.ingest import discover, extract_text
 from adaptive_rag.samples import questions_path, samples_path
 from adaptive_rag.text.sentences import sentence_spans
