@@ -97,7 +97,7 @@ class Manifest:
         """
         written = replace(self, generation=self.generation + 1)
         content = {"format": FORMAT, "made_by": MADE_BY, **asdict(written)}
-        body = json.dumps(content, ensure_ascii=False).encode()
+        body = json.dumps(content).encode()
         sealed = body[:-1] + CHECKSUM + xxh3_64_hexdigest(body).encode() + b'"}'
         location.write(MANIFEST, sealed)
         location.write(COPY, sealed)
