@@ -23,7 +23,8 @@ class Loader:
     """One row: the suffixes of a kind of file, and the function that writes its text into a builder.
 
     The function raises IndexingError when it cannot read the file, with a reason that reads on from the
-    file's name: "is encrypted". What it could read only in part it adds to the builder's notes.
+    file's name: "is encrypted". What it could read only in part it adds to the builder's notes. It runs in
+    a worker: whatever else it raises or does there costs this file alone.
     """
 
     suffixes: tuple[str, ...]
