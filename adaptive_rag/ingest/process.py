@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, cast
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.loaders import Loader
-from adaptive_rag.ingest.wire import receive, send
+from adaptive_rag.ingest.wire import read_message, write_message
 from adaptive_rag.ingest.worker import IDLE_SECONDS
 
 _MB = 1_000_000
@@ -82,7 +82,7 @@ class WorkerProcess:
         self._free_since = time.monotonic()
         try:
             with self._watch(_START_SECONDS, sys.maxsize, threading.Event()):
-                receive(self._stdout)
+                read_message(self._stdout)
         except EOFError as error:
             said = self._stderr.read().decode(errors="replace").strip().splitlines()
             self.end()
@@ -106,8 +106,8 @@ class WorkerProcess:
         }
         with self._watch(seconds, memory, stop) as reasons:
             try:
-                send(self._stdin, {**request, "seconds": seconds, "memory": memory})
-                reply: tuple[dict[str, Any], bytes] = receive(self._stdout)
+                write_message(self._stdin, {**request, "seconds": seconds, "memory": memory})
+                reply: tuple[dict[str, Any], bytes] = read_message(self._stdout)
             except (OSError, EOFError) as error:
                 with suppress(subprocess.TimeoutExpired):  # its output ends a moment before it does
                     self._process.wait(_ENDING_SECONDS)

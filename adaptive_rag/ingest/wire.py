@@ -14,7 +14,7 @@ from adaptive_rag.ingest.documents import Heading, Page, Record, SourceText
 _LENGTHS = struct.Struct(">QQ")
 
 
-def send(stream: BinaryIO, header: Any, body: bytes = b"") -> None:
+def write_message(stream: BinaryIO, header: Any, body: bytes = b"") -> None:
     """Write one message.
 
     Raises:
@@ -27,7 +27,7 @@ def send(stream: BinaryIO, header: Any, body: bytes = b"") -> None:
     stream.flush()
 
 
-def receive(stream: BinaryIO) -> tuple[Any, bytes]:
+def read_message(stream: BinaryIO) -> tuple[Any, bytes]:
     """Wait for one message.
 
     Raises:

@@ -20,7 +20,7 @@ from adaptive_rag.errors import IndexingError, MissingExtraError
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.file import read_file
 from adaptive_rag.ingest.loaders import Loader
-from adaptive_rag.ingest.wire import pack, receive, send
+from adaptive_rag.ingest.wire import pack, read_message, write_message
 
 IDLE_SECONDS = 60.0
 _GRACE_SECONDS = 3.0
@@ -36,18 +36,18 @@ def serve() -> None:
     # Ctrl-C is meant for the owner, which ends this process as well
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable()
-    send(replies, "ready")
+    write_message(replies, "ready")
     while True:
         # this watchdog needs nothing of the interpreter, which a library may hold without end
         faulthandler.dump_traceback_later(IDLE_SECONDS, exit=True, file=silence)
         try:
-            request, _ = receive(requests)
+            request, _ = read_message(requests)
         except EOFError:
             return
         seconds = request["seconds"] + _GRACE_SECONDS
         faulthandler.dump_traceback_later(seconds, exit=True, file=silence)
         _limit_memory(request["memory"])
-        send(replies, *_reply(request))
+        write_message(replies, *_reply(request))
 
 
 def _reply(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:

@@ -24,7 +24,7 @@ from adaptive_rag.errors import AdaptiveRAGError
 from adaptive_rag.llm.budget import Ledger
 from adaptive_rag.llm.faults import Fault, fault_of
 from adaptive_rag.llm.messages import format_messages, load_prompt
-from adaptive_rag.llm.receive import plain, without_thoughts
+from adaptive_rag.llm.receive import storable, without_thoughts
 from adaptive_rag.llm.replies import ATTEMPTS, json_values
 from adaptive_rag.llm.request import Reply, Request, StepName
 from adaptive_rag.llm.structured import METHODS, Method, forget_method, known_method
@@ -168,7 +168,7 @@ def read_reply(request: Request[Any], reply: AIMessage) -> BaseModel:
     problems = []
     for value in values:
         try:
-            value = plain(value)
+            value = storable(value)
             fields = request.read(value) if request.read else value
             return _checked(request, request.schema.model_validate(fields))
         except ValidationError as error:

@@ -106,7 +106,7 @@ def without_thoughts(text: str) -> str:
     return _FENCE.sub("", _THOUGHT.sub("", text)).strip()
 
 
-def plain(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """Return a value of JSON whose texts can all be encoded and stored.
 
     Raises:
