@@ -1,4 +1,4 @@
-"""What is taken over of a client's message: bounded, plain, and counted only where there is a count."""
+"""What is taken over of a client's message: bounded, storable, and counted only where there is a count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Hum
 from langchain_core.messages.ai import UsageMetadata
 
 from adaptive_rag.llm.exchange import read_reply
-from adaptive_rag.llm.receive import DEEPEST, MAX_FORM, Draft, is_shallow, plain, receive
+from adaptive_rag.llm.receive import DEEPEST, MAX_FORM, Draft, is_shallow, storable, receive
 from tests.llm.made import STEPS, request_for
 
 
@@ -76,7 +76,7 @@ def test_what_is_no_message_of_a_model_is_refused(given):
 
 def test_what_cannot_be_encoded_is_taken_out_of_texts_and_forms():
     assert receive(AIMessage("a\0b\ud800"), 100).text == "ab?"
-    assert plain({"a\ud800": ["\0", "\udfff", 7, None]}) == {"a?": ["", "?", 7, None]}
+    assert storable({"a\ud800": ["\0", "\udfff", 7, None]}) == {"a?": ["", "?", 7, None]}
 
 
 def test_deep_and_long_arguments_of_tool_calls_are_left_out():
