@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, HumanMessage, Hum
 from langchain_core.messages.ai import UsageMetadata
 
 from adaptive_rag.llm.exchange import read_reply
-from adaptive_rag.llm.receive import DEEPEST, MAX_FORM, Draft, is_shallow, storable, receive
+from adaptive_rag.llm.receive import DEEPEST, MAX_FORM, Draft, is_shallow, receive, storable
 from tests.llm.made import STEPS, request_for
 
 
