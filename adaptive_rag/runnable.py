@@ -176,6 +176,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         piece says that the model begins anew: forget the draft so far. The answer takes the place of
         the draft, and may differ from it. With `stream_mode=` the graph's own stream is passed on.
         """
+        _refuse_both(drafts, kwargs)
         if not drafts and "stream_mode" not in kwargs:
             yield AddableDict(self.invoke(input, config, **kwargs))
             return
@@ -194,6 +195,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Yield as `stream` does, asynchronously."""
+        _refuse_both(drafts, kwargs)
         if not drafts and "stream_mode" not in kwargs:
             yield AddableDict(await self.ainvoke(input, config, **kwargs))
             return
@@ -281,6 +283,11 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         context = make_context(self._settings, own, given or {})
         check_names(context)
         return context
+
+
+def _refuse_both(drafts: bool | None, options: Mapping[str, Any]) -> None:
+    if drafts and "stream_mode" in options:
+        raise ConfigurationError("Got drafts=True and stream_mode; name one: a stream_mode passes all on.")
 
 
 class _DraftStream:

@@ -6,7 +6,8 @@ from adaptive_rag.graph.builder import build_graph
 from adaptive_rag.graph.indexing import build_indexing_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 
-# Read once, when the server starts: what is wrong with the operator's settings stops it there.
+# What is wrong with the operator's settings stops the server here. Users, and the bounds of what callers pass
+# and set, stay as they are now; everything else is read for each question.
 operator = make_context()
 form = caller_settings(operator, tuple(STRATEGIES))
 graph = build_graph(form).compile(name="adaptive_rag")

@@ -15,7 +15,7 @@ from adaptive_rag.analysis import analyse
 from adaptive_rag.analysis.classify import classify_by_model, decided
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
 from adaptive_rag.context import Context, context_of, is_served, live_key
-from adaptive_rag.context.caller import newest, user_of
+from adaptive_rag.context.caller import check_text, newest, user_of
 from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
@@ -39,6 +39,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     check_calls(context)
     question, history = read_question(state)
     if is_served(runtime):
+        check_text("question", question, context.serving.max_question, "max_question")
         history = newest(history, context.serving)
     source = source_of(context)
     check_lexical(source, context)

@@ -121,7 +121,7 @@ def _review_decisions(review: Review) -> list[Decision]:
         dropped.append(Decision(what="links removed", chosen=review.removed, why=why))
     if review.left_out:
         why = f"an answer has at most {MAX_SENTENCES} sentences; {review.left_out} more were left out"
-        dropped.append(Decision(what="cut", chosen="generate", why=why))
+        dropped.append(Decision(what="shortened", chosen="generate", why=why))
     unsupported = zip(review.grounding.unsupported, review.grounding.reasons, strict=True)
     return dropped + [Decision(what="unsupported", chosen=claim, why=reason) for claim, reason in unsupported]
 

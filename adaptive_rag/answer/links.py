@@ -102,7 +102,12 @@ def _changes(text: str, own: set[str] | None) -> Iterator[_Change]:
     """Yield what has to change, in the order of the text, none of it inside another."""
     found = read_markdown(text)
     changes = [change for one in found if (change := _change(one, text, own))]
-    code = [(one.start, one.end) for one in found if one.kind in ("code", "backticks")]
+    # In a row of a table a "|" ends the cell, and with it what looks like code here.
+    cells = [one for one in found if one.kind == "backticks" and "|" in text[one.start : one.end]]
+    code = [(one.start, one.end) for one in found if one.kind in ("code", "backticks") and one not in cells]
+    for one in cells:
+        for match in re.compile(r"!\[").finditer(text, one.start, one.end):
+            changes.append(_Change(match.start(), match.end(), "[", "an image"))
     # Of a link that stays, the part behind its text.
     known = [*code, *((one.middle, one.end) for one in found if one.address)]
     if own is not None:
@@ -128,8 +133,9 @@ def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | Non
     """Return what takes the place of a link, an image or a tag; None where it may stay."""
     whole = text[one.start : one.end]
     if one.kind == "html_inline":
-        tag = None if _FORMATTING.fullmatch(whole) else f"‹{whole[1:-1]}›"
-        return _Change(one.start, one.end, tag) if tag else None
+        if _FORMATTING.fullmatch(whole) and not _stands_alone(one, text):
+            return None
+        return _Change(one.start, one.end, f"‹{whole[1:-1]}›")
     if one.kind == "image":
         return _Change(one.start, one.end, one.text, one.address or "an image")
     if not one.address or not _is_foreign(one.address, own):
@@ -141,6 +147,14 @@ def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | Non
     if one.kind == "link" and ASKED_FOR.fullmatch(f"[{one.text}]"):
         instead = f"[{one.text}]"
     return _Change(one.start, one.end, instead, one.address)
+
+
+def _stands_alone(tag: MarkdownPart, text: str) -> bool:
+    """Tell whether a line has no word but its tag: a block of HTML may begin there, without Markdown."""
+    before = max(text.rfind("\n", 0, tag.start), text.rfind("\r", 0, tag.start)) + 1
+    after = re.compile(r"[\n\r]|\Z").search(text, tag.end)
+    assert after is not None
+    return re.search(r"\w", text[before : tag.start] + text[tag.end : after.start()]) is None
 
 
 def _is_foreign(address: str, own: set[str] | None) -> bool:

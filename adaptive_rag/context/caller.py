@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -13,8 +14,9 @@ from pydantic import ConfigDict, Field, ValidationError, create_model, model_val
 
 from adaptive_rag.context import CallerSettings, Context, explain, is_served
 from adaptive_rag.context.groups import GROUPS, Group, ServingSettings
-from adaptive_rag.errors import AdaptiveRAGError, IndexMismatchError, InputError, ServedError
+from adaptive_rag.errors import AdaptiveRAGError, IndexingError, IndexMismatchError, InputError, ServedError
 from adaptive_rag.state import Turn
+from adaptive_rag.text.redaction import redact
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -98,8 +100,8 @@ def check_input(given: Any, serving: ServingSettings) -> None:
     if not isinstance(given, dict) or (unknown := [name for name in given if name not in INPUTS]):
         got = "something else" if not isinstance(given, dict) else repr(str(unknown[0])[:80])
         raise InputError(f"The input holds {got}; expected an object with {', '.join(INPUTS)}.")
-    _check_text("question", given.get("question"), serving.max_question, "max_question")
-    _check_text("user_context", given.get("user_context"), serving.max_user_context, "max_user_context")
+    check_text("question", given.get("question"), serving.max_question, "max_question")
+    check_text("user_context", given.get("user_context"), serving.max_user_context, "max_user_context")
     _check_turns("history", given.get("history"), ("text",), serving)
     _check_turns("messages", given.get("messages"), ("content", "text"), serving)
     paths = given.get("paths")
@@ -111,7 +113,12 @@ def check_input(given: Any, serving: ServingSettings) -> None:
         raise InputError(f"paths is not usable: expected a list of at most {MAX_PATHS} paths.")
 
 
-def _check_text(name: str, text: Any, most: int, setting: str) -> None:
+def check_text(name: str, text: Any, most: int, setting: str) -> None:
+    """Refuse what is no text, or longer than the operator's bound.
+
+    Raises:
+        InputError: the message names the bound and its setting.
+    """
     if text is not None and not isinstance(text, str):
         raise InputError(f"{name} is not usable: expected a text, got {type(text).__name__}.")
     if text is not None and len(text) > most:
@@ -193,9 +200,11 @@ def shown_to_callers(runtime: Runtime[Any]) -> Iterator[None]:
 def served_error(error: Exception) -> ServedError:
     """Log an error under a short reference, and return the sentence that a caller reads instead."""
     reference = secrets.token_hex(4)
-    _log.error("Reference %s: %s", reference, error, exc_info=error)
+    _log.error("Reference %s: %s", reference, redact("".join(traceback.format_exception(error))))
     if isinstance(error, IndexMismatchError):
         what = "This server has no index that can be searched."
+    elif isinstance(error, IndexingError):
+        what = "The documents could not be indexed."
     elif isinstance(error, AdaptiveRAGError):
         what = "This server is not set up for that."
     else:

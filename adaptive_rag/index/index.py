@@ -168,6 +168,7 @@ class Index:
     def at(self, version: str) -> Index:
         """Return the index as it was under a name, if that is still known, else as it is; it stays so."""
         with self._lock:
+            self._earlier.expire()
             present = str(self._reader.manifest.committed) == version
             reader = self._reader if present else self._earlier.get(version)
         pinned = copy.copy(self)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -21,6 +23,10 @@ from adaptive_rag.ingest.wire import read_message, write_message
 from adaptive_rag.ingest.worker import IDLE_SECONDS
 
 _MB = 1_000_000
+_OF_ROWS = {".csv", ".tsv", ".jsonl"}
+_MOST_OF_MACHINE = 0.75
+# Stretches of data between the holes of a file that are counted.
+_MOST_STRETCHES = 1_000
 _WATCH_SECONDS = 0.05
 _START_SECONDS = 60.0
 _ENDING_SECONDS = 2.0
@@ -31,27 +37,27 @@ _CODE = "import sys; sys.path[:] = sys.argv[1:]; from adaptive_rag.ingest.worker
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What reading a file may take: so much for any file, and more for each MB that it has on the disk.
+    """What reading a file may take: so much for any file, and more for each MB of data that it has.
 
-    A PDF of 1 MB, 400 pages of text alone, takes some 4 s and 170 MB; 100 MB of plain text take 240 MB.
+    A PDF of 1 MB, 400 pages of text alone, takes some 4 s and 170 MB; 100 MB of plain text take 240 MB, and
+    850 MB where one letter is an emoji. Of a table each row has a record of its own: 42 MB for each MB of
+    short rows. Never more than three quarters of the machine's memory.
     """
 
     seconds: float = 15.0
     seconds_per_mb: float = 15.0
     memory_mb: int = 400
-    memory_per_mb: int = 5
+    memory_per_mb: int = 12
+    memory_per_mb_of_rows: int = 50
 
     def of(self, path: Path) -> tuple[float, int]:
         """Return the seconds and the bytes of memory that reading a file may take."""
-        try:
-            status = os.stat(path)
-        except OSError:
-            size = 0.0
-        else:
-            # a file of 4 GB may be one hole that takes no place on the disk
-            size = min(status.st_size, getattr(status, "st_blocks", status.st_size) * 512) / _MB
-        memory = self.memory_mb + self.memory_per_mb * size
-        return self.seconds + self.seconds_per_mb * size, int(memory * _MB)
+        import psutil
+
+        size = _data_size(path) / _MB
+        per_mb = self.memory_per_mb_of_rows if path.suffix.lower() in _OF_ROWS else self.memory_per_mb
+        memory = min((self.memory_mb + per_mb * size) * _MB, psutil.virtual_memory().total * _MOST_OF_MACHINE)
+        return self.seconds + self.seconds_per_mb * size, int(memory)
 
 
 BOUNDS = Bounds()
@@ -170,14 +176,18 @@ class WorkerProcess:
         if os.name == "nt":
             self._process.kill()
             return
-        with suppress(ProcessLookupError):  # its whole session: what it started holds its pipes open
+        # Its whole session: what it started holds its pipes open. One that has ended is refused on macOS.
+        with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
 
     def _memory(self) -> int:
         import psutil
 
         try:
-            return int(psutil.Process(self._process.pid).memory_info().rss)
+            process = psutil.Process(self._process.pid)
+            # in a virtual environment of Windows the interpreter is a child of what was started
+            all_of_it = [process, *(process.children(recursive=True) if os.name == "nt" else ())]
+            return sum(int(part.memory_info().rss) for part in all_of_it)
         except psutil.Error:  # it ended just now
             return 0
 
@@ -191,3 +201,24 @@ class WorkerProcess:
 def _absolute_path() -> list[str]:
     """Return where this process finds its modules, which may have changed since a worker was started."""
     return [os.path.abspath(place) for place in sys.path if isinstance(place, str)]
+
+
+def _data_size(path: Path) -> int:
+    """Return the bytes of a file without its holes: one of 4 GB may be nothing else."""
+    size = end = 0
+    try:
+        status = os.stat(path)
+        if not stat.S_ISREG(status.st_mode) or not hasattr(os, "SEEK_DATA"):
+            return status.st_size
+        with path.open("rb") as file:
+            # Where a file system knows of no holes it takes the whole file for data.
+            for _ in range(_MOST_STRETCHES):
+                start = os.lseek(file.fileno(), end, os.SEEK_DATA)
+                end = os.lseek(file.fileno(), start, os.SEEK_HOLE)
+                size += end - start
+                if end >= status.st_size:
+                    break
+            return size
+    except OSError as error:
+        # there is no data behind the last stretch; or the file cannot be opened, which reading will say
+        return size if error.errno == errno.ENXIO else 0

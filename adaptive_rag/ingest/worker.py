@@ -56,6 +56,9 @@ def _reply(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     loader = Loader(**{**request["loader"], "suffixes": tuple(request["loader"]["suffixes"])})
     try:
         return pack(read_file(file, loader))
+    except MemoryError:
+        reason = "needs more memory than a file may take. Split it into smaller files"
+        return {"error": "IndexingError", "reason": reason, "detail": traceback.format_exc()}, b""
     except (IndexingError, MissingExtraError) as error:
         return {"error": type(error).__name__, "reason": str(error), "detail": traceback.format_exc()}, b""
 
@@ -65,5 +68,9 @@ def _limit_memory(size: int) -> None:
     if sys.platform == "linux":
         import resource
 
-        resource.setrlimit(resource.RLIMIT_DATA, (size + size // 4, resource.RLIM_INFINITY))
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        wanted = size + size // 4
+        # A limit that the system or a cluster has set cannot be raised.
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import re
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -17,15 +19,17 @@ MOST_IDLE = 2
 
 _lock = threading.Lock()
 _idle: list[WorkerProcess] = []
-_without_workers = ""  # why none can be started, once that is known
+# Seconds after which a start is tried again that the system refused.
+TRIED_AGAIN_AFTER = 60.0
+_refused_until = 0.0
 
 
 def take_worker() -> WorkerProcess | None:
     """Return a worker that is ready, or None where none can be started, of which a warning tells once."""
-    global _without_workers
+    global _refused_until
     while True:
         with _lock:
-            if _without_workers:
+            if time.monotonic() < _refused_until:
                 return None
             worker = _idle.pop() if _idle else None
         if worker is None:
@@ -33,14 +37,14 @@ def take_worker() -> WorkerProcess | None:
         if worker.fit:
             return worker
         worker.end()
-    reason = _no_interpreter()
+    reason, again = _no_interpreter(), math.inf
     if not reason:
         try:
             return WorkerProcess()
         except OSError as error:
-            reason = f"no process can be started for them ({error})"
+            reason, again = f"no process can be started for them ({error})", TRIED_AGAIN_AFTER
     with _lock:
-        _without_workers = reason
+        _refused_until = time.monotonic() + again
     warnings.warn(
         f"Files are read without bounds of time and memory, and a bad one may end this program: {reason}.",
         AdaptiveRAGWarning,

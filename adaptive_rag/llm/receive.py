@@ -83,10 +83,11 @@ def receive(reply: object, max_tokens: int, *, form: bool = False) -> AIMessage:
         metadata["cut"] = "the arguments of a tool call were too long, or nested too deeply, to be read"
     refusal = reply.additional_kwargs.get("refusal")
     # A server may repeat the key that it was sent.
+    said = redact_known_all(plain_text(text))
     return AIMessage(
-        redact_known_all(plain_text(text)),
+        said,
         # A text that is not the one that was streamed is another message.
-        id=reply.id if text == whole.strip() else None,
+        id=reply.id if said == whole.strip() else None,
         tool_calls=redact_known_all(calls),
         usage_metadata=_usage(reply.usage_metadata),
         response_metadata=metadata,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import threading
 from collections.abc import Hashable
@@ -43,6 +44,9 @@ _open_on: WeakKeyDictionary[asyncio.AbstractEventLoop, _Opened] = WeakKeyDiction
 _open_elsewhere: _Opened = LRUCache(MAX_OPEN)
 _lock = threading.Lock()
 
+# Seconds that a client waits for one reply at most, whatever the deadline.
+LONGEST_WAIT = 86_400.0
+
 
 def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
     """Return the chat model of a role, its answers limited to `max_tokens`; raises as `load_chat_model`."""
@@ -54,8 +58,10 @@ def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
     if spec is None:
         return None
     budget = context.budget
+    # In steps: each question may have a deadline of its own, which a client need not be opened anew for.
+    timeout = 2.0 ** math.ceil(math.log2(min(budget.deadline_s, LONGEST_WAIT)))
     model = load_chat_model(
-        spec, base_url=context.models.base_url, timeout=budget.deadline_s, max_tokens=budget.max_tokens
+        spec, base_url=context.models.base_url, timeout=timeout, max_tokens=budget.max_tokens
     )
     return limit_length(model, budget.max_tokens)
 

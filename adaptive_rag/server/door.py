@@ -67,13 +67,20 @@ def _this_machine(scope: MutableMapping[str, Any], headers: Headers, serving: Se
     hosts, origins = headers.getlist("host"), headers.getlist("origin")
     if forwarded or not client or not _is_loopback(client[0]):
         raise Refused(403, "This server has no users and answers its own machine alone (serving.users).")
-    if not hosts or not all(_is_loopback(urlsplit(f"//{host}").hostname) for host in hosts):
+    if not hosts or not all(_is_loopback(_host_of(f"//{host}")) for host in hosts):
         raise Refused(
             403, "This server has no users and answers to the name localhost alone (serving.users)."
         )
-    if not all(origin in serving.origins or _is_loopback(urlsplit(origin).hostname) for origin in origins):
+    if not all(origin in serving.origins or _is_loopback(_host_of(origin)) for origin in origins):
         raise Refused(403, "This web page may not ask this server (serving.origins).")
     return THIS_MACHINE
+
+
+def _host_of(address: str) -> str | None:
+    try:
+        return urlsplit(address).hostname
+    except ValueError:  # brackets that are no IPv6 address
+        return None
 
 
 def _is_loopback(host: str | None) -> bool:
@@ -118,7 +125,7 @@ class Door:
         is_open = scope.get("method") == "OPTIONS" or scope["path"] in HEALTH
         if not (is_open and self._serving.users):
             admit(scope, self._serving)
-        if scope["path"] != "/" and scope["path"].split("/")[1] not in ROUTES:
+        if scope["path"] != "/" and scope["path"].partition("/")[2].partition("/")[0] not in ROUTES:
             raise Refused(404, "There is nothing here.")
 
     async def _whole(self, receive: Receive) -> Receive:

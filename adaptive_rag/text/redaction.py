@@ -39,13 +39,13 @@ _PARAMETER = re.compile(
 )
 # With the names of who issues them, as their documentation shows them.
 _SHAPES = re.compile(
-    r"(?P<scheme>\b(?:Bearer|Basic)\s+)(?=\S*\d)[\w.~+/=-]{16,}"
-    r"|\b(?:sk|pk|rk)-(?=[\w-]*\d)[\w-]{16,}"  # OpenAI, Anthropic, Langfuse
-    r"|\b(?:gsk|xai|pplx|nvapi|r8|hf|lsv2|tvly|glpat|npm|ghp|gho|ghs|ghu|github_pat)[_-](?=\w*\d)[\w-]{16,}"
+    r"(?P<scheme>\b(?:Bearer|Basic)\s+)(?=\S{0,200}\d)[\w.~+/=-]{16,}"
+    r"|\b(?:sk|pk|rk)-(?=[\w-]{0,200}\d)[\w-]{16,}"  # OpenAI, Anthropic, Langfuse
+    r"|\b(?:gsk|xai|pplx|nvapi|r8|hf|lsv2|tvly|glpat|npm|ghp|gho|ghs|ghu|github_pat)[_-](?=\w{0,200}\d)[\w-]{16,}"
     r"|\bAIza[\w-]{35}"  # Google
     r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # AWS
     r"|\bxox[abeprs]-[\w-]{10,}"  # Slack
-    r"|\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]+"  # a JSON web token
+    r"|\beyJ[\w-]{8,1000}\.eyJ[\w-]{8,4000}\.[\w-]+"  # a JSON web token
 )
 _LONG_WORD = re.compile(r"[A-Za-z0-9_.~+/=-]{13}")
 _remembered: LRUCache[str, None] = LRUCache(REMEMBERED)
@@ -169,7 +169,7 @@ def _all_secrets(values: frozenset[str], remembered: frozenset[str]) -> tuple[st
     found |= {part for value in values for part in _secrets_of_address(value)}
     # A path to a file of keys is none itself.
     found = {value for value in found if _is_telling(value) and not os.path.exists(value)}
-    found |= {quote(value, safe="") for value in found}
+    found |= {quote(value, safe="", errors="surrogateescape") for value in found}
     return tuple(sorted(found, key=len, reverse=True))
 
 
@@ -189,7 +189,7 @@ def _secrets_of_address(address: str) -> Iterator[str]:
         _, colon, password = match[0].partition(":")
         # A user without a password is a name, and may be any word.
         yield from (match[0], password, unquote(password)) if colon else ()
-        yield base64.b64encode(unquote(match[0]).encode()).decode()
+        yield base64.b64encode(unquote(match[0]).encode(errors="surrogateescape")).decode()
     for match in _PARAMETER.finditer(address):
         yield match[0].partition("=")[2]
 

@@ -90,3 +90,21 @@ def test_sentences_of_documents_keep_their_addresses_but_no_image_and_no_tag():
     text = f"See https://a.example, [b](https://b.example) ![c]({EVIL}) <img src=x> [d](javascript:e) [1]"
     left = "See https://a.example, [b](https://b.example) c ‹img src=x› d [1]"
     assert keep_own_links(text, None)[0] == left
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"<b>\n`` `<img src='{EVIL}'>` ``\n</b> [1]",
+        f"<br>\n```\n<img src='{EVIL}'>\n```\n",
+        f"> <br>  \n> ![x]({EVIL})\n",
+        f"| ` | ![x]({EVIL}) ` |\n|---|---|\n",
+        f"| a |\n|---|\n| ` | <img src='{EVIL}'> ` |",
+    ],
+)
+def test_what_only_some_pages_take_for_an_image_is_taken_out_too(text):
+    from markdown_it import MarkdownIt
+
+    left, _ = keep_own_links(text, OWN)
+    for page in (MarkdownIt("commonmark"), MarkdownIt("commonmark").enable("table")):
+        assert "<img" not in page.render(left)

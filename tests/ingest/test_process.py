@@ -282,7 +282,7 @@ def test_a_program_without_standard_streams_reads_too(tmp_path: Path) -> None:
 def without_workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Begin as a program that has not yet started a worker."""
     workers.end_idle_workers()
-    monkeypatch.setattr(workers, "_without_workers", "")
+    monkeypatch.setattr(workers, "_refused_until", 0.0)
     yield
     workers.end_idle_workers()
 
@@ -342,3 +342,44 @@ def test_bounds_grow_with_what_a_file_takes_on_the_disk(tmp_path: Path) -> None:
     assert bounds.of(tmp_path / "gone") == (10, 100_000_000)
     if hasattr(os.stat(hole), "st_blocks"):
         assert bounds.of(hole)[0] < 11
+
+
+def test_a_table_of_short_rows_may_take_more_and_nothing_more_than_the_machine_has(tmp_path: Path) -> None:
+    sizes = {}
+    for name in ("rows.csv", "text.txt"):
+        (tmp_path / name).write_bytes(os.urandom(2_000_000))
+        sizes[name] = Bounds().of(tmp_path / name)[1]
+    assert sizes["rows.csv"] == pytest.approx(500e6, rel=0.01)
+    assert sizes["text.txt"] == pytest.approx(424e6, rel=0.01)
+    assert Bounds(memory_mb=10**9).of(tmp_path / "text.txt")[1] < psutil.virtual_memory().total
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such limit")
+def test_files_are_read_under_a_limit_that_cannot_be_raised(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("The tide comes in.")
+    code = (
+        "import resource\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))\n"
+        "from adaptive_rag.ingest import extract_text\n"
+        f"print(extract_text({str(tmp_path / 'a.txt')!r}).text)"
+    )
+    command = [sys.executable, "-c", code]
+    # An ordinary user may not raise it; root may, where nobody has taken the right away.
+    found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert found.stdout.strip() == "The tide comes in."
+
+
+@pytest.mark.usefixtures("without_workers")
+def test_a_start_that_the_system_refused_is_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.txt").write_text("The tide comes in.")
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "executable", "/nowhere/python3")
+        with pytest.warns(AdaptiveRAGWarning, match="without bounds"):
+            extract_text(tmp_path / "a.txt")
+    assert workers.take_worker() is None
+    monkeypatch.setattr(workers, "_refused_until", time.monotonic() - 1)
+    worker = workers.take_worker()
+    assert worker is not None
+    worker.end()

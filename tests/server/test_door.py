@@ -149,3 +149,12 @@ async def test_a_socket_ends_at_a_message_beyond_the_bound() -> None:
     got.clear()
     await Door(take, short)(request(origin="https://evil.example") | {"type": "websocket"}, receive, send)
     assert [(message["type"], message["code"]) for message in got] == [("websocket.close", 1008)]
+
+
+@pytest.mark.parametrize("headers", [{"host": "["}, {"origin": "http://["}])
+async def test_an_address_that_cannot_be_read_is_refused(headers: dict[str, str]) -> None:
+    assert (await ask(OPEN, request(**headers), b""))[0] == 403
+
+
+async def test_a_path_without_a_slash_is_nothing_here() -> None:
+    assert (await ask(OPEN, request(path="*") | {"method": "OPTIONS"}, b""))[0] == 404

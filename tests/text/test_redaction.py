@@ -1,4 +1,5 @@
 import base64
+import time
 import traceback
 from typing import Any
 
@@ -161,3 +162,17 @@ def test_an_error_that_repeats_a_secret_is_no_cause() -> None:
     telling = fail(f"refused for {KEY}")
     assert KEY in "".join(traceback.format_exception(telling))
     assert cause_of(telling) is None
+
+
+def test_a_secret_that_is_no_utf_8_is_known_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = b"caf\xe9-canary-1234".decode(errors="surrogateescape")
+    monkeypatch.setenv("DB_PASSWORD", secret)
+    monkeypatch.setenv("DATABASE_URL", f"postgres://ada:{secret}@host/db")
+    assert redact(f"it is {secret}") == f"it is {REDACTED}"
+
+
+def test_shapes_of_keys_are_sought_in_a_time_that_grows_with_the_length() -> None:
+    for text in ("sk-" * 20_000, "eyJ-" * 20_000, "Bearer " + "x" * 60_000):
+        started = time.process_time()
+        redact(text)
+        assert time.process_time() - started < 5
