@@ -233,7 +233,7 @@ def _made_text(chunks: int) -> str:
     texts = [extract_text(file.path).text for file in discover(samples_path())]
     sentences = [" ".join(text[a:b].split()) for text in texts for a, b in sentence_spans(text)]
     draw = random.Random(0)
-    return "\n\n".join(" ".join(draw.choices(sentences, k=8)) for _ in range(chunks))
+    return "\n\n".join(" ".join(draw.choices(sentences, k=12)) for _ in range(chunks))
 
 
 def _form(index: Path) -> str:
