@@ -113,8 +113,8 @@ def _mend(
     elif parts & {MANIFEST, COPY} or manifest.files is None:
         report.sealed = manifest.files is None
         assert manifest.version is not None
-        files = seal_files(location, manifest.table, manifest.version, manifest.files)
         with storing(location.uri):
+            files = seal_files(location, manifest.table, manifest.version, manifest.files)
             replace(manifest, files=files).publish(location)
     return report
 
