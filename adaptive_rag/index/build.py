@@ -127,8 +127,10 @@ def build_index(
     if location.path is not None:
         with storing(location.uri):
             make_folder(location.path)
+    locked = False
     try:
         with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+            locked = True
             started = time.perf_counter()
             before = _state_before(location, settings, rebuild=rebuild)
             refuse_damage(location, before)
@@ -148,7 +150,8 @@ def build_index(
             report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
             return report
     except BaseException:
-        remove_failed_start(location)
+        if locked:  # else what lies there is the start of the process that holds the lock
+            remove_failed_start(location)
         raise
 
 
