@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -232,7 +234,7 @@ def complete_manifest(location: Location) -> Manifest:
         IndexMismatchError: there is no index, none of ours, or its first run did not finish.
     """
     manifest = read_manifest(location)
-    command = f"adaptive-rag index PATH --index {shlex.quote(location.uri)}"
+    command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
     if manifest is None:
         if not location.names():
             raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
@@ -259,9 +261,14 @@ def describe(uri: str | Path) -> dict[str, Any]:
 
 def rebuild_hint(uri: str) -> str:
     """Name the command that makes an index anew."""
-    return f"adaptive-rag index PATH --index {shlex.quote(uri)} --rebuild"
+    return f"adaptive-rag index PATH --index {quoted(uri)} --rebuild"
 
 
 def repair_hint(uri: str) -> str:
     """Name the command that mends a damaged index."""
-    return f"adaptive-rag index --repair --index {shlex.quote(uri)}"
+    return f"adaptive-rag index --repair --index {quoted(uri)}"
+
+
+def quoted(uri: str) -> str:
+    """Write a path or a URI as the system's command line takes it."""
+    return subprocess.list2cmdline([uri]) if os.name == "nt" else shlex.quote(uri)

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from adaptive_rag.errors import IndexDamagedError, IndexingError, IndexMismatchE
 from adaptive_rag.index import Index
 from adaptive_rag.index.files import read_version, seal_files
 from adaptive_rag.index.location import Folder, open_location
-from adaptive_rag.index.manifest import Seal
+from adaptive_rag.index.manifest import Seal, quoted, repair_hint
 from tests.index.made import HashEmbeddings, build, change_manifest, open_index, texts_in, write_files
 
 TIDES = {f"{n}.txt": f"Note {n} on tides and walls." for n in range(6)}
@@ -156,6 +157,13 @@ def test_a_command_can_be_copied_whatever_the_path(tmp_path: Path) -> None:
     flip(data_file(kb))
     with pytest.raises(IndexDamagedError, match=rf"--repair --index '{kb}'"):
         open_index(kb)
+
+
+def test_a_hint_quotes_as_the_command_line_of_the_system_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert quoted(r"C:\my notes\kb") == r"'C:\my notes\kb'"
+    monkeypatch.setattr("adaptive_rag.index.manifest.os", SimpleNamespace(name="nt"))
+    assert quoted(r"C:\my notes\kb") == r'"C:\my notes\kb"'
+    assert repair_hint(r"C:\notes\kb").endswith(r" C:\notes\kb")
 
 
 def test_an_index_of_an_older_version_has_no_checksums_until_it_is_written(tmp_path: Path, kb: Path) -> None:
