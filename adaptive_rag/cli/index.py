@@ -159,4 +159,6 @@ def _print_repair(report: RepairReport) -> None:
     for source, why in report.lost.items():
         print_note(("Lost: ", "bold red"), f"{short_source(source)}: {why}")
     if report.lost:
-        print_note(f"To index what was lost again: adaptive-rag index PATH --index {report.index}")
+        from adaptive_rag.index.manifest import quoted
+
+        print_note(f"To index what was lost again: adaptive-rag index PATH --index {quoted(report.index)}")

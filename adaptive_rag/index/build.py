@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -41,6 +41,8 @@ from adaptive_rag.state import Chunk
 if TYPE_CHECKING:
     from adaptive_rag.index.plan import Documents
     from adaptive_rag.ingest import Failure, Note, SourceText
+
+    Rescue = Callable[[Sequence[Failure]], Mapping[str, tuple[SourceRecord, Sequence[Chunk]]]]
 
 DEFAULT_CHUNK_SIZE = 1000
 DEFAULT_CHUNK_OVERLAP = 200
@@ -127,8 +129,10 @@ def build_index(
     if location.path is not None:
         with storing(location.uri):
             make_folder(location.path)
+    locked = False
     try:
         with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+            locked = True
             started = time.perf_counter()
             before = _state_before(location, settings, rebuild=rebuild)
             refuse_damage(location, before)
@@ -148,7 +152,8 @@ def build_index(
             report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
             return report
     except BaseException:
-        remove_failed_start(location)
+        if locked:  # else what lies there is the start of the process that holds the lock
+            remove_failed_start(location)
         raise
 
 
@@ -216,12 +221,17 @@ class IndexingRun:
         self._writing = False
         self._published_at = time.monotonic()
 
-    def apply(self, plan: Plan) -> None:
-        """Do the work of a plan, renew the store's indexes, and drop what nobody reads any more."""
-        with reading_ahead(plan.work) as texts:
-            self._apply(plan, texts)
+    def apply(self, plan: Plan, rescue: Rescue | None = None) -> None:
+        """Do the work of a plan, renew the store's indexes, and drop what nobody reads any more.
 
-    def _apply(self, plan: Plan, texts: Iterator[tuple[Work, SourceText | Failure]]) -> None:
+        `rescue` is asked for the chunks of what could not be read; with it a run may end with no source.
+        """
+        with reading_ahead(plan.work) as texts:
+            self._apply(plan, texts, rescue)
+
+    def _apply(
+        self, plan: Plan, texts: Iterator[tuple[Work, SourceText | Failure]], rescue: Rescue | None
+    ) -> None:
         settings, committed = self.manifest.settings, self.manifest.committed
         cache = EmbeddingCache(self._location.path)
         self._vectorizer = Vectorizer(
@@ -232,7 +242,10 @@ class IndexingRun:
         self._report.removed = len(plan.removed)
         try:
             self._make_rows(texts, size=sum(item.size for item in plan.work))
-            if self._report.failed and not self._sources and not self._ended:
+            if rescue is not None:
+                for source, (record, chunks) in rescue(self._report.failed).items():
+                    self._keep(source, record, chunks)
+            elif self._report.failed and not self._sources and not self._ended:
                 raise nothing_read(self._report.failed)
             self._write(publish=not self._publish_at_end)
             self.finish(committed)
@@ -296,6 +309,12 @@ class IndexingRun:
         if pending:
             self._embed(pending)
             meter.tell(self._report.chunks, item.source)
+
+    def _keep(self, source: str, record: SourceRecord, chunks: Sequence[Chunk]) -> None:
+        """Take a source as the chunks that it had."""
+        for start in range(0, len(chunks), CHUNKS_PER_STEP):
+            self._embed([(chunk, record.doc) for chunk in chunks[start : start + CHUNKS_PER_STEP]])
+        self._ended.append((Work(source, 0), record))
 
     def _embed(self, pending: list[tuple[Chunk, str]]) -> None:
         rows = self._vectorizer.rows([chunk for chunk, _ in pending], [doc for _, doc in pending])
@@ -364,6 +383,8 @@ class IndexingRun:
         replaced = {file: seal for file, seal in known.items() if file not in files}
         present = self._location.sizes(replaced)
         there = {file: seal for file, seal in replaced.items() if file in present}
-        if found := changed_files(self._location, there, contents=True):
+        # a bucket would have to be fetched for its contents
+        contents = self._location.path is not None
+        if found := changed_files(self._location, there, contents=contents):
             raise damaged(self._location.uri, found)
         return files

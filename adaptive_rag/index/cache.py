@@ -115,8 +115,8 @@ def cache_damage(folder: Path) -> str:
     file = folder / FILE
     if not file.exists():
         return ""
-    with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as database:
-        try:
+    try:
+        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True, timeout=5)) as database:
             [verdict] = database.execute("PRAGMA integrity_check(1)").fetchone()
             if verdict != "ok":
                 return " ".join(str(verdict).split())
@@ -124,9 +124,9 @@ def cache_damage(folder: Path) -> str:
             present = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'entries'").fetchall()
             rows = database.execute("SELECT key, vector, checksum FROM entries") if present else []
             changed = sum(not _is_whole(*row) for row in rows)
-        except sqlite3.Error as error:
-            # one that a killed run was writing is whole again once it is next opened for writing
-            return str(error) if _is_damage(error) else ""
+    except sqlite3.Error as error:
+        # one that a killed run was writing is whole again once it is next opened for writing
+        return str(error) if _is_damage(error) else ""
     return f"{changed} vectors have changed since they were written" if changed else ""
 
 

@@ -72,6 +72,10 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
         fragments = [_fragment(folder, part) for part in fields.get(FRAGMENTS, [])]
         indexes = _message_at(content, fields[INDEXES_AT][0]).get(1, []) if INDEXES_AT in fields else []
         folders = dict(_index(folder, index) for index in indexes)
+    except OSError as error:
+        if location.path is None:  # the way there may fail, and the file be whole
+            raise
+        raise damaged(location.uri, {file: f"cannot be read ({error.strerror or error})"}) from error
     except (struct.error, LookupError, ValueError, TypeError, message.DecodeError) as error:
         raise damaged(location.uri, {file: f"cannot be read ({error})"}) from error
     return TableVersion(file, fragments, folders)
@@ -111,14 +115,22 @@ def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bo
 
     Without their contents only sizes are compared.
     """
-    sizes, found = location.sizes(files), {}
+    # a bucket is asked for all sizes at once
+    sizes = location.sizes(files) if location.path is None else None
+    found = {}
     for file, seal in files.items():
-        if file not in sizes:
-            found[file] = "is missing"
-        elif sizes[file] != seal.size:
-            found[file] = f"has {sizes[file]:,} bytes instead of {seal.size:,}"
-        elif contents and _checksum(location, file) != seal.checksum:
-            found[file] = "has changed since it was written"
+        try:
+            size = (location.sizes([file]) if sizes is None else sizes).get(file)
+            if size is None:
+                found[file] = "is missing"
+            elif size != seal.size:
+                found[file] = f"has {size:,} bytes instead of {seal.size:,}"
+            elif contents and _checksum(location, file) != seal.checksum:
+                found[file] = "has changed since it was written"
+        except OSError as error:
+            if location.path is None:  # the way there may fail, and the file be whole
+                raise
+            found[file] = f"cannot be read ({error.strerror or error})"
     return found
 
 

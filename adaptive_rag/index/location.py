@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlparse
 
 from typing_extensions import Buffer
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, IndexingError
 
 PIECE = 2**20
 
@@ -65,11 +65,19 @@ class Folder:
         return stat.st_ino, stat.st_mtime_ns, stat.st_size
 
     def names(self, folder: str = "") -> list[str]:
-        """Return the names of what lies in the folder, or in one below it; none where there is none."""
+        """Return the names of what lies in the folder, or in one below it; none where there is none.
+
+        Raises:
+            IndexingError: there is one, and it cannot be listed.
+        """
         try:
             return sorted(os.listdir(self.path / folder))
         except (FileNotFoundError, NotADirectoryError):
             return []
+        except OSError as error:
+            raise IndexingError(
+                f"The folder {self.path / folder} cannot be listed: {error.strerror or error}."
+            ) from error
 
     def sizes(self, names: Iterable[str]) -> dict[str, int]:
         """Return the sizes in bytes of those files that are there."""
@@ -164,7 +172,8 @@ def open_location(uri: str | Path) -> Location:
     if "://" in text and scheme != "file":
         return Bucket(text)
     path = Path(unquote(urlparse(text).path)) if scheme == "file" else Path(text).expanduser()
-    if path.exists() and not path.is_dir():
+    # unlike the methods of a path, these are false where nothing can be asked
+    if os.path.exists(path) and not os.path.isdir(path):
         raise ConfigurationError(
             f"index = {text!r} is a file; expected the folder of an index, or a new one."
         )

@@ -69,8 +69,9 @@ def refuse_foreign_folder(location: Location) -> None:
     Raises:
         IndexMismatchError: there is something, and nothing that proves it ours.
     """
-    foreign = not all(name.startswith(OWN_FILES) for name in location.names())
-    if foreign and location.read(MANIFEST) is None and not is_ours(location):
+    names = location.names()
+    foreign = not all(name.startswith(OWN_FILES) for name in names)
+    if foreign and MANIFEST not in names and not is_ours(location):
         raise IndexMismatchError(
             f"{location.uri} is not an index of ours: it holds files, but no {MANIFEST}. "
             "Name a new or empty folder with --index."

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -130,11 +133,16 @@ def read_manifest(location: Location) -> Manifest | None:
         IndexDamagedError: the folder is an index of ours, and its manifest is missing or was changed.
         IndexMismatchError: the file is not a manifest of ours, or of a format we do not read.
     """
-    content = location.read(MANIFEST)
+    cause: Exception | None = None
     try:
+        content = location.read(MANIFEST)
         if content is not None:
             return _parse(content, location.uri)
-        problem, cause = f"it has no {MANIFEST}", None
+        problem = f"it has no {MANIFEST}"
+    except OSError as error:
+        if location.path is None:  # the way there may fail, and the manifest be whole
+            raise
+        problem, cause = f"its {MANIFEST} cannot be read ({error.strerror or error})", error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem, cause = f"its {MANIFEST} cannot be read ({error})", error
     if is_ours(location):
@@ -143,7 +151,7 @@ def read_manifest(location: Location) -> Manifest | None:
         raise IndexDamagedError(
             f"The index {location.uri} is damaged: {problem}. Mend it with: {mend(location.uri)}"
         ) from cause
-    if content is None:
+    if cause is None:
         return None
     raise IndexMismatchError(
         f"{location.uri} is not an index of ours: {problem}. "
@@ -167,7 +175,10 @@ def last_manifest(location: Location) -> Manifest | None:
 
 def is_ours(location: Location) -> bool:
     """Tell whether a place is an index of ours beyond doubt, whatever became of its manifest."""
-    if f'"made_by": "{MADE_BY}"'.encode() in (location.read(MANIFEST) or b"") or copy_of_manifest(location):
+    with suppress(OSError):
+        if f'"made_by": "{MADE_BY}"'.encode() in (location.read(MANIFEST) or b""):
+            return True
+    if copy_of_manifest(location):
         return True
     names = location.names()
     tables = {name for name in names if TABLE.fullmatch(name)}
@@ -187,7 +198,7 @@ def copy_of_manifest(location: Location) -> Manifest | None:
     """Return what the copy of the manifest says; None where it cannot be read, or tells of no version."""
     try:
         copy = _parse(location.read(COPY) or b"", location.uri)
-    except (IndexMismatchError, ValueError, KeyError, TypeError, AttributeError):
+    except (IndexMismatchError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
     return copy if copy.version is not None else None
 
@@ -223,7 +234,7 @@ def complete_manifest(location: Location) -> Manifest:
         IndexMismatchError: there is no index, none of ours, or its first run did not finish.
     """
     manifest = read_manifest(location)
-    command = f"adaptive-rag index PATH --index {shlex.quote(location.uri)}"
+    command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
     if manifest is None:
         if not location.names():
             raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
@@ -250,9 +261,14 @@ def describe(uri: str | Path) -> dict[str, Any]:
 
 def rebuild_hint(uri: str) -> str:
     """Name the command that makes an index anew."""
-    return f"adaptive-rag index PATH --index {shlex.quote(uri)} --rebuild"
+    return f"adaptive-rag index PATH --index {quoted(uri)} --rebuild"
 
 
 def repair_hint(uri: str) -> str:
     """Name the command that mends a damaged index."""
-    return f"adaptive-rag index --repair --index {shlex.quote(uri)}"
+    return f"adaptive-rag index --repair --index {quoted(uri)}"
+
+
+def quoted(uri: str) -> str:
+    """Write a path or a URI as the system's command line takes it."""
+    return subprocess.list2cmdline([uri]) if os.name == "nt" else shlex.quote(uri)

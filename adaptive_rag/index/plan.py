@@ -110,6 +110,7 @@ def _plan_files(
     paths: Sequence[str | Path] | Confined, manifest: Manifest, folder: Path | None, *, prune: bool
 ) -> Plan:
     from adaptive_rag.ingest import Confined, discover, hash_file
+    from adaptive_rag.ingest.loaders import find_loader
 
     files = discover(paths, exclude=[folder] if folder else [])
     plan = Plan()
@@ -136,7 +137,8 @@ def _plan_files(
                 if record.mtime_ns != stamp.mtime_ns:
                     plan.restamped[source] = replace(record, mtime_ns=stamp.mtime_ns)
                 continue
-        if os.path.isdir(real):
+        # of a folder on a mount that is gone the system does not even say that it is one
+        if os.path.isdir(real) or find_loader(file.path) is None:
             closed.append(real)
         named = replace(file, source=source)
         plan.work.append(Work(source, stamp.size if stamp else 0, named, None, stamp, record))

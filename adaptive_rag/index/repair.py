@@ -36,6 +36,8 @@ from adaptive_rag.state import Chunk
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from adaptive_rag.ingest import Failure
+
 
 @dataclass(slots=True)
 class RepairReport:
@@ -69,9 +71,10 @@ def repair_index(
     """Check an index in depth and mend what is damaged.
 
     Word index, vector index and the vectors of damaged files are made anew. Sources whose chunks cannot
-    be read are read from their files again, where those are as they were indexed; other ones are kept
-    where their text can be proven, and are else removed and named. The repaired table takes the place of
-    the damaged one in a single step: a repair that is killed changes nothing and can be run again.
+    be read are read from their files again, where those are as they were indexed; other ones, and what
+    fails at that, are kept where their text can be proven, and are else removed and named. The repaired
+    table takes the place of the damaged one in a single step: a repair that is killed changes nothing and
+    can be run again.
 
     Raises:
         IndexDamagedError: neither the manifest nor its copy can be read.
@@ -113,8 +116,8 @@ def _mend(
     elif parts & {MANIFEST, COPY} or manifest.files is None:
         report.sealed = manifest.files is None
         assert manifest.version is not None
-        files = seal_files(location, manifest.table, manifest.version, manifest.files)
         with storing(location.uri):
+            files = seal_files(location, manifest.table, manifest.version, manifest.files)
             replace(manifest, files=files).publish(location)
     return report
 
@@ -158,19 +161,25 @@ def _remake(
     start = Manifest(
         settings, writer.name, version=writer.version, sources=kept, generation=manifest.generation
     )
-    done = IndexReport()
+    done, rescued = IndexReport(), set[str]()
+
+    def rescue(failed: Sequence[Failure]) -> dict[str, tuple[SourceRecord, list[Chunk]]]:
+        found = old.proven_chunks({failure.source: sources[failure.source] for failure in failed})
+        rescued.update(found)
+        return {name: (sources[name], chunks) for name, chunks in found.items()}
+
     run = IndexingRun(location, model, start, done, progress, publish_at_end=True)
     if work:
-        run.apply(Plan(work=list(work.values())))
+        run.apply(Plan(work=list(work.values())), rescue)
     else:
         run.finish(start.committed)
     failed = {failure.source: failure.reason for failure in done.failed}
-    report.whole, report.restored = len(whole), sorted(proven)
+    report.whole, report.restored = len(whole), sorted(proven.keys() | rescued)
     report.read_again = sorted(work.keys() - failed.keys())
     report.lost = {
         name: _why_lost(sources[name]) for name in sorted(rest.keys() - work.keys() - proven.keys())
     }
-    report.lost |= failed
+    report.lost |= {name: why for name, why in failed.items() if name not in rescued}
     report.chunks, report.sealed = run.manifest.chunks, manifest.files is None
 
 

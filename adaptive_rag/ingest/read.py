@@ -6,6 +6,7 @@ Files are read by a process apart; where none can be started, by this one, and a
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def extract_text(path: str | Path) -> SourceText:
 def _read(file: SourceFile, stop: threading.Event) -> SourceText:
     loader = find_loader(file.path)
     if loader is None:  # discover lists files that are read, and folders that it could not list
-        raise IndexingError("is a folder that cannot be listed. Give yourself the right to read it")
+        raise IndexingError(_why_closed(file.path))
     # a loader that a notebook or a script defines is known to this process alone
     worker = None if loader.function.startswith("__main__:") else take_worker()
     if worker is None:
@@ -70,3 +71,13 @@ def _read(file: SourceFile, stop: threading.Event) -> SourceText:
         logger.debug("%s could not be read.\n%s", file.source, header["detail"])
         raise _ERRORS[header["error"]](header["reason"])
     return unpack(header, body)
+
+
+def _why_closed(folder: Path) -> str:
+    try:
+        os.scandir(folder).close()
+    except PermissionError:
+        return "is a folder that cannot be listed. Give yourself the right to read it"
+    except OSError as error:
+        return f"is a folder that cannot be listed: {error.strerror or error}"
+    return "is a folder that could not be listed, and now can be. Index it again"

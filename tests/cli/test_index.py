@@ -134,15 +134,15 @@ def test_damage_is_told_with_the_command_that_mends_it_and_that_command_does(run
 
 
 def test_what_is_lost_is_named_and_the_exit_code_says_so(run: Run, notes: Path) -> None:
-    run("index", notes, "--index", "kb")
+    run("index", notes, "--index", "my kb")
     (notes / "two.txt").unlink()
-    for file in Path("kb/chunks-1.lance/data").iterdir():
+    for file in Path("my kb/chunks-1.lance/data").iterdir():
         file.unlink()
-    repaired = run("index", "--repair", "--index", "kb")
+    repaired = run("index", "--repair", "--index", "my kb")
     assert repaired.exit_code == 1 and "1 read again, 1 lost" in repaired.stdout
     assert "Lost: notes/two.txt: " in repaired.stderr and "two.txt is gone" in repaired.stderr
-    assert "adaptive-rag index PATH --index" in repaired.stderr
-    assert run("index", "--check", "--deep", "--index", "kb").exit_code == 0
+    assert f"adaptive-rag index PATH --index '{Path('my kb').absolute()}'" in repaired.stderr
+    assert run("index", "--check", "--deep", "--index", "my kb").exit_code == 0
 
 
 def test_a_damaged_manifest_is_mended_by_the_command_that_is_named(run: Run, notes: Path) -> None:

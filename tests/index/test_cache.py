@@ -136,4 +136,9 @@ def test_a_cache_that_is_only_locked_is_kept(tmp_path: Path, monkeypatch: pytest
     assert EmbeddingCache(tmp_path).get("small", ["tide"])[0] is not None
 
 
+def test_a_cache_that_cannot_be_opened_is_no_damage(tmp_path: Path) -> None:
+    (tmp_path / FILE).mkdir()
+    assert cache_damage(tmp_path) == ""
+
+
 _connect = sqlite3.connect

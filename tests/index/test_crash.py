@@ -174,6 +174,23 @@ def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path)
         assert len(texts_in(kb)) == len(OLD), "reading needs no lock"
 
 
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_run_that_waited_in_vain_leaves_the_first_run_of_another_alone(
+    tmp_path: Path, stopped: bool
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+    kb.mkdir()
+
+    def interrupt(_: str) -> None:
+        if stopped:
+            raise KeyboardInterrupt
+
+    with write_lock(kb, wait_seconds=0, on_wait=None):
+        with pytest.raises(KeyboardInterrupt if stopped else IndexingError):
+            build(docs, kb, wait_seconds=0.4, on_wait=interrupt)
+        assert {path.name for path in kb.iterdir()} == {".lock", "lock.json"}
+
+
 def test_two_first_runs_at_once_make_one_index(tmp_path: Path) -> None:
     docs, kb = write_files(tmp_path / "docs", NEW), tmp_path / "kb"
     script = "import sys; from tests.index.made import build; print(build(sys.argv[1], sys.argv[2]).added)"

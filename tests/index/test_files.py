@@ -2,14 +2,16 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from adaptive_rag.errors import IndexDamagedError, IndexMismatchError
+from adaptive_rag.errors import IndexDamagedError, IndexingError, IndexMismatchError
 from adaptive_rag.index import Index
 from adaptive_rag.index.files import read_version, seal_files
-from adaptive_rag.index.location import open_location
-from adaptive_rag.index.manifest import Seal
+from adaptive_rag.index.location import Folder, open_location
+from adaptive_rag.index.manifest import Seal, quoted, repair_hint
 from tests.index.made import HashEmbeddings, build, change_manifest, open_index, texts_in, write_files
 
 TIDES = {f"{n}.txt": f"Note {n} on tides and walls." for n in range(6)}
@@ -157,6 +159,13 @@ def test_a_command_can_be_copied_whatever_the_path(tmp_path: Path) -> None:
         open_index(kb)
 
 
+def test_a_hint_quotes_as_the_command_line_of_the_system_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert quoted(r"C:\my notes\kb") == r"'C:\my notes\kb'"
+    monkeypatch.setattr("adaptive_rag.index.manifest.os", SimpleNamespace(name="nt"))
+    assert quoted(r"C:\my notes\kb") == r'"C:\my notes\kb"'
+    assert repair_hint(r"C:\notes\kb").endswith(r" C:\notes\kb")
+
+
 def test_an_index_of_an_older_version_has_no_checksums_until_it_is_written(tmp_path: Path, kb: Path) -> None:
     change_manifest(kb, lambda manifest: manifest.pop("files"))
     (kb / "manifest.copy.json").unlink()
@@ -241,3 +250,52 @@ def test_a_failed_rebuild_leaves_what_proves_the_folder_ours(tmp_path: Path, kb:
     assert set(before) <= set(kb.rglob("*"))
     build(tmp_path / "docs", kb, rebuild=True)
     assert texts_in(kb) == sorted(TIDES.values())
+
+
+def refuse(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let the disk fail at some files of an index."""
+    for method in ("read", "pieces"):
+        really = getattr(Folder, method)
+
+        def fail(folder: Folder, name: str, really: Any = really) -> Any:
+            if name in names:
+                raise OSError(5, "Input/output error", str(folder.path / name))
+            return really(folder, name)
+
+        monkeypatch.setattr(Folder, method, fail)
+
+
+@pytest.mark.parametrize("kind", ["data", "_versions"])
+def test_a_file_that_the_disk_does_not_give_is_damage(
+    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    name = next(name for name in sealed(kb) if f"/{kind}/" in name)
+    with monkeypatch.context() as broken:
+        refuse(broken, name)
+        for work in (open_index, lambda uri: build(tmp_path / "docs", uri)):
+            with pytest.raises(IndexDamagedError, match=rf"{name} cannot be read \(Input/output error\)"):
+                work(kb)
+        assert (name, "cannot be read (Input/output error)") in Index.check(kb, deep=True).damages
+        assert Index.repair(kb, embeddings=HashEmbeddings()).lost == {}
+    assert texts_in(kb) == sorted(TIDES.values())
+
+
+def test_a_manifest_that_the_disk_does_not_give_is_damage(kb: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as broken:
+        refuse(broken, "manifest.json")
+        with pytest.raises(IndexDamagedError, match=r"cannot be read \(Input/output error\).*--repair"):
+            open_index(kb)
+        refuse(broken, "manifest.copy.json")
+        with pytest.raises(IndexDamagedError, match=r"cannot be read \(Input/output error\).*--rebuild"):
+            open_index(kb)
+
+
+def test_a_folder_that_cannot_be_listed_is_named_with_the_reason(
+    tmp_path: Path, kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(path: object) -> list[str]:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr("os.listdir", fail)
+    with pytest.raises(IndexingError, match=rf"{kb} cannot be listed: Permission denied"):
+        build(tmp_path / "docs", kb)

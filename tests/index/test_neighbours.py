@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adaptive_rag.index import Index, neighbours
-from tests.index.made import HashEmbeddings, build, open_index, write_files
+from tests.index.made import HashEmbeddings, build, change_manifest, open_index, write_files
 
 WORDS = ["tide", "storm", "wall", "marsh", "siren", "harbour", "beach", "town", "salt", "wave", "boat", "net"]
 
@@ -66,3 +66,15 @@ def test_small_tables_have_no_approximate_index(tmp_path: Path, notes: dict[str,
     build(write_files(tmp_path / "docs", notes), tmp_path / "kb")
     assert len(notes) < neighbours.EXACT_UP_TO
     assert open_index(tmp_path / "kb").info()["recall"] is None
+
+
+def test_a_state_that_has_no_vector_index_yet_is_no_damage(
+    tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", notes), tmp_path / "kb"
+    build(docs, kb)
+    # as a first run publishes it on its way
+    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
+    assert Index.check(kb).healthy and Index.check(kb, deep=True).healthy
+    change_manifest(kb, lambda manifest: manifest.update(recall={"recall_at_10": 1.0}))
+    assert ("vector index", "is missing") in Index.check(kb).damages

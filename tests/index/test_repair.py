@@ -10,6 +10,7 @@ from langchain_core.documents import Document
 from adaptive_rag.errors import ConfigurationError, IndexDamagedError, IndexingError, IndexMismatchError
 from adaptive_rag.index import Index, RepairReport
 from adaptive_rag.index.location import Bucket
+from adaptive_rag.ingest import Failure, SourceFile
 from tests.index.made import HashEmbeddings, build, change_manifest, found, open_index, texts_in, write_files
 from tests.index.test_crash import run_python
 from tests.index.test_files import data_file, flip, sealed
@@ -64,6 +65,31 @@ def test_sources_of_a_damaged_file_are_read_again_where_their_files_are_as_they_
     assert (report.whole, report.lost, model.seen) == (0, {}, []), "their vectors are in the cache"
     assert texts_in(kb) == sorted(TIDES.values())
     assert build(tmp_path / "docs", kb).updated == 1, "what changed meanwhile is indexed as ever"
+
+
+def test_what_cannot_be_read_again_is_kept_where_its_text_is_proven(
+    kb: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = found(open_index(kb), ["note 4", "tides"])
+    spoil(kb)
+
+    def fail(file: SourceFile, _: object) -> Failure:
+        return Failure(file.source, "needs more memory than a file may take")
+
+    monkeypatch.setattr("adaptive_rag.ingest.read_source", fail)
+    report = repair(kb)
+    assert (report.whole, report.read_again) == (0, [])
+    assert [Path(name).name for name in report.restored] == ["0.txt", "1.txt", "2.txt", "4.txt", "5.txt"]
+    assert {Path(name).name: why for name, why in report.lost.items()} == {
+        "3.txt": "needs more memory than a file may take"
+    }
+    assert texts_in(kb) == sorted(text for name, text in TIDES.items() if name != "3.txt")
+    assert found(open_index(kb), ["note 4"])[0][0] == before[0][0]
+    assert Index.check(kb, deep=True).healthy
+    data_file(kb).unlink()
+    report = repair(kb)
+    assert (len(report.lost), report.restored, report.chunks) == (5, [], 0)
+    assert Index.check(kb, deep=True).healthy
 
 
 def test_what_was_never_a_file_is_kept_where_its_text_is_proven(tmp_path: Path) -> None:
@@ -265,6 +291,21 @@ def test_a_bucket_is_checked_and_repaired_in_the_same_way(
         build(docs, kb)
     build(docs, kb, rebuild=True)
     assert texts_in(kb) == sorted(TIDES.values())
+
+
+def test_what_a_run_replaces_in_a_bucket_is_not_fetched_from_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "bucket"
+    kb.mkdir()
+    monkeypatch.setattr("adaptive_rag.index.build.open_location", lambda _: Bucket(f"file://{kb}"))
+    build(docs, kb)
+    before, fetched, really = sealed(kb), list[str](), Bucket.pieces
+    monkeypatch.setattr(Bucket, "pieces", lambda self, name: fetched.append(name) or really(self, name))
+    write_files(docs, {"0.txt": "Another note on tides."})
+    build(docs, kb)
+    assert before.keys() - sealed(kb).keys() and fetched
+    assert not before.keys() & set(fetched)
 
 
 def test_a_place_without_an_index_is_neither_checked_nor_repaired(tmp_path: Path) -> None:

@@ -188,22 +188,36 @@ def test_bad_files_alone_are_all_named_in_the_error(docs: Path) -> None:
     assert not Path("kb").exists()
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied"), "listed. Give yourself the right to read it"),
+        (OSError(116, "Stale file handle"), "listed: Stale file handle"),
+    ],
+)
 def test_a_folder_that_cannot_be_listed_costs_a_line_and_keeps_what_was_read(
-    docs: Path, monkeypatch: pytest.MonkeyPatch
+    docs: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, said: str
 ) -> None:
     (docs / "inner").mkdir()
     (docs / "inner" / "tide.txt").write_text("The tide comes in twice a day.")
     before: IndexReport = Index.build(docs, "kb", sentence_vectors=False)
-    listed = os.scandir
 
-    def refuse(path: Any) -> Any:
-        if Path(path).name == "inner":
-            raise PermissionError(13, "Permission denied", str(path))
-        return listed(path)
+    def refuse(name: str) -> None:
+        really = getattr(os, name)
 
-    monkeypatch.setattr(os, "scandir", refuse)
+        def call(path: Any, *args: Any, **kwargs: Any) -> Any:
+            if isinstance(path, str | Path) and "inner" in Path(path).parts:
+                raise type(error)(*error.args, str(path))
+            return really(path, *args, **kwargs)
+
+        monkeypatch.setattr(os, name, call)
+
+    refuse("scandir")
+    if not isinstance(error, PermissionError):
+        # of a folder on a mount that is gone nothing can be asked
+        refuse("stat")
     after = Index.build(docs, "kb", sentence_vectors=False)
     assert [str(failure) for failure in after.failed if "inner" in failure.source] == [
-        "docs/inner is a folder that cannot be listed. Give yourself the right to read it"
+        f"docs/inner is a folder that cannot be {said}"
     ]
     assert (after.removed, after.total_chunks) == (0, before.total_chunks)
