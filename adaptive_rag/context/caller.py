@@ -200,7 +200,8 @@ def shown_to_callers(runtime: Runtime[Any]) -> Iterator[None]:
 def served_error(error: Exception) -> ServedError:
     """Log an error under a short reference, and return the sentence that a caller reads instead."""
     reference = secrets.token_hex(4)
-    _log.error("Reference %s: %s", reference, redact("".join(traceback.format_exception(error))))
+    told = "".join(traceback.format_exception(error))
+    _log.error("Reference %s: %s\n%s", reference, redact(str(error)), redact(told))
     if isinstance(error, IndexMismatchError):
         what = "This server has no index that can be searched."
     elif isinstance(error, IndexingError):

@@ -86,8 +86,8 @@ def test_an_answer_has_no_more_sentences_than_are_checked(town):
     settings = {"without": {"extractive-fallback"}, "budget": {"max_tokens": 4096}}
     output = AdaptiveRAG(town, model=model, route="factual", **settings).invoke(QUESTION)
     assert output["answer"].count("note") == 100
-    [cut] = [d for r in output["trace"] for d in r.get("decisions", ()) if d["what"] == "cut"]
-    assert "30 more were left out" in cut["why"]
+    [left] = [d for r in output["trace"] for d in r.get("decisions", ()) if d["what"] == "shortened"]
+    assert "30 more were left out" in left["why"]
 
 
 LEAVES = """
