@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results calls recipes bench clean
+.PHONY: help install test lint types check demo studio results calls recipes bench campaigns clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -45,6 +45,14 @@ bench: ## Run the benchmarks that need no data (indexing, cold start, a warm que
 	python -m benchmarks.cold_start
 	python -m benchmarks.warm_question
 	python -m benchmarks.latency
+
+campaigns: ## Try to break it, as docs/reliability.md tells (about an hour)
+	python -m benchmarks.faulty_replies --deadline 2
+	python -m benchmarks.bad_files
+	python -m benchmarks.damage
+	python -m benchmarks.soak
+	python -m benchmarks.soak --threads 8
+	python -m benchmarks.soak --load
 
 clean: ## Remove what builds and runs leave behind
 	rm -rf build dist *.egg-info .typecheck .mypy_cache .ruff_cache .pytest_cache

@@ -183,8 +183,7 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         call, draft = self._stream_call(input, config, kwargs)
         for part in self.graph.stream(**call):
             yield from draft.feed(*part) if draft else (part,)
-        if draft:
-            yield draft.output
+        yield from draft.end() if draft else ()
 
     async def astream(
         self,
@@ -203,8 +202,8 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         async for part in self.graph.astream(**call):
             for chunk in draft.feed(*part) if draft else (part,):
                 yield chunk
-        if draft:
-            yield draft.output
+        for chunk in draft.end() if draft else ():
+            yield chunk
 
     def compare(
         self,
@@ -308,11 +307,19 @@ class _DraftStream:
             return
         if message.text:
             if self._attempt not in (None, metadata.get("attempt")):
-                self._redactor = PiecewiseRedactor()
+                yield from self._held_back()
                 yield AddableDict(draft="")
             self._attempt = metadata.get("attempt")
             if piece := self._redactor.feed(message.text):
                 yield AddableDict(draft=piece)
+
+    def end(self) -> Iterator[AddableDict]:
+        yield from self._held_back()
+        yield self.output
+
+    def _held_back(self) -> Iterator[AddableDict]:
+        if piece := self._redactor.rest():
+            yield AddableDict(draft=piece)
 
 
 def _names_documents(place: object) -> bool:

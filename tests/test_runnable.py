@@ -192,6 +192,22 @@ async def test_an_empty_piece_says_that_the_draft_begins_anew(town: MemoryIndex)
         assert chunks[-1]["answer"] == WRITTEN
 
 
+async def test_the_end_of_a_draft_is_shown_though_a_key_may_begin_so(
+    town: MemoryIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOWN_API_KEY", f"{WRITTEN[-3:]}-canary-1234567")
+    rag = AdaptiveRAG(town, model=ScriptedChatModel(script={"generate": ["Error: down", WRITTEN]}))
+    pieces = [chunk["draft"] for chunk in list(rag.stream(LONG, drafts=True))[:-1]]
+    assert "".join(pieces[pieces.index("") :]) == WRITTEN
+
+
+async def test_drafts_and_a_stream_of_the_graph_are_not_asked_for_at_once(rag: AdaptiveRAG) -> None:
+    with pytest.raises(ConfigurationError, match="name one"):
+        list(rag.stream(LONG, drafts=True, stream_mode="updates"))
+    with pytest.raises(ConfigurationError, match="name one"):
+        [chunk async for chunk in rag.astream(LONG, drafts=True, stream_mode="updates")]
+
+
 def test_the_graphs_own_stream_is_passed_on_when_asked_for(rag: AdaptiveRAG) -> None:
     steps = [next(iter(update)) for update in rag.stream(LONG, stream_mode="updates")]
     assert steps == ["classify", "factual", "generate"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Collection, Iterator, Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
-from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.index.build import IndexReport, nothing_read
@@ -18,9 +18,6 @@ from adaptive_rag.source import ChunkSource, Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 
-# States of the index of which the rows and vectors of the sources are kept.
-STATES_KEPT = 4
-
 
 class FilteredIndex:
     """Searches some sources of an index, exactly; it follows what is written to the index as that does."""
@@ -29,7 +26,8 @@ class FilteredIndex:
         self.index = index
         self.sources = frozenset(sources)
         self._lock = threading.Lock()
-        self._loaded: LRUCache[TableReader, tuple[Ids, Vectors]] = LRUCache(STATES_KEPT)
+        # They go with the state of the index that they were read from.
+        self._loaded: WeakKeyDictionary[TableReader, tuple[Ids, Vectors]] = WeakKeyDictionary()
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return the union of the best `limit` chunks by vector and by words, for each query."""

@@ -11,6 +11,7 @@ from adaptive_rag.errors import IndexingError, MissingExtraError
 from adaptive_rag.ingest.documents import SourceFile, SourceText, TextBuilder
 from adaptive_rag.ingest.loaders import Loader
 
+TOO_LARGE = "needs more memory than a file may take. Split it into smaller files"
 _ATTEMPTS = 2
 # Text is packed up to 5 times smaller in a Word document or a PDF. What unpacks to this many characters
 # and to this many times its size is no document: "a" ten million times over makes a file of 10 kB.
@@ -36,7 +37,7 @@ def read_file(file: SourceFile, loader: Loader) -> SourceText:
     except OSError as error:
         raise IndexingError(f"cannot be read: {error.strerror or error}") from error
     except MemoryError as error:
-        raise IndexingError("needs more memory than a file may take. Split it into smaller files") from error
+        raise IndexingError(TOO_LARGE) from error
     except RecursionError as error:
         raise IndexingError("is nested too deep to be read. Save it anew in a simpler form") from error
     # what a library raises on a file that nobody has met before is not known; it is that file's alone

@@ -18,7 +18,7 @@ from typing import Any
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
 from adaptive_rag.ingest.documents import SourceFile
-from adaptive_rag.ingest.file import read_file
+from adaptive_rag.ingest.file import TOO_LARGE, read_file
 from adaptive_rag.ingest.loaders import Loader
 from adaptive_rag.ingest.wire import pack, read_message, write_message
 
@@ -57,8 +57,7 @@ def _reply(request: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
     try:
         return pack(read_file(file, loader))
     except MemoryError:
-        reason = "needs more memory than a file may take. Split it into smaller files"
-        return {"error": "IndexingError", "reason": reason, "detail": traceback.format_exc()}, b""
+        return {"error": "IndexingError", "reason": TOO_LARGE, "detail": traceback.format_exc()}, b""
     except (IndexingError, MissingExtraError) as error:
         return {"error": type(error).__name__, "reason": str(error), "detail": traceback.format_exc()}, b""
 
