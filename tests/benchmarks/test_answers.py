@@ -1,0 +1,101 @@
+"""The measures of answers: what they count, and that a refusal counts as nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from adaptive_rag.evaluation.arms import Result
+from adaptive_rag.evaluation.datasets import Question
+from adaptive_rag.evaluation.metrics import ranked_ids
+from adaptive_rag.index.memory import MemoryIndex
+from benchmarks.answers import Asked, Without, covered, first_sentence, format_rows, holds, measure, summarise
+
+
+def document(name, text, start=0):
+    return {
+        "id": name,
+        "source": name,
+        "page": None,
+        "section": None,
+        "start": start,
+        "end": start + len(text),
+        "text": text,
+        "metadata": {},
+        "scores": {},
+        "labels": [],
+    }
+
+
+def citation(name, quote, start=0):
+    return {
+        "marker": 1,
+        "source": name,
+        "page": None,
+        "start": start,
+        "end": start + len(quote),
+        "quote": quote,
+    }
+
+
+def result(answer, citations=(), *, abstained=False):
+    documents = [document("rule", "You may apply by May."), document("other", "It rains.")]
+    return Result(documents, 1.0, answer=answer, citations=list(citations), abstained=abstained)
+
+
+@pytest.mark.parametrize(
+    ("answer", "reference", "held"),
+    [
+        ("It was the Cadillac DeVille, and others. [1]", "a cadillac DeVille", True),
+        ("In 1977 [1]", "77", False),
+        ("Anything", "", False),
+    ],
+)
+def test_an_answer_holds_a_reference_word_by_word(answer, reference, held):
+    assert holds(answer, reference) is held
+
+
+def test_a_heading_is_no_first_sentence():
+    assert first_sentence("**For your situation**\nYou may apply. [1] It rains. [2]") == "You may apply."
+
+
+def test_the_content_of_a_reference_is_counted_by_stems():
+    assert covered("The walls protected the harbour.", "Walls protect harbours and farms.") == 0.75
+
+
+def test_a_contextual_answer_is_measured_by_what_it_quotes():
+    question = Question("1", "May I?", type="contextual", gold={"rule": 1})
+    quotes = [citation("rule", "You may apply by May."), citation("other", "It rains today again and again.")]
+    figures = dict(measure(question, result("You may. [1]", quotes)))
+    assert figures["gold passage quoted"] == figures["first sentence from it"] == 1
+    assert figures["words not from it"] == pytest.approx(6 / 11)
+    refused = dict(measure(question, result("No.", quotes, abstained=True)))
+    assert refused == {"gold passage quoted": 0, "first sentence from it": 0}
+
+
+@pytest.mark.parametrize(("names", "both"), [(("rule", "other"), 1.0), (("rule",), 0.0)])
+def test_both_sides_are_quoted_where_a_passage_of_each_is(names, both):
+    aspects = {"rule": ("support/c1",), "other": ("undermine/c2",)}
+    question = Question("1", "Should I?", type="opinion", aspects=aspects)
+    quotes = [citation(name, "It") for name in names]
+    assert dict(measure(question, result("It. [1]", quotes))) == {"both sides quoted": both}
+
+
+def test_hidden_passages_are_not_found():
+    index = MemoryIndex.from_texts(["The wall is high.", "The wall is long."], source="town.txt")
+    [found] = index.search(["How high is the wall?"], limit=2)
+    hidden = frozenset(ranked_ids(found[:1]))
+    [left] = Without(index, hidden).search(["How high is the wall?"], limit=2)
+    assert [candidate["id"] for candidate in left] == [found[1]["id"]]
+
+
+def test_the_table_has_a_row_for_each_measure():
+    asked = [
+        Asked(
+            "squad", "factual", str(i), "adaptive", "whole", "Who?", "Ana.", i == 0, 20 + i, {"held": i % 2}
+        )
+        for i in range(4)
+    ]
+    table = format_rows(summarise(asked))
+    assert "| squad | held | 4 |  | 0.50 [" in table
+    assert "| squad | words, median | 3 |  | 22 |" in table
+    assert "| squad | refused | 4 |  | 0.25 [" in table
