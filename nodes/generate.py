@@ -9,7 +9,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.runtime import Runtime
 
 from adaptive_rag.answer.draft import ask_to_draft, extract_answer
-from adaptive_rag.answer.evidence import format_abstention, judge_evidence
+from adaptive_rag.answer.evidence import format_abstention, judge_evidence, nearest_quote
 from adaptive_rag.answer.grounding import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.styles import STYLES, AnswerRequest, AnswerStyle, Aspect
@@ -21,6 +21,9 @@ from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes
 from adaptive_rag.state import Candidate, Citation, Decision, State
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
+
+# Above quotes that may not answer: the evidence for them is weak.
+CLOSEST_HEADING = "The documents may not say this outright. The closest passages:"
 
 
 @step
@@ -57,7 +60,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         review = review_draft(reply.result.text, request, load_minilm().encode)
         decisions += _review_decisions(review)
         if not review.knows:
-            return _abstain(state, "the chat model says that the passages do not hold it", decisions)
+            return _abstain(state, "the chat model says that the passages do not hold it", decisions, request)
         share = review.grounding.share
         if share > 0 or not context.uses("extractive-fallback"):
             # A draft that its check changed is another message than the one that was streamed.
@@ -68,9 +71,10 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     evidence = judge_evidence(request)
     extracted = extract_answer(request) if evidence.sufficient or not context.uses("abstain") else None
     if extracted is None or not extracted.text:
-        return _abstain(state, evidence.reason, decisions)
+        return _abstain(state, evidence.reason, decisions, request)
     decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
-    return _answer(state, extracted.text, extracted.citations, 1.0, [decision, *decisions])
+    text = f"**{CLOSEST_HEADING}**\n{extracted.text}" if evidence.closest else extracted.text
+    return _answer(state, text, extracted.citations, 1.0, [decision, *decisions])
 
 
 def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decision]:
@@ -149,10 +153,13 @@ def _answer(
     }
 
 
-def _abstain(state: State, why: str, decisions: Sequence[Decision] = ()) -> Update:
+def _abstain(
+    state: State, why: str, decisions: Sequence[Decision] = (), request: AnswerRequest | None = None
+) -> Update:
     queries = [query for record in state["trace"] for query in record.get("queries", [])]
     sources = list(dict.fromkeys(document["source"] for document in state["documents"]))
-    text = format_abstention(state["question"], queries, sources)
+    nearest = nearest_quote(request) if request else None
+    text = format_abstention(state["question"], queries, sources, nearest)
     decision = Decision(what="evidence", chosen="abstain", why=why)
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 

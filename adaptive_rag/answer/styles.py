@@ -82,9 +82,6 @@ class AnswerStyle:
     sentences: int = 3
     # share of the best sentence's score that a further sentence must reach
     nearness: float
-    # added to `evidence` for a question that is answered by yes or no: "Is AI used to control weapons?" needs
-    # a sentence that says so or denies it, not one on weapons
-    yes_or_no: float = 0.0
     # what the chat model is told, with "{sentences}" filled; "" takes the prompt file generate-NAME.md
     instruction: str = ""
 
@@ -274,11 +271,11 @@ def _heading(label: str, question: str) -> str:
 
 
 # A fact stands in a document or not. An analysis is put together from passages that each name a part of it.
-# Views and advice rarely use the asker's words. evidence.py says where `evidence` and `yes_or_no` come from.
-FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.75, yes_or_no=0.1)
-ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.2, nearness=0.7)
-OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, nearness=0.6)
-CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.1, sentences=4, nearness=0.6)
+# Views and advice rarely use the asker's words. evidence.py says where `evidence` comes from.
+FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.75)
+ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.32, nearness=0.7)
+OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.32, nearness=0.6)
+CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.27, sentences=4, nearness=0.6)
 # For `generate` outside the graph, which has the styles from its strategies: a new one needs no row here.
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(
     {

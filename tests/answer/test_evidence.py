@@ -1,7 +1,16 @@
+from dataclasses import replace
+
 import pytest
 
-from adaptive_rag.answer.evidence import WEIGHTS, format_abstention, judge_evidence, likelihood
-from adaptive_rag.answer.styles import ANALYTICAL_STYLE, CONTEXTUAL_STYLE, FACTUAL_STYLE, STYLES
+from adaptive_rag.answer.evidence import (
+    CLOSEST,
+    WEIGHTS,
+    format_abstention,
+    judge_evidence,
+    likelihood,
+    nearest_quote,
+)
+from adaptive_rag.answer.styles import CONTEXTUAL_STYLE, FACTUAL_STYLE, STYLES
 from adaptive_rag.state import QUERY_TYPES
 from tests.answer.made import candidate, request
 
@@ -65,15 +74,25 @@ def test_every_type_has_a_style_and_facts_need_most_evidence():
     assert max(STYLES, key=lambda name: STYLES[name].evidence) == "factual"
 
 
-def test_a_yes_or_no_question_needs_more_evidence_where_the_style_says_so():
-    def threshold(question, style):
-        reason = judge_evidence(request(question, [WALL], style=style)).reason
-        return float(reason.partition("needed ")[2].split(":")[0])
+def test_what_barely_suffices_is_given_as_the_closest_passages():
+    found = judge_evidence(request("How old is the wall?", [WALL]))
+    for threshold, sufficient, closest in [
+        (found.score + 0.01, False, False),
+        (found.score - CLOSEST / 2, True, True),
+        (found.score - CLOSEST - 0.01, True, False),
+    ]:
+        style = replace(FACTUAL_STYLE, evidence=threshold)
+        evidence = judge_evidence(request("How old is the wall?", [WALL], style=style))
+        assert (evidence.sufficient, evidence.closest) == (sufficient, closest)
 
-    assert threshold("Is the wall old?", FACTUAL_STYLE) == pytest.approx(
-        threshold("How old is the wall?", FACTUAL_STYLE) + FACTUAL_STYLE.yes_or_no
-    )
-    assert threshold("Is the wall old?", ANALYTICAL_STYLE) == ANALYTICAL_STYLE.evidence
+
+def test_a_refusal_quotes_what_came_nearest_on_one_line():
+    wall = candidate("The Long Wall\nwas built after 1955, see [2]. It rains.", source="/in/b.pdf")
+    quoted = nearest_quote(request("When was the wall built?", [wall]))
+    text = format_abstention("Why?", ["Why?"], ["/in/b.pdf", "a.pdf"], quoted)
+    assert "The nearest passage, in b.pdf, says: “The Long Wall was built after 1955, see " in text
+    assert "[2]" not in text
+    assert text.endswith("Others that were read stand in a.pdf.")
 
 
 def test_the_abstention_says_what_was_searched_and_where():
@@ -81,7 +100,7 @@ def test_the_abstention_says_what_was_searched_and_where():
 
     assert text == (
         "The documents do not hold an answer to this question. I searched for “Why?” and “why so”. "
-        "The nearest passages, in b.pdf and a.pdf, are about something else."
+        "The nearest passages stand in b.pdf and a.pdf."
     )
 
 
