@@ -24,7 +24,6 @@ from adaptive_rag.evaluation.arms import ARMS, Bench
 from adaptive_rag.evaluation.datasets import Dataset
 from adaptive_rag.evaluation.provenance import RunSettings
 from adaptive_rag.evaluation.run import open_bench
-from benchmarks.typed_questions.documents import make_documents
 from benchmarks.typed_questions.judge import (
     VERDICTS,
     Judgement,
@@ -32,6 +31,7 @@ from benchmarks.typed_questions.judge import (
     judge,
     read_questions,
 )
+from benchmarks.typed_questions.sources import make_documents
 
 STANDARD_K = 4
 INTRODUCTION = """\
@@ -101,7 +101,9 @@ def ask(arm: str, questions: Sequence[TypedQuestion], bench: Bench) -> list[Answ
     for question in questions:
         result = ARMS[arm].run(question.asked(), bench)
         answer = result.answer or ""
-        answered.append(Answered(question, answer, judge(question, answer, abstained=result.abstained)))
+        quoted = {Path(citation["source"]).name for citation in result.citations}
+        judgement = judge(question, answer, abstained=result.abstained, quoted=quoted)
+        answered.append(Answered(question, answer, judgement))
     return answered
 
 
@@ -118,7 +120,7 @@ def format_tables(answered: dict[str, list[Answered]]) -> str:
 
 
 def _header(first: str) -> str:
-    names = [first, "asked", *VERDICTS, "median words"]
+    names = [first, "asked", *VERDICTS, "leads", "median words"]
     return f"| {' | '.join(names)} |\n|---|{'--:|' * (len(names) - 1)}"
 
 
@@ -128,7 +130,8 @@ def _rows(rows: Sequence[Answered], group: Callable[[Answered], str], prefix: st
         of_group = [row for row in rows if name in ("all", group(row))]
         counts = Counter(row.judgement.verdict for row in of_group)
         words = median(row.judgement.words for row in of_group)
-        cells = [len(of_group), *(counts[verdict] for verdict in VERDICTS), round(words)]
+        leading = sum(row.judgement.leads for row in of_group)
+        cells = [len(of_group), *(counts[verdict] for verdict in VERDICTS), leading, round(words)]
         yield f"| {prefix}{name} | {' | '.join(map(str, cells))} |"
 
 
@@ -136,6 +139,7 @@ def format_page(answered: dict[str, list[Answered]], tables: str) -> str:
     """Return the page: the tables, and each question with the first arm's verdict and answer."""
     first, *_ = answered.values()
     meanings = "\n".join(f"- *{verdict}*: {meaning}." for verdict, meaning in VERDICTS.items())
+    meanings += "\n\n*leads* counts the answers whose first sentence holds something that they must hold."
     return "\n".join([INTRODUCTION, meanings, "", tables, "", *map(_format_answered, first)])
 
 
@@ -145,9 +149,10 @@ def _format_answered(one: Answered) -> str:
     asked += [f"*{question.user_context}*"] if question.user_context else []
     why = [f"lacks “{'” or “'.join(group)}”" for group in judgement.missing]
     why += [f"holds “{wording}”" for wording in judgement.forbidden]
+    why += [f"quotes {name}" for name in judgement.others]
+    why += [f"“{wording}” on the wrong side" for wording in judgement.misplaced]
     if question.answerable and judgement.words > question.longest:
         why.append(f"{judgement.words} words where {question.longest} do")
-    # A verdict of good needs no reason, nor does one that says all there is.
     reason = f" ({'; '.join(why)})" if why and judgement.verdict in ("partly", "wrong") else ""
     quoted = "\n".join(f"> {line}".rstrip() for line in one.answer.splitlines())
     return "\n\n".join(

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.state import QueryType, Turn
 from adaptive_rag.text.markers import strip_markers
-from benchmarks.typed_questions.documents import HERE
+from adaptive_rag.text.sentences import sentence_spans
+from benchmarks.typed_questions.sources import HERE
 
 Verdict = Literal["good", "partly", "wrong", "refused", "given"]
 VERDICTS: dict[Verdict, str] = {
     "good": "holds all it must and nothing it must not, and is no longer than it may be; "
     "or says that the documents hold no answer, where they hold none",
-    "partly": "holds some of it, or all of it in too many words or in a refusal",
+    "partly": "holds some of it, or all of it in too many words, in a refusal, beside sentences of another "
+    "document, or with an argument under the head of the other side",
     "wrong": "holds nothing of it, or something that it must not",
     "refused": "says that the documents hold no answer, though they do",
     "given": "answers, though the documents hold no answer",
+}
+# A line that is nothing but a head, such as "**Risks and arguments against**", and the side that it names.
+_HEAD = re.compile(r"^(?:\*\*(?P<head>[^*]+)\*\*|#+ (?P<title>.+))$")
+_SIDES = {
+    "against": re.compile(r"\b(?:against|risks?|drawbacks?|cons)\b", re.IGNORECASE),
+    "for": re.compile(r"\b(?:for|in favour|benefits?|pros)\b", re.IGNORECASE),
 }
 _QUOTES = str.maketrans("‘’“”", "''\"\"")
 
@@ -42,6 +51,8 @@ class TypedQuestion:
     longest: int
     history: tuple[Turn, ...]
     user_context: str
+    # "for" and "against" -> wordings that must not stand under the head of the other side
+    sides: Mapping[str, tuple[str, ...]]
 
     @property
     def part(self) -> str:
@@ -63,35 +74,82 @@ class Judgement:
     missing: tuple[tuple[str, ...], ...] = ()
     # what it must not hold and does
     forbidden: tuple[str, ...] = ()
+    # the documents beside the right one that it quotes
+    others: tuple[str, ...] = ()
+    # what stands under the head of the other side
+    misplaced: tuple[str, ...] = ()
+    # whether its first sentence holds something that it must
+    leads: bool = False
 
 
 def read_questions() -> list[TypedQuestion]:
     """Return the hundred questions."""
-    lines = (HERE / "questions.jsonl").read_text(encoding="utf-8").splitlines()
-    return [_read_question(json.loads(line)) for line in lines]
+    sides: defaultdict[str, dict[str, tuple[str, ...]]] = defaultdict(dict)
+    for row in _read_lines("sides.jsonl"):
+        for id_ in row["questions"]:
+            sides[id_][row["side"]] = tuple(row["wordings"])
+    return [_read_question(row, sides[row["id"]]) for row in _read_lines("questions.jsonl")]
 
 
-def _read_question(row: dict[str, Any]) -> TypedQuestion:
+def _read_lines(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+def _read_question(row: dict[str, Any], sides: Mapping[str, tuple[str, ...]]) -> TypedQuestion:
     must = tuple((group,) if isinstance(group, str) else tuple(group) for group in row.pop("must"))
     must_not, history = tuple(row.pop("must_not")), tuple(row.pop("history"))
-    return TypedQuestion(must=must, must_not=must_not, history=history, **row)
+    return TypedQuestion(must=must, must_not=must_not, history=history, sides=sides, **row)
 
 
-def judge(question: TypedQuestion, answer: str, *, abstained: bool) -> Judgement:
-    """Judge an answer; `abstained` says that it claims to be none."""
+def judge(
+    question: TypedQuestion, answer: str, *, abstained: bool = False, quoted: Collection[str] = ()
+) -> Judgement:
+    """Judge an answer.
+
+    Args:
+        question: what was asked.
+        answer: what came back.
+        abstained: whether it claims that the documents hold no answer.
+        quoted: the names of the documents that it cites.
+    """
     text = as_compared(answer)
     words = len(text.split())
     if not question.answerable:
         return Judgement("good" if abstained else "given", words)
     missing = tuple(group for group in question.must if not _holds_any(text, group))
     forbidden = tuple(wording for wording in question.must_not if _holds_any(text, [wording]))
+    others = tuple(sorted({name for name in quoted if name != question.source}))
+    misplaced = tuple(_misplaced(question, answer))
     if abstained:
         verdict: Verdict = "refused" if missing or forbidden else "partly"
     elif forbidden or len(missing) == len(question.must):
         verdict = "wrong"
     else:
-        verdict = "partly" if missing or words > question.longest else "good"
-    return Judgement(verdict, words, missing, forbidden)
+        flawed = missing or others or misplaced or words > question.longest
+        verdict = "partly" if flawed else "good"
+    leads = not abstained and any(_holds_any(_first_sentence(answer), group) for group in question.must)
+    return Judgement(verdict, words, missing, forbidden, others, misplaced, leads)
+
+
+def _misplaced(question: TypedQuestion, answer: str) -> Iterator[str]:
+    """Yield the wordings of one side that stand under the head of the other."""
+    side = None
+    for line in answer.splitlines():
+        if head := _HEAD.match(line.strip()):
+            name = head["head"] or head["title"]
+            side = next((side for side, words in _SIDES.items() if words.search(name)), None)
+            continue
+        for other, wordings in question.sides.items():
+            if side not in (None, other):
+                yield from (w for w in wordings if _holds_any(as_compared(line), [w]))
+
+
+def _first_sentence(answer: str) -> str:
+    """Return the first sentence below any head, as it is compared."""
+    lines = [line for line in answer.splitlines() if line.strip() and not _HEAD.match(line.strip())]
+    text = strip_markers(lines[0]) if lines else ""
+    spans = sentence_spans(text)
+    return as_compared(text[slice(*spans[0])]) if spans else ""
 
 
 def as_compared(text: str) -> str:
