@@ -96,6 +96,12 @@ def test_an_answer_is_judged_by_what_it_holds_and_its_length(answer: str, verdic
     assert judge(asked(), answer).verdict == verdict
 
 
+@pytest.mark.parametrize("text", ["4.7", "1,700", "75", "7.5", "A7"])
+def test_a_number_is_not_found_inside_another(text: str) -> None:
+    assert judge(asked(must=(("7",),)), f"There are {text}.").verdict == "wrong"
+    assert judge(asked(must=(("7",),)), "There are 7.").verdict == "good"
+
+
 def test_an_answer_that_holds_some_of_it_is_partly_good() -> None:
     question = asked(must=(("4.20",), ("pair", "two pieces")))
     assert judge(question, "It costs 4.20.").verdict == "partly"
