@@ -58,7 +58,7 @@ def make_tool(
         coroutine=aanswer,
         name=name or NAME,
         description=description or DESCRIPTION,
-        args_schema=args_schema or ToolInput,
+        args_schema=ToolInput if args_schema is None else args_schema,
         response_format="content_and_artifact",
         handle_tool_error=True,
     )
