@@ -14,6 +14,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage, convert_to_mess
 from langchain_core.prompt_values import PromptValue
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.utils import AddableDict
+from langchain_core.tools import BaseTool
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
@@ -42,6 +43,7 @@ from adaptive_rag.query.history import read_question
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import InputState, OutputState
 from adaptive_rag.text.redaction import PiecewiseRedactor, redact, redact_known_all
+from adaptive_rag.tool import make_tool
 
 Question: TypeAlias = str | InputState | dict[str, Any] | BaseMessage | Sequence[BaseMessage] | PromptValue
 
@@ -204,6 +206,21 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
                 yield chunk
         for chunk in draft.end() if draft else ():
             yield chunk
+
+    def as_tool(
+        self,
+        args_schema: type[BaseModel] | None = None,
+        *,
+        name: str | None = None,
+        description: str | None = None,
+        arg_types: dict[str, type] | None = None,
+    ) -> BaseTool:
+        """Return a tool for an agent: a question (and `user_context`) in, the answer with its sources out.
+
+        The artifact of its message is the list of citations. What the documents are about is best said in
+        the description: an agent decides by it when to ask them.
+        """
+        return make_tool(self, args_schema, name, description, arg_types)
 
     def compare(
         self,

@@ -106,6 +106,15 @@ class PreparesSearch(Protocol):
 
 
 @runtime_checkable
+class KnowsFiles(Protocol):
+    """A source that knows the files that its documents were read from."""
+
+    def file_of(self, source: str) -> str | None:
+        """Return the whole path of a document's file, by the document's name; None where there is none."""
+        ...
+
+
+@runtime_checkable
 class KnowsNotes(Protocol):
     """A source that knows what its documents' readers could not read, or had to guess."""
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
 from adaptive_rag.answer.draft import ask_to_draft, extract_answer
 from adaptive_rag.answer.evidence import format_abstention, judge_evidence, nearest_quote
 from adaptive_rag.answer.grounding import MAX_SENTENCES, Review, review_draft
+from adaptive_rag.answer.message import answer_message
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.styles import STYLES, AnswerRequest, AnswerStyle, Aspect
 from adaptive_rag.context import Context, context_of
@@ -148,7 +149,7 @@ def _answer(
         "citations": citations,
         "grounding": grounding,
         "abstained": abstained,
-        "messages": _messages(state, text, message_id),
+        "messages": _messages(state, text, citations, message_id),
         "record": {"decisions": list(decisions)},
     }
 
@@ -164,7 +165,7 @@ def _abstain(
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 
 
-def _messages(state: State, answer: str, message_id: str | None) -> list[Any]:
+def _messages(state: State, answer: str, citations: Sequence[Citation], message_id: str | None) -> list[Any]:
     """Return what the conversation gains: the question, where it did not come as a message, and the answer.
 
     The answer bears the id of the message that was streamed, so that streams of messages do not repeat
@@ -173,4 +174,4 @@ def _messages(state: State, answer: str, message_id: str | None) -> list[Any]:
     earlier: list[Any] = state.get("messages", [])
     came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)
     asked = [] if came_as_message else [{"role": "user", "content": state["question"]}]
-    return [*asked, AIMessage(answer, id=message_id)]
+    return [*asked, answer_message(answer, citations, message_id)]

@@ -36,7 +36,8 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
     if early and context.uses("rerank"):
         candidates = add_missed(state["candidates"], early)
         local = score_locally(state, candidates, context)
-        scored = by_relevance(candidates, join_scores(candidates, local, early, context.scoring.weight))
+        joined = join_scores(candidates, local, early, context.scoring.weight, _judge(context))
+        scored = by_relevance(candidates, joined)
     else:
         scored = yield from score(state, state["candidates"], context, reading)
     window = choose_window(context, state["analysis"], scored, reading)
@@ -111,10 +112,16 @@ def score(
         k=read,
         score_locally=lambda: score_locally(state, candidates, context),
         scoring=context.scoring,
+        judge=_judge(context),
         model=context.retrieval.reranker_model,
         locally_because=locally_because,
     )
     return (yield from RERANKERS[context.retrieval.reranker](request))
+
+
+def _judge(context: Context) -> object:
+    """Return the chat model that scores, by its name or live."""
+    return context.models.fast_model or context.model
 
 
 def _scored_for(state: StrategyState, context: Context) -> str:

@@ -40,6 +40,7 @@ ROOMS = (
     "samples",
     "testing",
     "compare",
+    "tool",
     "runnable",
     "retriever",
     "evaluation",

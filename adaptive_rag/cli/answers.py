@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from adaptive_rag.cli.failures import format_calls, print_failures
-from adaptive_rag.cli.output import count_of, place_of, print_block, print_line, shorten, stdout
+from adaptive_rag.cli.output import count_of, from_here, place_of, print_block, print_line, shorten, stdout
 from adaptive_rag.text.markers import MARKER, write_marker
 
 if TYPE_CHECKING:
+    from adaptive_rag.context import Context
     from adaptive_rag.state import Citation, OutputState, QueryAnalysis, TraceRecord
 
 DECIDED = {
@@ -27,13 +28,13 @@ MAX_QUOTE = 160
 _SPECIAL = re.compile(rf"({MARKER.pattern}|\*\*[^*\n]+\*\*)")
 
 
-def print_answer(output: OutputState, seconds: float) -> None:
+def print_answer(output: OutputState, seconds: float, context: Context) -> None:
     """Print the route, the answer, its citations, what it took, and where a model failed."""
     print_heading(output["analysis"])
     print_block(_styled(output["answer"]))
     stdout().print()
     if output["citations"]:
-        _print_citations(output["citations"], output["answer"])
+        _print_citations(from_here(output["citations"], context), output["answer"])
         stdout().print()
     cost = sum(record.get("cost", 0.0) for record in output["trace"])
     facts = [

@@ -18,6 +18,7 @@ from adaptive_rag.cli.graph import graph
 from adaptive_rag.cli.index import index
 from adaptive_rag.cli.info import info
 from adaptive_rag.cli.ontology import ontology_app
+from adaptive_rag.cli.options import load_env_file
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.cli.recipes import recipes
 from adaptive_rag.cli.route import route
@@ -52,8 +53,11 @@ def _version(show: bool) -> None:
 
 
 @app.callback()
+@reporting_errors
 def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
-) -> None: ...
+) -> None:
+    # Before the command's options are read, of which some come from the environment.
+    load_env_file()

@@ -15,6 +15,7 @@ from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import (
     MEASURE,
     count_of,
+    from_here,
     place_of,
     print_json,
     print_line,
@@ -79,6 +80,8 @@ def compare(
     if as_json:
         print_json(found)
     else:
+        for column in found.columns:
+            column.output["documents"] = from_here(column.output["documents"], rag.context)
         _print_comparison(found)
     for column in found.columns:
         trace, abstained = column.output["trace"], column.output["abstained"]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
 from typer import Option, get_text_stream
 
 from adaptive_rag.graph.strategies import NAMES
+
+ENV_FILE = ".env"
 
 Index = Annotated[
     str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
@@ -43,6 +46,24 @@ Verbose = Annotated[
     int,
     Option("--verbose", "-v", count=True, help="Log each step on standard error; -vv adds the scores."),
 ]
+
+
+def load_env_file() -> None:
+    """Take variables from the file .env of the working directory; those that are set already stand.
+
+    Raises:
+        ConfigurationError: the file cannot be read.
+    """
+    if not os.path.isfile(ENV_FILE):
+        return
+    from dotenv import load_dotenv
+
+    from adaptive_rag.errors import ConfigurationError
+
+    try:
+        load_dotenv(ENV_FILE)
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise ConfigurationError(f"The file {ENV_FILE} cannot be read: {error}.") from error
 
 
 def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:

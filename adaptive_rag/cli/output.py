@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from rich.console import Console, ConsoleOptions
 from rich.segment import Segment
@@ -23,6 +23,11 @@ from typer import Exit, echo
 from adaptive_rag.text.redaction import redact, redact_known, redact_known_all
 from adaptive_rag.text.visible import is_hidden, visible
 
+if TYPE_CHECKING:
+    from adaptive_rag.context import Context
+    from adaptive_rag.state import Candidate, Citation
+
+PassageT = TypeVar("PassageT", "Citation", "Candidate")
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 # A piece of a line: a text, or a text with its style.
 Part: TypeAlias = str | Text | tuple[str, str]
@@ -135,14 +140,32 @@ def shorten(text: str, length: int) -> str:
 
 
 def short_source(source: str) -> str:
-    """Shorten an absolute path: relative to the working directory, or its last two parts."""
-    path = Path(source)
-    if "://" in source or not path.is_absolute():
+    """Name an absolute path as it is reached from the working directory, unless the whole path is shorter."""
+    if "://" in source or not os.path.isabs(source):
         return source
-    here = Path.cwd()
-    if path.is_relative_to(here):
-        return path.relative_to(here).as_posix()
-    return source if len(path.parts) <= 3 else "…/" + "/".join(path.parts[-2:])
+    try:
+        relative = Path(os.path.relpath(source)).as_posix()
+    except ValueError:  # another drive
+        return source
+    return min(relative, source, key=len)
+
+
+def from_here(passages: Sequence[PassageT], context: Context) -> list[PassageT]:
+    """Return citations or passages with their sources named as their files are reached from here.
+
+    An index names a file as it was reached from where it was indexed first.
+    """
+    from adaptive_rag.index.index import source_of
+    from adaptive_rag.source import KnowsFiles
+
+    index = source_of(context)
+
+    def reached(source: str) -> str:
+        file = index.file_of(source) if isinstance(index, KnowsFiles) else None
+        moved = file is None or not os.path.exists(file)
+        return short_source(source if moved or os.path.realpath(source) == file else str(file))
+
+    return [{**passage, "source": reached(passage["source"])} for passage in passages]
 
 
 def place_of(source: str, page: int | None) -> str:

@@ -8,7 +8,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_heading
-from adaptive_rag.cli.output import place_of, print_block, print_json, shorten, stdout
+from adaptive_rag.cli.output import from_here, place_of, print_block, print_json, shorten, stdout
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Candidate, RetrievalState
@@ -39,7 +39,8 @@ def search(
         settings, index=index, route=route, recipe=recipe, profile=profile, k=k, model=model
     )
     state = InputState(question=options.read_argument(question), user_context=context)
-    result = build_retrieval_graph().compile().invoke(state, context=make_context(given))
+    settled = make_context(given)
+    result = build_retrieval_graph().compile().invoke(state, context=settled)
     found = cast("RetrievalState", result)
     if as_json:
         print_json(found)
@@ -47,7 +48,7 @@ def search(
     print_heading(found["analysis"])
     if not found["documents"]:
         stdout().print("  Nothing was found.")
-    for rank, document in enumerate(found["documents"], start=1):
+    for rank, document in enumerate(from_here(found["documents"], settled), start=1):
         _print_document(rank, document, len(document["text"]) if full else MAX_SHOWN)
 
 

@@ -49,7 +49,7 @@ def show_answer(question: str, user_context: str, settings: dict[str, Any], *, t
         output = answer_live(rag, state)
     else:
         output = rag.invoke(state)
-        print_answer(output, time.perf_counter() - started)
+        print_answer(output, time.perf_counter() - started, rag.context)
     if trace:
         print_trace(output["trace"])
 
@@ -79,7 +79,7 @@ def answer_live(rag: AdaptiveRAG, state: dict[str, Any], config: dict[str, Any] 
                 draft += redactor.feed(part[0].text)
                 status.update(_format_draft(draft))
     final = cast("OutputState", output)
-    print_answer(final, time.perf_counter() - started)
+    print_answer(final, time.perf_counter() - started, rag.context)
     return final
 
 

@@ -59,6 +59,10 @@ class FilteredIndex:
         """Go through all chunks of the sources."""
         return (chunk for chunk in self.index.chunks() if chunk["source"] in self.sources)
 
+    def file_of(self, source: str) -> str | None:
+        """Return the whole path of the file that a document was read from; None where there was none."""
+        return self.index.file_of(source)
+
     def __len__(self) -> int:
         return sum(count for name, count in self.index.sources().items() if name in self.sources)
 

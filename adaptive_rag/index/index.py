@@ -153,6 +153,11 @@ class Index:
         record = self.reader().manifest.sources.get(source)
         return record.notes if record else ()
 
+    def file_of(self, source: str) -> str | None:
+        """Return the whole path of the file that a document was read from; None where there was none."""
+        record = self.reader().manifest.sources.get(source)
+        return record.path if record else None
+
     def __len__(self) -> int:
         return self.reader().manifest.chunks
 

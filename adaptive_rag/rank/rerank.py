@@ -18,6 +18,7 @@ from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.relevance import best_sentence
+from adaptive_rag.rank.trust import trust
 from adaptive_rag.rank.window import largest_size, ranked_by
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ChunkSource
@@ -59,6 +60,8 @@ class RerankRequest:
     no_context: str = ""
     # how a chat model is asked, and what its scores count
     scoring: ScoringSettings = AS_BY_DEFAULT
+    # the chat model that scores, by its name or live
+    judge: object = ""
     # what `cross-encoder` loads
     model: str = ""
     # why `auto` is not to ask a chat model; empty where it may
@@ -234,18 +237,25 @@ def join_scores(
     local: Sequence[float],
     scored: Sequence[Candidate],
     weight: float = AS_BY_DEFAULT.weight,
+    judge: object = "",
 ) -> list[float]:
-    """Return weight * the model's score + the rest of the local one, 0 to 10.
+    """Return the weighted mean of the model's score and the local one, 0 to 10.
 
-    The local one counts too since whole numbers tie often, and small models judge badly.
+    The local one counts too since whole numbers tie often, and small models judge badly: the model's weight
+    is multiplied by how far it can be trusted, so that constant or contrary scores change nothing. A weight
+    of 1 is taken as it is: then the local scores are not asked for.
 
     Where the model gave none, the local score is brought to its scale by the straight line that fits the
     candidates which have both; it may not rise above what the model gave its best.
 
-    `local` are the candidates' scores without a model; `scored` have the model's as `scores["judged"]`.
+    `local` are the candidates' scores without a model; `scored` have the model's as `scores["judged"]`;
+    `judge` is that model, by its name or live.
     """
     known = {candidate["id"]: candidate["scores"]["judged"] for candidate in scored}
     both = [(score, known[c["id"]]) for c, score in zip(candidates, local, strict=True) if c["id"] in known]
+    if both and weight < 1:
+        weight *= trust(judge, *zip(*both, strict=True)) / (1 - weight)
+        weight /= 1 + weight
     slope, start, most = _line(both)
 
     def guess(score: float) -> float:
@@ -311,7 +321,9 @@ def _ranked(request: RerankRequest, read: list[Candidate], by_model: list[float]
     if not by_model:
         return by_relevance(request.candidates, local)
     scored = [with_scores(c, judged=score) for c, score in zip(read, by_model, strict=True)]
-    return by_relevance(read, join_scores(read, local[: len(read)], scored, request.scoring.weight))
+    return by_relevance(
+        read, join_scores(read, local[: len(read)], scored, request.scoring.weight, request.judge)
+    )
 
 
 def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:

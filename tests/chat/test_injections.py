@@ -12,6 +12,7 @@ from rich.console import Console
 
 from adaptive_rag.cli.answers import print_answer, print_trace
 from adaptive_rag.cli.output import print_json, print_note, print_table
+from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.testing import ScriptedChatModel
@@ -114,7 +115,7 @@ def test_no_passage_speaks_to_the_terminal(entry, terminal, monkeypatch, capsys)
     output = AdaptiveRAG(index, route="factual").invoke(QUESTION)
     monkeypatch.setattr(Console, "is_terminal", terminal)
     output["answer"] = f"{text} [1]"
-    print_answer(output, 1.0)
+    print_answer(output, 1.0, make_context(index=index))
     print_trace([*output["trace"], {"step": "x", "decisions": [{"what": text, "chosen": text, "why": text}]}])
     print_note(("Skipped:", "yellow"), f" {name} {text}")
     print_table(("", text), [(text, name)])

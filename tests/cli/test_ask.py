@@ -1,5 +1,6 @@
 """`adaptive-rag ask`."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -134,4 +135,23 @@ def test_long_paths_are_shown_short(run: Run, tmp_path: Path, town_index: str) -
     (tmp_path / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
     assert "[1] wall.txt" in run("ask", LONG, "--docs", tmp_path / "wall.txt").stdout
     far = run("ask", LONG, "--index", town_index).stdout
-    assert f"[1] …/{Path(town_index).parent.name}/note01.txt" in far
+    assert f"[1] {os.path.relpath(Path(town_index).parent / 'note01.txt')}" in far
+
+
+def test_sources_are_shown_as_they_are_reached_from_here(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "docs" / "wall.txt").write_text("The sea wall of Saltmere is 2,340 metres long.\n")
+    run("index", "docs")
+    kb = tmp_path / ".adaptive-rag"
+    for folder, shown in ((".", "docs/wall.txt"), ("docs", "wall.txt"), ("elsewhere", "../docs/wall.txt")):
+        monkeypatch.chdir(tmp_path / folder)
+        for command, *more in (("ask",), ("search",), ("compare", "--routes", "factual,contextual")):
+            said = run(command, LONG, "-i", kb, *more).stdout
+            assert f" {shown}" in said, (folder, command, said)
+        # What a program reads names the document as the index does.
+        assert parsed(run("ask", LONG, "-i", kb, "--json"))["citations"][0]["source"] == "docs/wall.txt"
+    (tmp_path / "docs" / "wall.txt").unlink()
+    assert "[1] docs/wall.txt" in run("ask", LONG, "-i", kb).stdout

@@ -129,7 +129,9 @@ async def test_a_chat_keeps_its_messages_over_two_turns(client: Any, indexed: di
             input={"messages": [{"role": "user", "content": question}]},
         )
     assert [message["type"] for message in output["messages"]] == ["human", "ai", "human", "ai"]
-    assert output["messages"][-1]["content"] == output["answer"]
+    [block] = output["messages"][-1]["content"]
+    assert block["text"] == output["answer"]
+    assert block["annotations"][0]["cited_text"] == output["citations"][0]["quote"]
     assert output["question"] == "Does it have cots for babies?"
 
 

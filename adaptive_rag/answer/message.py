@@ -1,0 +1,84 @@
+"""The answer as a chat message: its citations are LangChain's annotations, and stand in its metadata."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from langchain_core.messages import AIMessage
+from langchain_core.messages.content import Citation as Annotation
+from langchain_core.messages.content import TextContentBlock
+
+from adaptive_rag.state import Citation
+from adaptive_rag.text.markers import find_markers
+from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.words import terms
+
+# The numbers of a sentence of the answer and of a citation.
+Pair: TypeAlias = tuple[int, int]
+
+
+def answer_message(answer: str, citations: Sequence[Citation], message_id: str | None = None) -> AIMessage:
+    """Return the message of an answer; without citations its content is the plain text.
+
+    `response_metadata["citations"]` holds the citations as the output does.
+    """
+    metadata: dict[str, Any] = {"citations": list(citations)}
+    if not citations:
+        return AIMessage(answer, id=message_id, response_metadata=metadata)
+    block = TextContentBlock(type="text", text=answer, annotations=[*annotate(answer, citations)])
+    # The version tells LangChain that the content has its standard form already.
+    return AIMessage(
+        content_blocks=[block], id=message_id, response_metadata={"output_version": "v1", **metadata}
+    )
+
+
+def annotate(answer: str, citations: Sequence[Citation]) -> list[Annotation]:
+    """Return an annotation for each sentence of the answer and what it cites, in the answer's order.
+
+    `start_index` and `end_index` count characters of the answer, as LangChain has it; the span in the source
+    stands in `extras`, with the marker and the page. A marker names a passage, of which several sentences
+    may be quoted: a sentence is given the quote that shares most words with it.
+    """
+    lines = re.finditer(r"[^\n]+", answer)
+    spans = [span for line in lines for span in sentence_spans(line.group(), line.start())]
+    quoted = [{*terms(citation["quote"])} for citation in citations]
+    shared: dict[Pair, int] = {}
+    for sentence, (start, end) in enumerate(spans):
+        words, markers = {*terms(answer[start:end])}, find_markers(answer[start:end])
+        for number, citation in enumerate(citations):
+            if citation["marker"] in markers:
+                shared[sentence, number] = len(words & quoted[number])
+    pairs = _closest(shared, lambda pair: (pair[0], citations[pair[1]]["marker"]))
+    left = {number for _, number in shared} - {number for _, number in pairs}
+    pairs |= _closest({pair: shared[pair] for pair in shared if pair[1] in left}, lambda pair: pair[1])
+    return [_annotation(spans[sentence], citations[number]) for sentence, number in sorted(pairs)]
+
+
+def _closest(shared: Mapping[Pair, int], group: Callable[[Pair], Hashable]) -> set[Pair]:
+    """Return of each group the pair that shares most words, the first of equals."""
+    best: dict[Hashable, Pair] = {}
+    for pair, count in shared.items():
+        known = best.setdefault(group(pair), pair)
+        if count > shared[known]:
+            best[group(pair)] = pair
+    return {*best.values()}
+
+
+def _annotation(span: tuple[int, int], citation: Citation) -> Annotation:
+    source = citation["source"]
+    annotation = Annotation(
+        type="citation",
+        title=source,
+        start_index=span[0],
+        end_index=span[1],
+        cited_text=citation["quote"],
+        extras={
+            "marker": citation["marker"],
+            "page": citation["page"],
+            "start": citation["start"],
+            "end": citation["end"],
+        },
+    )
+    return {**annotation, "url": source} if "://" in source else annotation

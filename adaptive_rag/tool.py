@@ -1,0 +1,75 @@
+"""The door for agents: a question in, and the answer with its sources out, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.tools import BaseTool, StructuredTool, ToolException
+from pydantic import BaseModel, Field, create_model
+
+from adaptive_rag.errors import InputError
+from adaptive_rag.state import Citation, OutputState
+from adaptive_rag.text.markers import write_marker
+
+NAME = "search_documents"
+DESCRIPTION = "Answer a question from the documents, with citations. It says so where they do not hold it."
+
+
+class ToolInput(BaseModel):
+    """What an agent passes."""
+
+    question: str = Field(description="What is asked, as a question that stands alone.")
+    user_context: str = Field(
+        "", description="Who asks, or in what situation; empty where it does not matter."
+    )
+
+
+def make_tool(
+    rag: Runnable[Any, OutputState],
+    args_schema: type[BaseModel] | None,
+    name: str | None,
+    description: str | None,
+    arg_types: dict[str, type] | None,
+) -> BaseTool:
+    """Make a tool that answers as `rag` does; a question that cannot be read is told to the agent."""
+    if arg_types is not None:
+        fields: dict[str, Any] = {argument: (kind, ...) for argument, kind in arg_types.items()}
+        args_schema = create_model(name or NAME, **fields)
+
+    # The tool passes its own run in `config`, so that the graph's runs stand below it in a trace.
+    def answer(config: RunnableConfig, **asked: Any) -> tuple[str, list[Citation]]:
+        try:
+            output = rag.invoke(asked, config)
+        except InputError as error:
+            raise ToolException(str(error)) from error
+        return format_answer(output["answer"], output["citations"]), output["citations"]
+
+    async def aanswer(config: RunnableConfig, **asked: Any) -> tuple[str, list[Citation]]:
+        try:
+            output = await rag.ainvoke(asked, config)
+        except InputError as error:
+            raise ToolException(str(error)) from error
+        return format_answer(output["answer"], output["citations"]), output["citations"]
+
+    return StructuredTool.from_function(
+        answer,
+        coroutine=aanswer,
+        name=name or NAME,
+        description=description or DESCRIPTION,
+        args_schema=ToolInput if args_schema is None else args_schema,
+        response_format="content_and_artifact",
+        handle_tool_error=True,
+    )
+
+
+def format_answer(answer: str, citations: Sequence[Citation]) -> str:
+    """Return an answer, and below it the source and page of each marker."""
+    if not citations:
+        return answer
+    places: dict[str, None] = {}
+    for citation in sorted(citations, key=lambda citation: (citation["marker"], citation["start"])):
+        page = f", page {citation['page']}" if citation["page"] is not None else ""
+        places[f"{write_marker(citation['marker'])} {citation['source']}{page}"] = None
+    return "\n".join([answer, "", "Sources:", *places])
