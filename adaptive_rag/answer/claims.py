@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from os.path import commonprefix
 
 from adaptive_rag.answer.wording import (
+    AFTER_A_VERB,
     ANTONYMS,
+    BEFORE_A_PREDICATE,
     DENIALS,
     INDIRECT_DENIALS,
     NUMBER_NAMES,
@@ -22,8 +26,14 @@ _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # A clause ends here: a denial does not reach beyond it.
 _BREAK = re.compile(r"[.;:,()!?]")
+# What the asker said of their own case is no passage's: ", which you say you are not".
+_ASKER = re.compile(
+    r"[^,:;]*\byou (?:have |had )?(?:also )?(?:say|said|speak|spoke|mention|mentioned|told|describe|described|wrote|asked)\b[^,:;]*"
+)
 # How far a denial reaches, in content words, and how near two words stand that belong together, in words.
 REACH, NEAR = 3, 8
+# From this share of its words on, a claim is taken to retell one sentence.
+MOSTLY = 0.6
 
 
 @dataclass(frozen=True)
@@ -77,6 +87,11 @@ class Evidence:
     sentences: list[list[Token]]
     known: set[str]  # keys of the words that need no sentence: title, question, the asker's situation
 
+    @cached_property
+    def keys(self) -> set[str]:
+        """Return the keys of all words that a claim may hold."""
+        return {token.key for sentence in self.sentences for token in sentence} | self.known
+
     def holding(self, claim: Sequence[Token]) -> list[list[Token]]:
         """Return the sentences that hold the claim's words: the closest first, then those that add to it."""
         wanted = {token.key for token in claim if token.content}
@@ -94,37 +109,59 @@ class Evidence:
 
 def find_fault(text: str, evidence: Evidence) -> str:
     """Say what a claim states that its evidence does not; return "" where nothing was found."""
-    claim = read_tokens(text)
+    claim = read_tokens(_ASKER.sub("", text))
     sentences = evidence.holding(claim)
     return (
         _foreign_number(claim, evidence)
         or _foreign_name(claim, evidence)
+        or _added(claim, evidence)
+        or _other_company(claim, evidence, sentences)
         or _other_polarity(claim, sentences)
         or _other_scope(claim, sentences)
         or _other_roles(claim, sentences)
     )
 
 
-def added_words(text: str, evidence: Evidence) -> list[str]:
-    """Return the content words of a claim that neither its evidence nor the way of reporting it holds."""
-    held = {token.key for sentence in evidence.sentences for token in sentence} | evidence.known
-    return [
+def stated_words(text: str) -> set[str]:
+    """Return the keys of the words that a claim states, without those by which it reports them."""
+    return {token.key for token in read_tokens(text) if _states(token)}
+
+
+def _states(token: Token) -> bool:
+    reports = token.raw.lower() in ASKING_WORDS or token.key in REPORTING
+    return token.content and not token.number and not reports
+
+
+def is_held(key: str, held: Collection[str]) -> bool:
+    """Tell whether a word or another form of it is held: "broken" and "breaking" share their root."""
+    return key in held or any(_same_root(key, other) for other in held)
+
+
+def _same_root(one: str, other: str) -> bool:
+    shared = len(commonprefix((one, other)))
+    return shared >= 4 and shared >= max(len(one), len(other)) - 3
+
+
+def _added(claim: Sequence[Token], evidence: Evidence) -> str:
+    """Say which things a claim speaks of that no passage does.
+
+    A verb or a predicate is the draft's own wording more often than not ("is limited", "runs from"); a thing
+    is not ("with a break in January", "in rural clinics").
+    """
+    held = evidence.keys
+    added = [
         token.raw
-        for token in read_tokens(text)
-        if token.content
-        and not token.number
-        and token.key not in held
-        and token.raw.lower() not in ASKING_WORDS
-        and token.key not in REPORTING
-        and not _related(token.key, held)
+        for at, token in enumerate(claim)
+        if _states(token) and not is_held(token.key, held) and not _predicate(claim, at)
     ]
+    return f"the passages do not speak of {', '.join(added)}" if added else ""
 
 
-def _related(key: str, held: Iterable[str]) -> bool:
-    """Tell whether a word is another form of one that is held: "broken" and "breaking" share their root."""
-    return len(key) >= 4 and any(
-        other[:4] == key[:4] and abs(len(other) - len(key)) <= 4 for other in held if len(other) >= 4
-    )
+def _predicate(claim: Sequence[Token], at: int) -> bool:
+    """Tell whether a word stands where a verb or an adjective after "is" stands."""
+    before = claim[at - 1].raw.lower() if at else ""
+    after = claim[at + 1].raw.lower() if at + 1 < len(claim) and claim[at + 1].clause == claim[at].clause else ""
+    return before in BEFORE_A_PREDICATE or after in AFTER_A_VERB
 
 
 def _foreign_number(claim: Sequence[Token], evidence: Evidence) -> str:
@@ -174,13 +211,13 @@ def _same_company(claim: Sequence[Token], at: int, sentence: Sequence[Token], pl
 
 
 def _foreign_name(claim: Sequence[Token], evidence: Evidence) -> str:
-    held = {token.key for s in evidence.sentences for token in s} | evidence.known
+    held = evidence.keys
     initials = _initials([t.raw for s in evidence.sentences for t in s])
     for token in claim:
         if not token.capital or token.first or not token.content or token.key in held:
             continue
         letters = token.raw.lower()
-        if letters.rstrip("s") in initials or letters in initials or _related(token.key, held):
+        if letters.rstrip("s") in initials or letters in initials or is_held(token.key, held):
             continue
         if token.raw.lower() in ASKING_WORDS or token.key in REPORTING:
             continue
@@ -199,33 +236,59 @@ def _initials(raws: Sequence[str]) -> set[str]:
     return found
 
 
-def _denied(tokens: Sequence[Token]) -> set[str]:
-    """Return the keys of the words that a denial reaches: those that follow it in its clause."""
-    reached: set[str] = set()
-    for at, token in enumerate(tokens):
-        if _denies(token):
-            after = [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content]
-            reached |= set(after[:REACH])
-    return reached
+def _other_company(claim: Sequence[Token], evidence: Evidence, sentences: Sequence[list[Token]]) -> str:
+    """Say which word of a claim stands among other words in the passages: "the conquest of Antioch".
+
+    A word of the closest sentence is left to the check of roles.
+    """
+    if not sentences:
+        return ""
+    closest = {token.key for token in sentences[0]}
+    stated = [token for token in claim if _states(token)]
+    if sum(token.key in closest for token in stated) < len(stated) * MOSTLY:
+        return ""
+    for at, token in enumerate(claim):
+        pointed = at and claim[at - 1].raw.lower() in ("the", "this", "that", "these", "those", "such")
+        if pointed or not _states(token) or token.key in closest or token.key in evidence.known:
+            continue
+        here = [(s, i) for s in sentences[1:] for i, other in enumerate(s) if other.key == token.key]
+        if here and not any(_same_company(claim, at, s, i) for s, i in here):
+            return f"the passages speak of {token.raw} among other things"
+    return ""
 
 
-def _denies(token: Token) -> bool:
-    return token.raw.lower() in DENIALS or token.raw.lower().endswith("n't")
+def _denials(tokens: Sequence[Token]) -> list[list[str]]:
+    """Return, for each denial, the keys of the words that it reaches: those that follow it in its clause."""
+    return [
+        [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content][:REACH]
+        for at, token in enumerate(tokens)
+        # "No, you need none": a reply's first word answers the question.
+        if not token.first and (token.raw.lower() in DENIALS or token.raw.lower().endswith("n't"))
+    ]
 
 
 def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Say where a claim denies what its sentences assert, or the reverse."""
-    said = {t.raw.lower() for t in claim}
-    theirs = {t.raw.lower() for s in sentences for t in s}
-    denied = _denied(claim)
-    # A denial may be written another way: "is beyond its means" for "does not have the means".
-    indirect = any(_denies(t) or t.key in INDIRECT_DENIALS for s in sentences for t in s)
-    if denied and not indirect:
-        return "it denies what the passages assert"
-    if sentences and not denied and not any(t.key in INDIRECT_DENIALS for t in claim):
-        shared = _denied(sentences[0]) & {t.key for t in claim}
-        if len(shared) * 2 > len(_denied(sentences[0])):
-            return "it asserts what the passages deny"
+    denials = _denials(claim)
+    for reach in denials:
+        # A denial may be written another way: "is beyond its means" for "does not have the means".
+        if reach and not any(
+            (_denials(s) or any(t.key in INDIRECT_DENIALS for t in s)) and {t.key for t in s} & set(reach)
+            for s in sentences
+        ):
+            return f"the passages do not deny {reach[0]!r}"
+    denied = {key for reach in denials for key in reach}
+    said = {t.key for t in claim} - denied
+    for sentence in sentences[:1]:
+        reached = [reach for reach in _denials(sentence) if reach]
+        times = [t.key for t in sentence]
+        for reach in reached:
+            if reach[0] in said and times.count(reach[0]) == 1 and len(denials) < len(reached):
+                return f"the passages deny {reach[0]!r}"
+    return _opposite({t.raw.lower() for t in claim}, {t.raw.lower() for s in sentences for t in s})
+
+
+def _opposite(said: set[str], theirs: set[str]) -> str:
     for one, other in ANTONYMS:
         if said & one and not said & other and theirs & other and not theirs & one:
             return f"it says {min(said & one)!r} where the passages say {min(theirs & other)!r}"
@@ -243,27 +306,41 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
 
 
 def _other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    """Say where two words stand around a third the other way about than in the sentence they come from."""
+    """Say where two words stand around a third the other way about than in the sentence they come from.
+
+    "Ford sued Fiat" for "Fiat sued Ford"; not where one of both has "by", as a passive voice has.
+    """
     for sentence in sentences[:1]:
-        if _passive(claim) != _passive(sentence):
-            continue
+        if (turned := _turned_direction(claim, sentence)) or _has_by(claim) != _has_by(sentence):
+            return turned
+        keys = [t.key for t in sentence]
         for at, pivot in enumerate(claim):
-            if not pivot.content and pivot.raw.lower() not in ("to", "from", "than", "by", "due", "because"):
+            if not pivot.content or keys.count(pivot.key) != 1:
                 continue
-            left = [t.key for t in claim[:at] if t.content][-REACH:]
-            right = [t.key for t in claim[at + 1 :] if t.content][:REACH]
-            places = [i for i, t in enumerate(sentence) if t.key == pivot.key]
-            if len(places) != 1:
-                continue
-            before = [t.key for t in sentence[: places[0]] if t.content]
-            after = [t.key for t in sentence[places[0] + 1 :] if t.content]
-            crossed_left = [key for key in left if key in after and key not in before]
-            crossed_right = [key for key in right if key in before and key not in after]
-            kept = any(key in before for key in left) or any(key in after for key in right)
-            if crossed_left and crossed_right and not kept:
-                return f"the passages say it of {crossed_right[0]} and {crossed_left[-1]} the other way about"
+            place = keys.index(pivot.key)
+            before, after = set(keys[:place]), set(keys[place + 1 :])
+            left = [t.key for t in claim[:at] if _states(t) and t.key in after - before]
+            right = [t.key for t in claim[at + 1 :] if _states(t) and t.key in before - after]
+            if left and right:
+                return f"the passages have {right[0]} and {left[-1]} the other way about"
     return ""
 
 
-def _passive(tokens: Sequence[Token]) -> bool:
+def _turned_direction(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
+    """Say what comes "from" where the sentence says "to", or the reverse."""
+    theirs = {way: _directed(sentence, way) for way in ("from", "to")}
+    for way, other in (("from", "to"), ("to", "from")):
+        for key in _directed(claim, way):
+            if key in theirs[other] and key not in theirs[way]:
+                return f"the passages have {other!r}, not {way!r}, {key}"
+    return ""
+
+
+def _directed(tokens: Sequence[Token], way: str) -> list[str]:
+    """Return the keys of the first content word after each "from" or "to"."""
+    places = [at for at, token in enumerate(tokens) if token.raw.lower() == way]
+    return [key for at in places for key in [t.key for t in tokens[at + 1 : at + 4] if t.content][:1]]
+
+
+def _has_by(tokens: Sequence[Token]) -> bool:
     return any(t.raw.lower() == "by" for t in tokens)

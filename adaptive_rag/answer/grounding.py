@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adaptive_rag.answer.citations import Claim, cite, first_sentences, read_markers
-from adaptive_rag.answer.claims import Evidence, find_fault, read_tokens
+from adaptive_rag.answer.claims import Evidence, find_fault, is_held, read_tokens, stated_words
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.styles import AnswerRequest
@@ -89,9 +89,9 @@ def ground(
 def support_strength(claim: Claim, vector: Vectors, passages: Sequence[Passage]) -> float:
     """Return how near passages together are to a claim, 0 to 1, without regard to what they say of it."""
     cosine = max((float(cosines(s.vectors, vector[None]).max()) for _, s in passages if len(s.spans)), default=0.0)
-    wanted = set(terms(plain(claim.text)))
+    wanted = stated_words(plain(claim.text))
     held = {term for document, _ in passages for term in terms(plain(document["text"]))}
-    words = len(wanted & held) / len(wanted) if wanted else 0.0
+    words = sum(is_held(word, held) for word in wanted) / len(wanted) if wanted else 0.0
     return 0.5 * cosine + 0.5 * words
 
 

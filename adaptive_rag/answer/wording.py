@@ -42,7 +42,7 @@ _ANTONYMS = """
     allow allows allowed permit permits|forbid forbids forbidden prohibit prohibits prohibited ban bans banned;
     with|without; above|below; first|last; begin begins began start starts started|end ends ended; win wins won|lose
     loses lost; open|closed; always|never; inside|outside; cheaper|dearer; positive|negative; accept accepts
-    accepted|reject rejects rejected; for|against
+    accepted|reject rejects rejected
 """
 ANTONYMS = [
     pair
@@ -81,9 +81,29 @@ _REPORTING = """
     position positions present principle question rather reason reasons remark remarks remain report reported result rest rests rule
     saying see set sets short show shows side sides similar simply single situation speak speaks speaking stance stand stands
     state stated step still suggest suggests sum support supporters supports together turn turns view views well weigh weighs
-    worth critic critics advocate advocates opponent opponents proponent proponents former contend contends maintain maintains
+    worth says said go goes went becomes became critic critics advocate advocates opponent opponents proponent proponents former contend contends maintain maintains
     according others people person one thing look looks change changes time given use leave left put puts apart along
     formally effectively essentially practical practice directly specific specifically likewise addition additionally moreover
+    although though despite beyond due early earlier late later far perhaps possibly possible probably likely certain
+    large larger small smaller big great greater high low good bad better worse strong weak wide narrow broad close near
+    sense lack lacks harm harms benefit benefits advantage advantages disadvantage disadvantages strength strengths
+    weakness weaknesses danger dangers risk risks limit limits limited allow allows move moves return returns arise
+    arises get gets getting last lasts reach reaches bring brings brought begin begins start starts keep keeps remain
+    gain gains loss cost costs need needs task role part parts process reading word words phrase field design purpose
+    aim goal way ways kind area areas approach factor factors feature features nature origin source development
+    first second third fourth finally initially next then once again still already soon recent recently today
+    affect affects influence influences lead leads allow enable enables require requires include includes cover covers
+    belong belongs occur occurs happen happens exist exists appear appears seem seems serve serves become concern
+    problem problems question questions matter matters solution solutions assurance common whole overall total
     however thus therefore overall conversely meanwhile instead besides alike connect link linked relate
 """
 REPORTING = frozenset(stem(word) for word in _REPORTING.split())
+
+# Where a verb or an adjective after "is" stands: behind the one, in front of the other.
+BEFORE_A_PREDICATE = frozenset(
+    "is are was were be been being am he she it they we you i who which that can could may might will would shall"
+    " should must not also cannot does did do has have had to".split()
+)
+AFTER_A_VERB = frozenset(
+    "the a an that his her its their our your this these those to from down up out off away him them us whether".split()
+)
