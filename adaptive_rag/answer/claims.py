@@ -14,6 +14,7 @@ from adaptive_rag.answer.wording import (
     ANTONYMS,
     BEFORE_A_PREDICATE,
     DENIALS,
+    HEDGES,
     INDIRECT_DENIALS,
     NUMBER_NAMES,
     REPORTING,
@@ -172,7 +173,7 @@ def _foreign_number(claim: Sequence[Token], evidence: Evidence) -> str:
             continue
         if token.key not in held | evidence.known:
             if not _derived(token.key, {t.key for t in claim if t.number} & held):
-                return f"the passages do not hold the number {token.raw}"
+                return f"the passages do not hold the number {token.key}"
             continue
         here = [(s, i) for s, i in places if s[i].key == token.key]
         unit = _unit(claim, at)
@@ -185,8 +186,11 @@ def _foreign_number(claim: Sequence[Token], evidence: Evidence) -> str:
 
 
 def _counts_the_claim(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a number counts what the draft itself set out: "The two offices ..."."""
-    return at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both"))
+    """Tell whether a number counts what the draft sets out: "The two offices ...", "in two ways"."""
+    if not claim[at].raw.isalpha():
+        return False
+    pointed = at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both"))
+    return pointed or any(t.raw.lower() in ASKING_WORDS or t.key in REPORTING for t in claim[at + 1 : at + 2])
 
 
 def _derived(value: str, others: Iterable[str]) -> bool:
@@ -241,12 +245,9 @@ def _other_company(claim: Sequence[Token], evidence: Evidence, sentences: Sequen
 
     A word of the closest sentence is left to the check of roles.
     """
-    if not sentences:
+    if not _retells(claim, sentences):
         return ""
     closest = {token.key for token in sentences[0]}
-    stated = [token for token in claim if _states(token)]
-    if sum(token.key in closest for token in stated) < len(stated) * MOSTLY:
-        return ""
     for at, token in enumerate(claim):
         pointed = at and claim[at - 1].raw.lower() in ("the", "this", "that", "these", "those", "such")
         if pointed or not _states(token) or token.key in closest or token.key in evidence.known:
@@ -255,6 +256,13 @@ def _other_company(claim: Sequence[Token], evidence: Evidence, sentences: Sequen
         if here and not any(_same_company(claim, at, s, i) for s, i in here):
             return f"the passages speak of {token.raw} among other things"
     return ""
+
+
+def _retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
+    """Tell whether most of a claim's words come from the closest sentence."""
+    closest = {token.key for token in sentences[0]} if sentences else set()
+    stated = [token for token in claim if _states(token)]
+    return bool(closest) and sum(token.key in closest for token in stated) >= len(stated) * MOSTLY
 
 
 def _denials(tokens: Sequence[Token]) -> list[list[str]]:
@@ -270,13 +278,11 @@ def _denials(tokens: Sequence[Token]) -> list[list[str]]:
 def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Say where a claim denies what its sentences assert, or the reverse."""
     denials = _denials(claim)
-    for reach in denials:
-        # A denial may be written another way: "is beyond its means" for "does not have the means".
-        if reach and not any(
-            (_denials(s) or any(t.key in INDIRECT_DENIALS for t in s)) and {t.key for t in s} & set(reach)
-            for s in sentences
-        ):
-            return f"the passages do not deny {reach[0]!r}"
+    # A claim in its own words may deny what follows from several sentences.
+    sources = sentences[:1] if _retells(claim, sentences) else sentences
+    # A denial may be written another way: "is beyond its means" for "does not have the means".
+    if any(denials) and not any(_denials(s) or any(t.key in INDIRECT_DENIALS for t in s) for s in sources):
+        return f"the passages do not deny {next(filter(None, denials))[0]!r}"
     denied = {key for reach in denials for key in reach}
     said = {t.key for t in claim} - denied
     for sentence in sentences[:1]:
@@ -302,6 +308,13 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
         for words, enough in SCOPES:
             if token.raw.lower() in words and not theirs & enough:
                 return f"the passages do not say {token.raw.lower()!r}"
+    if not _retells(claim, sentences) or any(token.raw.lower() in HEDGES for token in claim):
+        return ""
+    said = {token.key for token in claim}
+    for at, token in enumerate(sentences[0]):
+        hedged = [t.key for t in sentences[0][at + 1 :] if t.content][:1]
+        if token.raw.lower() in HEDGES and set(hedged) & said:
+            return f"the passages say {token.raw.lower()!r}"
     return ""
 
 
@@ -319,8 +332,9 @@ def _other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
                 continue
             place = keys.index(pivot.key)
             before, after = set(keys[:place]), set(keys[place + 1 :])
-            left = [t.key for t in claim[:at] if _states(t) and t.key in after - before]
-            right = [t.key for t in claim[at + 1 :] if _states(t) and t.key in before - after]
+            clause = [(i, t.key) for i, t in enumerate(claim) if t.clause == pivot.clause and _states(t)]
+            left = [key for i, key in clause if i < at and key in after - before]
+            right = [key for i, key in clause if i > at and key in before - after]
             if left and right:
                 return f"the passages have {right[0]} and {left[-1]} the other way about"
     return ""

@@ -107,3 +107,6 @@ BEFORE_A_PREDICATE = frozenset(
 AFTER_A_VERB = frozenset(
     "the a an that his her its their our your this these those to from down up out off away him them us whether".split()
 )
+
+# Words that leave a thing open: a claim that retells a sentence without any of them says more than it does.
+HEDGES = frozenset("may might could can sometimes usually often ordinarily probably possibly perhaps some almost nearly".split())
