@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from adaptive_rag.answer.citations import Claim, cite, first_sentences, read_markers
-from adaptive_rag.answer.claims import Evidence, find_fault, is_held, read_tokens, stated_words
+from adaptive_rag.answer.claims import Evidence, is_held, read_tokens, stated_words
+from adaptive_rag.answer.faults import find_fault
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.styles import AnswerRequest
@@ -88,7 +89,9 @@ def ground(
 
 def support_strength(claim: Claim, vector: Vectors, passages: Sequence[Passage]) -> float:
     """Return how near passages together are to a claim, 0 to 1, without regard to what they say of it."""
-    cosine = max((float(cosines(s.vectors, vector[None]).max()) for _, s in passages if len(s.spans)), default=0.0)
+    cosine = max(
+        (float(cosines(s.vectors, vector[None]).max()) for _, s in passages if len(s.spans)), default=0.0
+    )
     wanted = stated_words(plain(claim.text))
     held = {term for document, _ in passages for term in terms(plain(document["text"]))}
     words = sum(is_held(word, held) for word in wanted) / len(wanted) if wanted else 0.0
@@ -163,7 +166,7 @@ def _add_markers(
     marked: list[Claim] = []
     shown = list(enumerate(zip(request.documents, request.sentences, strict=True), start=1))
     for claim, vector in zip(claims, vectors, strict=True):
-        if not claim.markers:
+        if not claim.markers and terms(plain(claim.text)):
             asked = _asked(request)
             supporting = (number for number, passage in shown if not _fault(claim, vector, [passage], asked))
             if (number := next(supporting, None)) is not None:
