@@ -42,6 +42,10 @@ _ABSENCE = re.compile(
     rf"(?:do|does|did)(?:n't| not) (?:\w+ )?{_TELL}\b",
     re.IGNORECASE,
 )
+# The same without a marker, where a plainer word is enough: "The term of office is not given."
+_UNTOLD = re.compile(
+    rf"\bnot (?:\w+ )?{_KNOWN}\b|\b(?:unclear|unknown|left open|leaves? open)\b", re.IGNORECASE
+)
 # How a claim is matched to a sentence: by their cosine, and by the share of the claim's words found there.
 MEANING, WORDS = 0.6, 0.4
 
@@ -84,7 +88,7 @@ def read_markers(answer: str, documents: int) -> MarkedAnswer:
         text.append(clean[last:end] + (" " if markers else "") + "".join(map(write_marker, markers)))
         last = end
         sentence = " ".join(clean[start:end].split())
-        if _ABSENCE.search(sentence.replace("’", "'")):
+        if _ABSENCE.search(sentence.replace("’", "'")) or (not markers and _UNTOLD.search(sentence)):
             absences += 1
         elif not _NOT_A_CLAIM.match(sentence):
             claims.append(Claim(sentence, tuple(markers)))

@@ -61,7 +61,7 @@ def _value(raw: str) -> str | None:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class CitedSentences:
     """The sentences that a claim may rest on, together."""
 
     sentences: list[list[Token]]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
-from adaptive_rag.answer.claims import Evidence, Token, is_held, read_tokens, states
+from adaptive_rag.answer.claims import CitedSentences, Token, is_held, read_tokens, states
 from adaptive_rag.answer.wording import (
     AFTER_A_VERB,
     ANTONYMS,
@@ -30,7 +30,7 @@ REACH, NEAR = 3, 8
 MOSTLY = 0.6
 
 
-def find_fault(text: str, evidence: Evidence) -> str:
+def find_fault(text: str, evidence: CitedSentences) -> str:
     """Say what a claim states that its evidence does not; return "" where nothing was found."""
     claim = read_tokens(_ASKER.sub("", text))
     sentences = evidence.holding(claim)
@@ -45,7 +45,7 @@ def find_fault(text: str, evidence: Evidence) -> str:
     )
 
 
-def _added(claim: Sequence[Token], evidence: Evidence) -> str:
+def _added(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """Say which things a claim speaks of that no passage does.
 
     A verb or a predicate is the draft's own wording more often than not ("is limited", "runs from"); a thing
@@ -72,7 +72,7 @@ def _predicate(claim: Sequence[Token], at: int) -> bool:
     return before in BEFORE_A_PREDICATE or after in AFTER_A_VERB
 
 
-def _foreign_number(claim: Sequence[Token], evidence: Evidence) -> str:
+def _foreign_number(claim: Sequence[Token], evidence: CitedSentences) -> str:
     places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.number]
     held = {s[i].key for s, i in places}
     for at, token in enumerate(claim):
@@ -119,7 +119,7 @@ def _same_company(claim: Sequence[Token], at: int, sentence: Sequence[Token], pl
     return not beside or any(key in near for key in beside)
 
 
-def _foreign_name(claim: Sequence[Token], evidence: Evidence) -> str:
+def _foreign_name(claim: Sequence[Token], evidence: CitedSentences) -> str:
     held = evidence.keys
     initials = _initials([t.raw for s in evidence.sentences for t in s])
     for token in claim:
@@ -145,7 +145,7 @@ def _initials(raws: Sequence[str]) -> set[str]:
     return found
 
 
-def _other_company(claim: Sequence[Token], evidence: Evidence, sentences: Sequence[list[Token]]) -> str:
+def _other_company(claim: Sequence[Token], evidence: CitedSentences, sentences: Sequence[list[Token]]) -> str:
     """Say which word of a claim stands among other words in the passages: "the conquest of Antioch".
 
     A word of the closest sentence is left to the check of roles.
