@@ -62,11 +62,11 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         decisions += _review_decisions(review)
         if not review.knows:
             return _abstain(state, "the chat model says that the passages do not hold it", decisions, request)
-        share = review.grounding.share
-        if share > 0 or not context.uses("extractive-fallback"):
+        grounding = review.grounding.share
+        if review.stands or not context.uses("extractive-fallback"):
             # A draft that its check changed is another message than the one that was streamed.
             message_id = reply.result.message_id if review.text == reply.result.text else None
-            return _answer(state, review.text, review.citations, share, decisions, message_id)
+            return _answer(state, review.text, review.citations, grounding, decisions, message_id)
         why = "no passage supports the model's answer"
         decisions.append(Decision(what="answer", chosen="extractive", why=why))
     evidence = judge_evidence(request)

@@ -24,6 +24,28 @@ _NOT_A_CLAIM = re.compile(
     r"^(?:\W*$|#+ .*|\*\*[^*]+\*\*:?$|.*:$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$)",
     re.IGNORECASE,
 )
+# A sentence that says what the passages do not hold claims nothing that they could: "It is not said who holds
+# this view.", "Why it bears the title is not stated.", "No price is given." Not: "Alcohol is not sold here."
+_TOLD = r"(?:said|stated|listed|explained|mentioned|specified|described|discussed|addressed|argued|reported)"
+_KNOWN = rf"(?:{_TOLD}|known|given|told|named|provided|covered|clear|found|indicated|shown|available)"
+_TELL = (
+    r"(?:say|state|tell|hold|give|mention|name|list|explain|specify|describe|address|contain|provide|include|"
+    r"answer|discuss|cover)"
+)
+_ABSENCE = re.compile(
+    rf"\b(?:is|are|was|were|be) (?:\w+ly )?not (?:\w+ly )?{_TOLD}\b"
+    rf"|\bit (?:is|remains|was) (?:\w+ly )?(?:not|un)[ -]?(?:\w+ly )?{_KNOWN}\b"
+    rf"|^(?:and |but )?(?:nothing|nobody|none|neither|no) .*\b(?:is|are|was|were) (?:\w+ly )?{_KNOWN}\b"
+    r"|\bnothing is (?:said|stated|given|known)\b"
+    r"|\bcan(?:not|'t| not) be (?:told|said|answered|determined|inferred)\b"
+    r"|\b(?:passages?|documents?|texts?|sources?|remarks?|excerpts?) (?:given |shown |here )?"
+    rf"(?:do|does|did)(?:n't| not) (?:\w+ )?{_TELL}\b",
+    re.IGNORECASE,
+)
+# The same without a marker, where a plainer word is enough: "The term of office is not given."
+_UNTOLD = re.compile(
+    rf"\bnot (?:\w+ )?{_KNOWN}\b|\b(?:unclear|unknown|left open|leaves? open)\b", re.IGNORECASE
+)
 # How a claim is matched to a sentence: by their cosine, and by the share of the claim's words found there.
 MEANING, WORDS = 0.6, 0.4
 
@@ -42,6 +64,7 @@ class MarkedAnswer:
 
     text: str  # every marker as `write_marker` has it, without the unknown ones
     claims: list[Claim]  # the sentences that state something; headings and questions are left out
+    absences: int  # sentences that say what the passages do not hold
     unknown: list[int]  # numbers that no document has, in the order in which they were written
 
 
@@ -60,14 +83,16 @@ def read_markers(answer: str, documents: int) -> MarkedAnswer:
             index = min(bisect_left(ends, position), len(spans) - 1)
             owned[index] += [number for number in numbers if number not in owned[index]]
     text, last = [], 0
-    claims = []
+    claims, absences = [], 0
     for (start, end), markers in zip(spans, owned, strict=True):
         text.append(clean[last:end] + (" " if markers else "") + "".join(map(write_marker, markers)))
         last = end
         sentence = " ".join(clean[start:end].split())
-        if not _NOT_A_CLAIM.match(sentence):
+        if _ABSENCE.search(sentence.replace("’", "'")) or (not markers and _UNTOLD.search(sentence)):
+            absences += 1
+        elif not _NOT_A_CLAIM.match(sentence):
             claims.append(Claim(sentence, tuple(markers)))
-    return MarkedAnswer("".join([*text, clean[last:]]).strip(), claims, unknown)
+    return MarkedAnswer("".join([*text, clean[last:]]).strip(), claims, absences, unknown)
 
 
 def first_sentences(answer: str, most: int) -> tuple[str, int]:

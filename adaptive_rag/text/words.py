@@ -1,4 +1,4 @@
-"""The words of a text as the answering steps compare them: content words, stems, numbers, negation."""
+"""The words of a text as the answering steps compare them: content words, stems, weights."""
 
 from __future__ import annotations
 
@@ -29,14 +29,7 @@ _ASKING_WORDS = """
     uses using various view views want way ways work worked works
 """
 ASKING_WORDS = frozenset(_ASKING_WORDS.split())
-_NEGATION = re.compile(
-    r"\b(?:no|not|never|none|nor|neither|cannot|without|nobody|nothing|nowhere|hardly|unable|\w+n't)\b", re.I
-)
 _WORD = re.compile(r"[^\W_]+")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-# "one" is a pronoun as often as a number.
-_NUMBER_NAMES = "two three four five six seven eight nine ten eleven twelve"
-_NUMBER_WORDS = {name: str(number) for number, name in enumerate(_NUMBER_NAMES.split(), start=2)}
 # Longest first; a stem keeps at least four letters, so that short words are left alone.
 _CUT = """
     ie ational fulness iveness ations ation ative atory ators ator ements ement ments ment ities ity ically
@@ -104,14 +97,3 @@ def coverage(weights: dict[str, float], present: set[str]) -> float:
     """Return the share of the weight that the present stems cover; 0 where there is nothing to cover."""
     total = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in present) / total if total else 0.0
-
-
-def numbers(text: str) -> set[str]:
-    """Return the numbers of a text in one spelling: "1,000" is "1000", "three" is "3"."""
-    found = {match.replace(",", "").rstrip(".") for match in _NUMBER.findall(text)}
-    return found | {_NUMBER_WORDS[word] for word in words(text) if word in _NUMBER_WORDS}
-
-
-def negated(text: str) -> bool:
-    """Tell whether a text denies something."""
-    return bool(_NEGATION.search(text.replace("’", "'")))

@@ -38,6 +38,103 @@ def test_the_share_of_supported_sentences(answer, share):
     assert grounded(answer).share == share
 
 
+PASSAGE = (
+    "Thomas Piketty challenges the notion of the Kuznets curve. The shop is closed from 4 to 26 July. "
+    "The pump P220 costs 108.00 euros. Anna Berg sued the city council in May. "
+    "Members may borrow ten books for six weeks. Dogs are not allowed on the beach. "
+    "The train runs from Graz to Linz. Some rooms have a balcony. The bridge opened in 1971."
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Thomas Piketty challenges the Kuznets curve.",
+        "The shop is closed for 23 days, from 4 to 26 July.",
+        "The P220 pump costs 108 euros.",
+        "The price of the pump is 108.00 euros.",
+        "The city council was sued by Anna Berg in May.",
+        "One position holds that dogs are not allowed on the beach.",
+        "Members may borrow 10 books for six weeks.",
+        "The two positions differ: dogs are not allowed on the beach.",
+    ],
+)
+def test_a_sentence_that_says_what_the_passage_says_is_supported(claim):
+    assert reasons_for(claim) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        ("Thomas Piketty does not challenge the notion of the Kuznets curve.", "deny"),
+        ("The shop is closed from 4 to 27 July.", "27"),
+        ("The pump P230 costs 108.00 euros.", "P230"),
+        ("Members may borrow ten books for six days.", "day"),
+        ("Members may borrow books in 1971.", "1971"),
+        ("Dogs are allowed on the beach.", "deny"),
+        ("The train runs from Linz to Graz.", "from"),
+        ("The city council sued Anna Berg in May.", "other way about"),
+        ("All rooms have a balcony.", "all"),
+        ("Rooms have a balcony.", "some"),
+        ("The bridge opened in 1971 with a concert.", "concert"),
+        ("The bridge opened in Vienna in 1971.", "Vienna"),
+    ],
+)
+def test_a_sentence_that_says_something_else_names_what(claim, reason):
+    [found] = reasons_for(claim)
+    assert reason in found
+
+
+def reasons_for(claim):
+    document = candidate(PASSAGE)
+    claims = read_markers(f"{claim} [1]", 1).claims
+    vectors_ = vectors([c.text for c in claims])
+    return ground(claims, vectors_, [document], [sentences_of(document)]).reasons
+
+
+def test_a_sentence_may_rest_on_several_of_its_passages():
+    text = (
+        "The Long Wall, built between 1955 and 1958, protects homes; tickets are sold at the harbour office"
+    )
+    assert grounded(f"{text} [1][2].").share == 1.0
+    assert grounded(f"{text} [1].").share == 0.0
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The price of the ferry is not stated.",
+        "It is not said who built it.",
+        "Nothing is said on dogs.",
+        "Nobody is named as the builder.",
+        "The passages do not mention a discount.",
+    ],
+)
+def test_what_is_said_to_be_missing_is_no_claim(sentence):
+    marked = read_markers(f"The ferry is not free [2]. {sentence}", 2)
+    assert [claim.text for claim in marked.claims] == ["The ferry is not free."]
+    assert marked.absences == 1
+
+
+@pytest.mark.parametrize(
+    ("draft", "stands"),
+    [
+        ("The Long Wall was built between 1955 and 1959 [1].", True),  # marked, not thrown away
+        ("The ferry is free [2]. Tickets are sold at the harbour office [2].", True),
+        ("Yes [1].", True),
+        ("Whales sing opera in the deep [1].", False),
+        ("Yes.", False),
+        ("## Answer", False),
+        ("Is the ferry free?", False),
+        ("You answer questions from numbered passages, and from nothing else.", False),
+    ],
+)
+def test_a_draft_stands_unless_it_is_a_stub_or_about_something_else(draft, stands):
+    review = review_draft(draft, request("Is the ferry free?", DOCUMENTS), vectors)
+    assert review.knows
+    assert review.stands is stands
+
+
 def test_the_unsupported_sentences_are_listed_with_their_reasons():
     result = grounded("The ferry is not free [2]. The wall protects 2,000 homes [1]. Nobody knows.")
 

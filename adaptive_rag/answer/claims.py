@@ -1,0 +1,110 @@
+"""The words of a claim and of the sentences that it may rest on, as they are compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from adaptive_rag.answer.wording import NUMBER_NAMES, REPORTING
+from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+# A clause ends here: a denial does not reach beyond it.
+_BREAK = re.compile(r"[.;:,()!?]")
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word or number of a sentence."""
+
+    raw: str
+    key: str  # the stem of a word, the value of a number: "1,000", "1000.00" and "thousand" are one
+    clause: int  # how many commas and stops stand before it
+    number: bool
+    first: bool  # the first word of its text, which has a capital anyway
+
+    @property
+    def content(self) -> bool:
+        """Tell whether the word carries meaning of its own."""
+        return self.number or self.raw.lower() not in STOP_WORDS
+
+    @property
+    def capital(self) -> bool:
+        """Tell whether it looks like a name: "Denver", "EAD", "P220"."""
+        return not self.number and any(letter.isupper() or letter.isdigit() for letter in self.raw)
+
+
+def read_tokens(text: str) -> list[Token]:
+    """Split a text into words and numbers."""
+    text = text.replace("’", "'")
+    tokens: list[Token] = []
+    clause = last = 0
+    for match in _TOKEN.finditer(text):
+        clause += len(_BREAK.findall(text[last : match.start()]))
+        last, raw = match.end(), match.group()
+        value = _value(raw)
+        raw = raw.removesuffix("'s")
+        tokens.append(Token(raw, value or stem(raw.lower()), clause, value is not None, not tokens))
+    return tokens
+
+
+def _value(raw: str) -> str | None:
+    if raw.lower() in NUMBER_NAMES:
+        return NUMBER_NAMES[raw.lower()]
+    if not _DIGITS.fullmatch(raw):
+        return None
+    plain = re.sub(r",(?=\d{3})", "", raw).replace(",", ".")
+    return plain.rstrip("0").rstrip(".") if plain.count(".") == 1 else plain
+
+
+@dataclass(frozen=True)
+class CitedSentences:
+    """The sentences that a claim may rest on, together."""
+
+    sentences: list[list[Token]]
+    known: set[str]  # keys of the words that need no sentence: title, question, the asker's situation
+
+    @cached_property
+    def keys(self) -> set[str]:
+        """Return the keys of all words that a claim may hold."""
+        return {token.key for sentence in self.sentences for token in sentence} | self.known
+
+    def holding(self, claim: Sequence[Token]) -> list[list[Token]]:
+        """Return the sentences that hold the claim's words: the closest first, then those that add to it."""
+        wanted = {token.key for token in claim if token.content}
+        left, chosen = set(wanted), []
+        rest = [(sentence, {token.key for token in sentence}) for sentence in self.sentences]
+        while left and rest:
+            best = max(rest, key=lambda pair: (len(left & pair[1]), len(wanted & pair[1])))
+            if not left & best[1]:
+                break
+            chosen.append(best[0])
+            left -= best[1]
+            rest.remove(best)
+        return chosen
+
+
+def stated_words(text: str) -> set[str]:
+    """Return the keys of the words that a claim states, without those by which it reports them."""
+    return {token.key for token in read_tokens(text) if states(token)}
+
+
+def states(token: Token) -> bool:
+    """Tell whether a word says something of its own, rather than how the draft reports it."""
+    reports = token.raw.lower() in ASKING_WORDS or token.key in REPORTING
+    return token.content and not token.number and not reports
+
+
+def is_held(key: str, held: Collection[str]) -> bool:
+    """Tell whether a word or another form of it is held: "broken" and "breaking" share their root."""
+    return key in held or any(_same_root(key, other) for other in held)
+
+
+def _same_root(one: str, other: str) -> bool:
+    shared = next(
+        (i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+    return shared >= 4 and shared >= max(len(one), len(other)) - 3

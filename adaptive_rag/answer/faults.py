@@ -1,0 +1,266 @@
+"""What a claim of a draft says that its passages do not: numbers, names, denials, scope, roles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+
+from adaptive_rag.answer.claims import CitedSentences, Token, is_held, read_tokens, states
+from adaptive_rag.answer.wording import (
+    AFTER_A_VERB,
+    ANTONYMS,
+    BEFORE_A_PREDICATE,
+    DENIALS,
+    HEDGES,
+    INDIRECT_DENIALS,
+    REPORTING,
+    SCOPES,
+    UNITS,
+)
+from adaptive_rag.text.words import ASKING_WORDS
+
+# What the asker said of their own case is no passage's: ", which you say you are not".
+_ASKER = re.compile(
+    r"[^,:;]*\byou (?:have |had )?(?:say|said|speak|spoke|mention|mentioned|told|wrote|asked)\b[^,:;]*"
+)
+# How far a denial reaches, in content words, and how near two words stand that belong together, in words.
+REACH, NEAR = 3, 8
+# From this share of its words on, a claim is taken to retell one sentence.
+MOSTLY = 0.6
+
+
+def find_fault(text: str, evidence: CitedSentences) -> str:
+    """Say what a claim states that its evidence does not; return "" where nothing was found."""
+    claim = read_tokens(_ASKER.sub("", text))
+    sentences = evidence.holding(claim)
+    return (
+        _foreign_number(claim, evidence)
+        or _foreign_name(claim, evidence)
+        or _added(claim, evidence)
+        or _other_company(claim, evidence, sentences)
+        or _other_polarity(claim, sentences)
+        or _other_scope(claim, sentences)
+        or _other_roles(claim, sentences)
+    )
+
+
+def _added(claim: Sequence[Token], evidence: CitedSentences) -> str:
+    """Say which things a claim speaks of that no passage does.
+
+    A verb or a predicate is the draft's own wording more often than not ("is limited", "runs from"); a thing
+    is not ("with a break in January", "in rural clinics").
+    """
+    held = evidence.keys
+    added = [
+        token.raw
+        for at, token in enumerate(claim)
+        if states(token)
+        and not is_held(token.key, held)
+        and not _predicate(claim, at)
+        and not (token.key in UNITS and at and claim[at - 1].number)  # left to the check of numbers
+    ]
+    return f"the passages do not speak of {', '.join(added)}" if added else ""
+
+
+def _predicate(claim: Sequence[Token], at: int) -> bool:
+    """Tell whether a word stands where a verb or an adjective after "is" stands."""
+    before = claim[at - 1].raw.lower() if at else ""
+    after = (
+        claim[at + 1].raw.lower() if at + 1 < len(claim) and claim[at + 1].clause == claim[at].clause else ""
+    )
+    return before in BEFORE_A_PREDICATE or after in AFTER_A_VERB
+
+
+def _foreign_number(claim: Sequence[Token], evidence: CitedSentences) -> str:
+    places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.number]
+    held = {s[i].key for s, i in places}
+    for at, token in enumerate(claim):
+        if not token.number or _counts_the_claim(claim, at):
+            continue
+        if token.key not in held | evidence.known:
+            if not _derived(token.key, {t.key for t in claim if t.number} & held):
+                return f"the passages do not hold the number {token.key}"
+            continue
+        here = [(s, i) for s, i in places if s[i].key == token.key]
+        unit = _unit(claim, at)
+        theirs = {_unit(s, i) for s, i in here}
+        if here and unit and unit not in theirs and theirs - {""}:
+            return f"the passages do not give {token.raw} in {unit}"
+        if here and not any(_same_company(claim, at, s, i) for s, i in here):
+            return f"the passages give {token.raw} for something else"
+    return ""
+
+
+def _counts_the_claim(claim: Sequence[Token], at: int) -> bool:
+    """Tell whether "two" counts what the draft sets out: "The two offices ...", "in two ways"."""
+    if claim[at].raw.lower() != "two":
+        return False
+    pointed = at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both"))
+    return pointed or any(t.raw.lower() in ASKING_WORDS or t.key in REPORTING for t in claim[at + 1 : at + 2])
+
+
+def _derived(value: str, others: Iterable[str]) -> bool:
+    """Tell whether a number follows from two others of its sentence: "23 days, from 4 to 26 July"."""
+    number = float(value) if value.count(".") <= 1 else None
+    pairs = combinations([float(other) for other in others if other.count(".") <= 1], 2)
+    return number is not None and any(number in (a + b, abs(a - b), abs(a - b) + 1, a * b) for a, b in pairs)
+
+
+def _unit(tokens: Sequence[Token], at: int) -> str:
+    return next((UNITS[t.key] for t in tokens[at + 1 : at + 3] if t.key in UNITS), "")
+
+
+def _same_company(claim: Sequence[Token], at: int, sentence: Sequence[Token], place: int) -> bool:
+    """Tell whether a word next to a token of the claim also stands near it in a sentence."""
+    beside = [t.key for t in reversed(claim[:at]) if t.content][:2]
+    beside += [t.key for t in claim[at + 1 :] if t.content][:2]
+    near = {t.key for t in sentence[max(0, place - NEAR) : place + NEAR + 1]}
+    return not beside or any(key in near for key in beside)
+
+
+def _foreign_name(claim: Sequence[Token], evidence: CitedSentences) -> str:
+    held = evidence.keys
+    initials = _initials([t.raw for s in evidence.sentences for t in s])
+    for token in claim:
+        if not token.capital or token.first or not token.content or token.key in held:
+            continue
+        letters = token.raw.lower()
+        if letters.rstrip("s") in initials or letters in initials or is_held(token.key, held):
+            continue
+        if token.raw.lower() in ASKING_WORDS or token.key in REPORTING:
+            continue
+        return f"the passages do not hold the name {token.raw}"
+    return ""
+
+
+def _initials(raws: Sequence[str]) -> set[str]:
+    """Return the abbreviations that runs of capitalised words may have: "European Union" is "eu"."""
+    found = set()
+    names = [raw for raw in raws if raw[0].isupper() or raw in ("of", "and", "the")]
+    for length in (2, 3, 4, 5):
+        for start in range(len(names) - length + 1):
+            run = names[start : start + length]
+            found.add("".join(raw[0] for raw in run if raw[0].isupper()).lower())
+    return found
+
+
+def _other_company(claim: Sequence[Token], evidence: CitedSentences, sentences: Sequence[list[Token]]) -> str:
+    """Say which word of a claim stands among other words in the passages: "the conquest of Antioch".
+
+    A word of the closest sentence is left to the check of roles.
+    """
+    if not _retells(claim, sentences):
+        return ""
+    closest = {token.key for token in sentences[0]}
+    for at, token in enumerate(claim):
+        pointed = at and claim[at - 1].raw.lower() in ("the", "this", "that", "these", "those", "such")
+        if pointed or not states(token) or token.key in closest or token.key in evidence.known:
+            continue
+        here = [(s, i) for s in sentences[1:] for i, other in enumerate(s) if other.key == token.key]
+        if here and not any(_same_company(claim, at, s, i) for s, i in here):
+            return f"the passages speak of {token.raw} among other things"
+    return ""
+
+
+def _retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
+    """Tell whether most of a claim's words come from the closest sentence."""
+    closest = {token.key for token in sentences[0]} if sentences else set()
+    stated = [token for token in claim if states(token)]
+    return bool(closest) and sum(token.key in closest for token in stated) >= len(stated) * MOSTLY
+
+
+def _denials(tokens: Sequence[Token]) -> list[list[str]]:
+    """Return, for each denial, the keys of the words that it reaches: those that follow it in its clause."""
+    return [
+        [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content][:REACH]
+        for at, token in enumerate(tokens)
+        # "No, you need none": a reply's first word answers the question.
+        if not token.first and (token.raw.lower() in DENIALS or token.raw.lower().endswith("n't"))
+    ]
+
+
+def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
+    """Say where a claim denies what its sentences assert, or the reverse."""
+    denials = _denials(claim)
+    # A claim in its own words may deny what follows from several sentences.
+    sources = sentences[:1] if _retells(claim, sentences) else sentences
+    # A denial may be written another way: "is beyond its means" for "does not have the means".
+    indirect = INDIRECT_DENIALS - {t.key for t in claim}
+    if any(denials) and not any(_denials(s) or any(t.key in indirect for t in s) for s in sources):
+        return f"the passages do not deny {next(filter(None, denials))[0]!r}"
+    denied = {key for reach in denials for key in reach}
+    said = {t.key for t in claim} - denied
+    for sentence in sentences[:1]:
+        reached = [reach for reach in _denials(sentence) if reach]
+        times = [t.key for t in sentence]
+        for reach in reached:
+            if reach[0] in said and times.count(reach[0]) == 1 and len(denials) < len(reached):
+                return f"the passages deny {reach[0]!r}"
+    return _opposite({t.raw.lower() for t in claim}, {t.raw.lower() for s in sentences for t in s})
+
+
+def _opposite(said: set[str], theirs: set[str]) -> str:
+    for one, other in ANTONYMS:
+        if said & one and not said & other and theirs & other and not theirs & one:
+            return f"it says {min(said & one)!r} where the passages say {min(theirs & other)!r}"
+    return ""
+
+
+def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
+    """Say which quantifier of a claim is stronger than its sentences."""
+    theirs = {t.raw.lower() for s in sentences for t in s}
+    for token in claim:
+        for words, enough in SCOPES:
+            if token.raw.lower() in words and not theirs & enough:
+                return f"the passages do not say {token.raw.lower()!r}"
+    if not _retells(claim, sentences) or any(token.raw.lower() in HEDGES for token in claim):
+        return ""
+    said = {token.key for token in claim}
+    for at, token in enumerate(sentences[0]):
+        hedged = [t.key for t in sentences[0][at + 1 :] if t.content][:1]
+        if token.raw.lower() in HEDGES and set(hedged) & said:
+            return f"the passages say {token.raw.lower()!r}"
+    return ""
+
+
+def _other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
+    """Say where two words stand around a third the other way about than in the sentence they come from.
+
+    "Ford sued Fiat" for "Fiat sued Ford"; not where one of both has "by", as a passive voice has.
+    """
+    for sentence in sentences[:1]:
+        if (turned := _turned_direction(claim, sentence)) or _has_by(claim) != _has_by(sentence):
+            return turned
+        keys = [t.key for t in sentence]
+        for at, pivot in enumerate(claim):
+            if not pivot.content or keys.count(pivot.key) != 1:
+                continue
+            place = keys.index(pivot.key)
+            before, after = set(keys[:place]), set(keys[place + 1 :])
+            clause = [(i, t.key) for i, t in enumerate(claim) if t.clause == pivot.clause and states(t)]
+            left = [key for i, key in clause if i < at and key in after - before]
+            right = [key for i, key in clause if i > at and key in before - after]
+            if left and right:
+                return f"the passages have {right[0]} and {left[-1]} the other way about"
+    return ""
+
+
+def _turned_direction(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
+    """Say what comes "from" where the sentence says "to", or the reverse."""
+    theirs = {way: _directed(sentence, way) for way in ("from", "to")}
+    for way, other in (("from", "to"), ("to", "from")):
+        for key in _directed(claim, way):
+            if key in theirs[other] and key not in theirs[way]:
+                return f"the passages have {other!r}, not {way!r}, {key}"
+    return ""
+
+
+def _directed(tokens: Sequence[Token], way: str) -> list[str]:
+    """Return the keys of the first content word after each "from" or "to"."""
+    places = [at for at, token in enumerate(tokens) if token.raw.lower() == way]
+    return [key for at in places for key in [t.key for t in tokens[at + 1 : at + 4] if t.content][:1]]
+
+
+def _has_by(tokens: Sequence[Token]) -> bool:
+    return any(t.raw.lower() == "by" for t in tokens)

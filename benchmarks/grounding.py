@@ -1,0 +1,122 @@
+"""Measures the check of a chat model's drafts: true sentences accepted, falsified ones caught.
+
+    python -m benchmarks.grounding PATH [--show train]
+
+PATH is a JSONL file with one draft a line: the passages that its prompt showed, its sentences with a label
+each, and falsified copies of true ones. A falsified sentence is checked in its draft, in the true one's
+place. Drafts are halved by a hash of `_id`; rules are made by reading the train half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from adaptive_rag.answer.grounding import Review, review_draft
+from adaptive_rag.answer.styles import STYLES, AnswerRequest
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.sentences import sentence_spans
+
+Record = Mapping[str, Any]
+HALVES = ("train", "dev")
+
+
+def half_of(id_: str) -> str:
+    """Return the half that a draft belongs to."""
+    return HALVES[int(hashlib.sha256(id_.encode()).hexdigest(), 16) % 2]
+
+
+def request_of(record: Record) -> AnswerRequest:
+    """Return the request whose passages the draft's prompt showed."""
+    documents: list[Candidate] = []
+    sentences: list[Sentences] = []
+    for number, text in sorted(record["passages"].items(), key=lambda item: int(item[0])):
+        spans = sentence_spans(text)
+        sentences.append(
+            Sentences(
+                np.array(spans, dtype=np.int64).reshape(-1, 2),
+                load_minilm().encode([text[start:end] for start, end in spans]),
+            )
+        )
+        documents.append(
+            Candidate(
+                id=number, source=number, page=None, section=None, start=0, end=len(text), text=text,
+                metadata={}, scores={}, labels=[],
+            )
+        )  # fmt: skip
+    return AnswerRequest(
+        question=record["question"],
+        style=STYLES[record["type"]],
+        documents=documents,
+        sentences=sentences,
+        question_vector=load_minilm().encode([record["question"]])[0],
+        aspects=[],
+        user_context=record.get("user_context", ""),
+        context_vector=None,
+        missing=None,
+    )
+
+
+def draft_of(sentences: Sequence[Record]) -> str:
+    """Write a draft of sentences, each with its markers."""
+    return "\n".join(s["text"] + "".join(f" [{marker}]" for marker in s["markers"]) for s in sentences)
+
+
+def complaint(review: Review, text: str) -> str | None:
+    """Return why the check calls a sentence unsupported; None where it accepts it."""
+    if not review.knows:
+        return "the draft is taken for an admission not to know"
+    pairs = zip(review.grounding.unsupported, review.grounding.reasons, strict=True)
+    return next((reason for claim, reason in pairs if claim in text or text in claim), None)
+
+
+def verdicts(record: Record) -> Iterator[tuple[str, str, str | None]]:
+    """Yield each sentence's row of the table, its text, and the check's complaint."""
+    request, encode = request_of(record), load_minilm().encode
+    sentences = record["sentences"]
+    review = review_draft(draft_of(sentences), request, encode)
+    held = any(s["label"] == "supported" for s in sentences)
+    if held:
+        yield "good drafts replaced", record["reply"], None if review.stands else "replaced"
+    for sentence in sentences:
+        yield sentence["label"], sentence["text"], complaint(review, sentence["text"])
+    for false in record["corrupted"]:
+        changed = [*sentences[: false["of"]], false, *sentences[false["of"] + 1 :]]
+        review = review_draft(draft_of(changed), request, encode)
+        yield false["kind"], false["text"], complaint(review, false["text"])
+
+
+def main() -> None:
+    """Print a table of both halves."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("path", type=Path)
+    parser.add_argument("--show", choices=HALVES, help="print the errors of this half")
+    arguments = parser.parse_args()
+    counts: dict[str, dict[str, list[bool]]] = defaultdict(lambda: {half: [] for half in HALVES})
+    for line in arguments.path.read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        half = half_of(record["_id"])
+        for row, text, why in verdicts(record):
+            counts[row][half].append(why is not None)
+            true = row in ("supported", "absence", "structure", "good drafts replaced")
+            if half == arguments.show and true == (why is not None):
+                print(f"{row}: {text}\n    {why or 'accepted'}")
+            if not true:
+                counts["all falsified"][half].append(why is not None)
+    print(f"{'share called unsupported':28}{'train':>14}{'dev':>14}")
+    for row, halves in sorted(counts.items()):
+        cells = (f"{sum(found) / max(len(found), 1):.2f} of {len(found)}" for found in halves.values())
+        print(f"{row:28}" + "".join(f"{cell:>14}" for cell in cells))
+
+
+if __name__ == "__main__":
+    main()
