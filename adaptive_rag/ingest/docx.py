@@ -114,7 +114,7 @@ def _blocks(
     for block in _find(element, _P, _TABLE):
         if block.tag == _TABLE:
             rows = (" | ".join(_cell_texts(row)) for row in _find(block, _ROW))
-            if table := "\n".join(filter(None, rows)):
+            if table := "\n".join(row for row in rows if row.strip(" |")):
                 yield table, None, False
             continue
         if text := _text(block):
@@ -126,8 +126,8 @@ def _blocks(
 
 
 def _cell_texts(row: Any) -> Iterator[str]:
-    texts = (" ".join(filter(None, map(_text, _find(cell, _P)))) for cell in _find(row, _CELL))
-    return filter(None, texts)
+    # an empty cell stays, so that each one stands under its column's name
+    return (" ".join(filter(None, map(_text, _find(cell, _P)))) for cell in _find(row, _CELL))
 
 
 def _text(paragraph: Any) -> str:
