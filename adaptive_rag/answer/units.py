@@ -15,6 +15,8 @@ from adaptive_rag.text.tables import describe_row, find_tables
 # In characters: a longer list or message is quoted item by item, or sentence by sentence; and the longest
 # lead-in that is shown before it.
 LONGEST_PIECE, LONGEST_LEAD = 400, 200
+# In characters: a longer line is no heading.
+LONGEST_TITLE = 80
 # In words: items that are longer on average are sentences of their own under a mere heading.
 SHORT_ITEM = 10
 
@@ -90,7 +92,7 @@ def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
     text = passage["text"]
     for start, end in _fenced(text):
         lead = _lead_in(text, start, spans)
-        about = _section(passage)
+        about = _heading_above(passage, start, spans)
         for stanza in _COMMENTED.finditer(text, start, end):
             lines = [line for line in stanza[0].split("\n") if line.strip()]
             comments = [_COMMENT.sub("", line) for line in lines if _COMMENT.match(line)]
@@ -120,11 +122,12 @@ def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Un
     """Read the rows of each table with the names of their columns."""
     columns = tuple(passage["metadata"].get("columns", ()))
     for table in find_tables(passage["text"], columns):
+        about = _heading_above(passage, table.rows[0].start if table.rows else 0, spans)
         for row in table.rows:
             words = re.findall(r"[^\W_]+", " ".join(row.cells))
             readable = len(words) > 1 and row.end - row.start <= 2 * LONGEST_PIECE
             shown = describe_row(row.cells, table.columns)
-            yield Unit(row.start, row.end, shown, _section(passage), quality=1.0 if readable else 0.0)
+            yield Unit(row.start, row.end, shown, about, quality=1.0 if readable else 0.0)
 
 
 def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
@@ -165,7 +168,7 @@ def _parts_of_message(
 
 
 def _lists(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
-    """Read a short list with its lead-in as one piece; of a long one the items that go on from its lead-in."""
+    """Read a short list with its lead-in as one piece, and of a long one the items that go on from it."""
     text = passage["text"]
     at = 0
     while at < len(spans):
@@ -188,17 +191,17 @@ def _pieces_of_list(
 ) -> Iterator[Unit]:
     text = passage["text"]
     lead = _lead_in(text, items[0][0], spans)
-    heads = not lead and first > 0 and _is_heading(passage, text[slice(*spans[first - 1])])
-    if not (lead or heads) or len(items) < 2:
+    title = _title(text, *spans[first - 1]) if first and not lead else ""
+    if not (lead or title) or len(items) < 2:
         return
     before = spans[first - 1]
-    title = " ".join(_HEADING.sub("", text[slice(*before)]).split())
+    above = _heading_above(passage, before[0], spans)
     shown = [_item(text[start:end]) for start, end in items]
     short = sum(len(item.split()) for item in shown) <= SHORT_ITEM * len(shown)
     if items[-1][1] - before[0] <= LONGEST_PIECE and (lead or short):
         numbered = all(re.match(r"\(?\w+[.)] ", item) for item in shown)
         body = " ".join(shown) if numbered or shown[0].endswith((".", "!")) else _series(shown)
-        yield Unit(before[0], items[-1][1], f"{lead or title + ':'} {body}", _section(passage), alone=False)
+        yield Unit(before[0], items[-1][1], f"{lead or title + ':'} {body}", above, alone=False)
     elif lead:
         for (start, end), item in zip(items, shown, strict=True):
             bare = re.sub(r"^\(?\w{1,4}[.)] ", "", item)
@@ -227,13 +230,24 @@ def _lead_in(text: str, start: int, spans: list[tuple[int, int]]) -> str:
     return lead if lead.endswith(":") and len(lead) <= LONGEST_LEAD else ""
 
 
-def _is_heading(passage: Candidate, text: str) -> bool:
-    title = _HEADING.sub("", text)
-    return title != text or title.strip() == _section(passage)
+def _heading_above(passage: Candidate, start: int, spans: list[tuple[int, int]]) -> str:
+    """Return the nearest heading before a place; that of the passage where it holds none before it."""
+    text = passage["text"]
+    before = bisect_left(spans, (start, 0))
+    found = (title for first, last in reversed(spans[:before]) if (title := _title(text, first, last)))
+    return next(found, (passage["section"] or "").rpartition(" > ")[2].strip())
 
 
-def _section(passage: Candidate) -> str:
-    return (passage["section"] or "").rpartition(" > ")[2].strip()
+def _title(text: str, start: int, end: int) -> str:
+    """Return a heading without its mark; "" for a text that is none."""
+    line = text[start:end]
+    title = _HEADING.sub("", line)
+    if title != line:
+        return title
+    apart = not text[:start].endswith("\n") or text[:start].endswith("\n\n")
+    apart = apart and (text[end:].lstrip(" \t").startswith("\n\n"))
+    plain = not re.search(r"[|\n]|[.,;:!?]$|: ", line) and not _ITEM.match(line)
+    return line if apart and plain and len(line) < LONGEST_TITLE and line[:1].isupper() else ""
 
 
 def _begins_line(text: str, at: int) -> bool:

@@ -6,12 +6,19 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+# what stands in an empty cell where a loader writes a table as text
+EMPTY_CELL = "–"
 _LINE = r"[ \t]*+(?:\|[^\n]*\||[^\n|]*[^\n| \t] \|(?= |\n|$)[^\n]*)[ \t]*"
 _ROW = re.compile(_LINE)
 # two rows or more, with blank lines between them or not
 _TABLE = re.compile(rf"^{_LINE}(?:\n(?:[ \t]*\n)*{_LINE}$)+", re.MULTILINE)
 _RULE = re.compile(r"[ \t|:+-]*-[ \t|:+-]*")
 _BAR = re.compile(r"(?<!\\)\|")
+_DAY_OR_MONTH = re.compile(
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|"
+    r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 
 
@@ -62,17 +69,17 @@ def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
 
 def describe_row(cells: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """Put a row in words: "Brass hinge: price 4.20, stock 12"."""
-    if len(columns) != len(cells):
-        columns = ("",) * len(cells)
-    named = [
-        f"{_as_word(name)} {cell}".strip() for name, cell in zip(columns[1:], cells[1:], strict=True) if cell
-    ]
-    return f"{cells[0]}: {', '.join(named)}" if cells[0] and named else cells[0] or ", ".join(named)
+    if columns and len(cells) < len(columns):
+        cells = (*cells, *("",) * (len(columns) - len(cells)))  # empty ones at the end
+    names = columns if len(columns) == len(cells) else ("",) * len(cells)
+    subject, *values = ("" if cell in (EMPTY_CELL, "-") else cell for cell in cells)
+    named = [f"{_as_word(name)} {cell}".strip() for name, cell in zip(names[1:], values, strict=True) if cell]
+    return f"{subject}: {', '.join(named)}" if subject and named else subject or ", ".join(named)
 
 
 def _cells(line: str) -> tuple[str, ...]:
     line = line.strip()
-    framed = line.startswith("|")
+    framed = line.startswith("|") and line.endswith("|")
     parts = [cell.strip() for cell in _BAR.split(line)]
     return tuple(parts[1:-1] if framed else parts)
 
@@ -90,6 +97,7 @@ def _names_columns(rows: list[tuple[str, ...]]) -> bool:
 
 
 def _as_word(name: str) -> str:
-    """Write the name of a column as it stands in a sentence: "Stock" is "stock", "VAT" and "Ana B." stay."""
-    plain = " ".join(name.replace("_", " ").split())
-    return plain[:1].lower() + plain[1:] if re.fullmatch(r"[^\W\d_][a-z]+(?: [a-z]+)*", plain) else plain
+    """Write a column's name as it stands in a sentence: "Stock" is "stock", but "VAT" and "May" stay."""
+    name = " ".join(name.replace("_", " ").split()).replace(EMPTY_CELL, "")
+    word = re.fullmatch(r"[^\W\d_][a-z]+(?: [a-z]+)*", name) and not _DAY_OR_MONTH.fullmatch(name)
+    return name[:1].lower() + name[1:] if word else name
