@@ -204,6 +204,7 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
         if not any(character.isalnum() for character in text):
             continue
         opens = start == answer
+        shown = _NOTE_MARK.sub(_without_note, text)
         vector = np.asarray(found.vectors[position], dtype=np.float32)
         if asked:
             # "Yes, until nine." is understood through the question that it answers.
@@ -216,10 +217,10 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
             position=position,
             start=start,
             end=end,
-            text=_NOTE_MARK.sub(_without_note, text),
+            text=shown,
             vector=vector,
-            terms=(*asked_terms, *terms(text)),
-            quality=_quality_of_answer(text, opens) if answer else _quality(text, in_list=bullet > 0),
+            terms=(*asked_terms, *terms(shown)),
+            quality=_quality_of_answer(shown, opens) if answer else _quality(shown, in_list=bullet > 0),
             opens=opens,
             continues=bool(answer) and not opens,
         )

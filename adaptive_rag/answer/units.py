@@ -107,8 +107,7 @@ def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
 def _fenced(text: str) -> Iterator[tuple[int, int]]:
     """Yield the insides of blocks of code; the first or last may go on beyond the text."""
     fences = list(_FENCE.finditer(text))
-    # a bare fence before one that names a language closes what began before the text
-    inside = len(fences) > 1 and not fences[0]["language"] and bool(fences[1]["language"])
+    inside = bool(fences) and _closes(text, fences)
     begin = 0
     for fence in fences:
         if inside:
@@ -116,6 +115,15 @@ def _fenced(text: str) -> Iterator[tuple[int, int]]:
         inside, begin = not inside, fence.end() + 1
     if inside:
         yield begin, len(text)
+
+
+def _closes(text: str, fences: list[re.Match[str]]) -> bool:
+    """Tell whether the first fence of a text ends code that began before the text."""
+    first = fences[0]
+    if first["language"] or not text[: first.start()].strip():
+        return False
+    apart = not text[first.end() + 1 :].split("\n", 1)[0].strip() and text[: first.start()][-2:-1] != "\n"
+    return apart or (len(fences) > 1 and bool(fences[1]["language"]))
 
 
 def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:

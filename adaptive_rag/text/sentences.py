@@ -57,6 +57,8 @@ _NEXT_WORD = re.compile(r"\s*(?P<open>[(\[{\"'“‘«¿¡*_]*)(?P<word>[\w’']
 _ROMAN = re.compile(r"[IVXLCDM]+$")
 # a word is looked for this far back from its full stop
 _REACH = 40
+# in characters
+_LONGEST_ROW = 300
 
 
 def sentence_spans(text: str, offset: int = 0) -> list[tuple[int, int]]:
@@ -73,12 +75,10 @@ def iter_sentences(text: str, offset: int = 0) -> Iterator[tuple[int, int]]:
     """Yield what `sentence_spans` returns, one by one, for a text as long as a book."""
     for block_start, block_end in _blocks(text):
         start = block_start
-        # the full stops of a table's row end none of its cells
-        ends = (
-            ()
-            if is_row(text[block_start:block_end].strip("\n"))
-            else _sentence_ends(text, block_start, block_end)
-        )
+        # the full stops of a table's row end none of its cells; "{xx | x is a string}" may stand in prose
+        short = block_end - block_start <= _LONGEST_ROW
+        row = short and is_row(text[block_start:block_end].strip("\n"))
+        ends = () if row else _sentence_ends(text, block_start, block_end)
         for end in (*ends, block_end):
             left, right = _strip(text, start, end)
             if any(map(str.isalnum, text[left:right])):
