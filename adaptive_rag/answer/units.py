@@ -224,7 +224,7 @@ def _item(text: str) -> str:
 
 
 def _series(items: Sequence[str]) -> str:
-    return "; ".join(item.rstrip(" ;,") for item in items).rstrip(".") + "."
+    return "; ".join(item.rstrip(" ;,:") for item in items).rstrip(".") + "."
 
 
 def _lead_in(text: str, start: int, spans: list[tuple[int, int]]) -> str:
