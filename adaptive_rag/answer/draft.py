@@ -132,7 +132,9 @@ def _format_block(request: AnswerRequest, block: Block) -> str:
     for number, sentence in enumerate(block.sentences, start=1):
         # On one line; a bracketed number of the sentence's own would read as a marker of ours.
         text = respell_markers(" ".join(sentence.text.split()))
-        speaker = speaker_of(request.documents[sentence.document], sentence.start, sentence.text)
+        passage = request.documents[sentence.document]
+        # A message names its own.
+        speaker = None if sentence.alone else speaker_of(passage, sentence.start, sentence.text)
         if speaker:
             text = f"“{text}”" if speaker == last else f"{speaker}: “{text}”"
         last = speaker

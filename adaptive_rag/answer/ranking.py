@@ -137,7 +137,7 @@ class Ranking:
                 *(
                     self._terms[self._at[place]]
                     for step in STEPS_AROUND
-                    if (place := (s.document, s.position + step)) in self._at
+                    if (place := (s.document, s.position + step)) in self._at and (step == 0 or not s.alone)
                 )
             )
             for s in sentences

@@ -11,12 +11,35 @@ from functools import cached_property
 import numpy as np
 
 from adaptive_rag.answer.passages import chunk_at, parts_at, ranks_of, text_at
+from adaptive_rag.answer.units import read_units
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.words import terms
 
-_BULLET = re.compile(r"^(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{1,4})[.)])\s+")
+_BULLET = re.compile(r"^(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-z]|[A-Z](?=\))|[ivx]{1,4})[.)])\s+")
+# "built in 1957[3]", "the wall. [6, 7]", "the wall.³"; "as is shown in [3]" keeps what it speaks of
+_NOTE_MARK = re.compile(
+    r"(?<=[^\W_])\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|(?<=[.,;:!?”\"’')\]])[¹²³⁴-⁹⁰]+|"
+    r"(?P<before>[\w’'-]+|[.,;:!?”\"’')])[ \t]?(?:\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])+"
+)
+_SPEAKS_OF = {
+    "in",
+    "of",
+    "by",
+    "see",
+    "cf",
+    "from",
+    "and",
+    "or",
+    "to",
+    "with",
+    "at",
+    "eq",
+    "ref",
+    "refs",
+    "than",
+}
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
 _OPENING = re.compile(r"^[\"'“‘(\[|*_]*[^\W_]")
@@ -57,19 +80,20 @@ SAME_MEANING, SAME_WORDS = 0.93, 0.8
 
 @dataclass(frozen=True, eq=False)
 class AnswerSentence:
-    """One sentence of a passage, verbatim."""
+    """One sentence of a passage, or another piece of it that is quoted as one."""
 
     document: int  # index of the passage
     rank: int  # of its chunk among all that were found, from 1
     position: int  # index among the passage's sentences
     start: int
     end: int
-    text: str
+    text: str  # as it is read: the words of the span without the marks of notes, or a unit in words
     vector: Vectors  # (dimension,), unit length
     terms: tuple[str, ...]  # stems of the content words, with repeats
     quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
     opens: bool  # the first of its source or of a question's answer: it needs nothing before it
     continues: bool  # a later one of a question's answer, which is one thought
+    alone: bool = False  # a row, code or a message: it needs nothing around it, and names its own speaker
 
     @cached_property
     def refers_back(self) -> bool:
@@ -80,8 +104,9 @@ class AnswerSentence:
         return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
 
     def is_beside(self, other: AnswerSentence) -> bool:
-        """Tell whether the sentence stands right before or after another one."""
-        return self.document == other.document and abs(self.position - other.position) == 1
+        """Tell whether the sentence stands right before or after another one, and may go on from it."""
+        near = self.document == other.document and abs(self.position - other.position) == 1
+        return near and not (self.alone or other.alone)
 
     def repeats(self, other: AnswerSentence) -> bool:
         """Tell whether two sentences say the same, in words or in meaning."""
@@ -163,7 +188,11 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
     answer = _answer_start(passage)
     asked = [i for i, (_, end) in enumerate(found.spans.tolist()) if end <= answer]
     asked_terms = terms(text_at(passage, passage["start"], answer))
+    units = [] if answer else list(_units_of(index, rank, passage, found))
+    yield from units
     for position, (start, end) in enumerate(found.spans.tolist()):
+        if any(start < unit.end and unit.start < end for unit in units):
+            continue
         start, end = max(start, passage["start"], answer), min(end, passage["end"])
         text = text_at(passage, start, end)
         sections = (part["section"] for part in parts_at(passage, start, end) if end <= part["end"])
@@ -175,6 +204,7 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
         if not any(character.isalnum() for character in text):
             continue
         opens = start == answer
+        shown = _NOTE_MARK.sub(_without_note, text)
         vector = np.asarray(found.vectors[position], dtype=np.float32)
         if asked:
             # "Yes, until nine." is understood through the question that it answers.
@@ -187,13 +217,42 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
             position=position,
             start=start,
             end=end,
-            text=text,
+            text=shown,
             vector=vector,
-            terms=(*asked_terms, *terms(text)),
-            quality=_quality_of_answer(text, opens) if answer else _quality(text, in_list=bullet > 0),
+            terms=(*asked_terms, *terms(shown)),
+            quality=_quality_of_answer(shown, opens) if answer else _quality(shown, in_list=bullet > 0),
             opens=opens,
             continues=bool(answer) and not opens,
         )
+
+
+def _units_of(index: int, rank: int, passage: Candidate, found: Sentences) -> Iterator[AnswerSentence]:
+    """Make the rows, lists, code and messages of a passage, each with the mean of its sentences' vectors."""
+    spans = found.spans.tolist()
+    for unit in read_units(passage, spans):
+        inside = [i for i, (start, end) in enumerate(spans) if start < unit.end and unit.start < end]
+        if not inside:
+            continue
+        vector = np.asarray(found.vectors[inside], dtype=np.float32).mean(axis=0)
+        yield AnswerSentence(
+            document=index,
+            rank=min((part["rank"] for part in parts_at(passage, unit.start, unit.end)), default=rank),
+            position=inside[0],
+            start=unit.start,
+            end=unit.end,
+            text=unit.text,
+            vector=vector / (np.linalg.norm(vector) or 1.0),
+            terms=(*terms(unit.about), *terms(unit.text)),
+            quality=unit.quality,
+            opens=unit.alone,
+            continues=False,
+            alone=unit.alone,
+        )
+
+
+def _without_note(mark: re.Match[str]) -> str:
+    before: str = mark["before"] or ""
+    return mark[0] if before.lower() in _SPEAKS_OF else before
 
 
 def _answer_start(passage: Candidate) -> int:

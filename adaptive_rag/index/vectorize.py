@@ -105,14 +105,30 @@ def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> E
 def embed_sentences(
     chunks: Sequence[Chunk], encode: Callable[[list[str]], Vectors] | None = None
 ) -> list[Sentences]:
-    """Return the sentences of chunks, embedded by the embedded model where no other way is passed."""
+    """Return the sentences of chunks, embedded by the embedded model where no other way is passed.
+
+    A row of a table is embedded in words, with the names of its columns: "Brass hinge: price 4.20".
+    """
     from adaptive_rag.text.sentences import sentence_spans
 
+    rows = [_rows_in_words(chunk) for chunk in chunks]
     spans = [sentence_spans(chunk["text"]) for chunk in chunks]
-    texts = [chunk["text"][a:b] for chunk, pairs in zip(chunks, spans, strict=True) for a, b in pairs]
+    texts = [
+        worded.get(a, chunk["text"][a:b])
+        for chunk, pairs, worded in zip(chunks, spans, rows, strict=True)
+        for a, b in pairs
+    ]
     vectors = np.split((encode or load_minilm().encode)(texts), np.cumsum([len(pairs) for pairs in spans]))
     places = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in spans]
     return [
         Sentences(pairs + chunk["start"], rows)
         for chunk, pairs, rows in zip(chunks, places, vectors[:-1], strict=True)
     ]
+
+
+def _rows_in_words(chunk: Chunk) -> dict[int, str]:
+    """Return what the rows of a chunk's tables say, by where each starts in its text."""
+    from adaptive_rag.text.tables import describe_row, find_tables
+
+    tables = find_tables(chunk["text"], tuple(chunk["metadata"].get("columns", ())))
+    return {row.start: describe_row(row.cells, table.columns) for table in tables for row in table.rows}

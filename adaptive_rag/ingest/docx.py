@@ -19,6 +19,7 @@ from lxml import etree
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.text.tables import EMPTY_CELL
 
 _P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
 # the elements that stand for characters, and which; "w:t" holds its own
@@ -113,8 +114,7 @@ def _blocks(
     """Yield the text of each paragraph and table, its heading level, and whether it is a list item."""
     for block in _find(element, _P, _TABLE):
         if block.tag == _TABLE:
-            rows = (" | ".join(_cell_texts(row)) for row in _find(block, _ROW))
-            if table := "\n".join(filter(None, rows)):
+            if table := "\n".join(filter(None, map(_row_text, _find(block, _ROW)))):
                 yield table, None, False
             continue
         if text := _text(block):
@@ -125,9 +125,12 @@ def _blocks(
             yield from _blocks(run, styles)  # text boxes
 
 
-def _cell_texts(row: Any) -> Iterator[str]:
-    texts = (" ".join(filter(None, map(_text, _find(cell, _P)))) for cell in _find(row, _CELL))
-    return filter(None, texts)
+def _row_text(row: Any) -> str:
+    """Return a row's cells on one line, with a dash in an empty one, so that the columns stay apart."""
+    cells = [" ".join(filter(None, map(_text, _find(cell, _P)))) for cell in _find(row, _CELL)]
+    while cells and not cells[-1]:
+        cells.pop()
+    return " | ".join(cell or EMPTY_CELL for cell in cells)
 
 
 def _text(paragraph: Any) -> str:

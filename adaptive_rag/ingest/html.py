@@ -89,6 +89,7 @@ class _Reader:
         self._title: list[str] | None = None
         self._level: int | None = None
         self._preformatted = False
+        self._code = False
         self._item = False
 
     def start(self, tag: str, attributes: object) -> None:
@@ -101,6 +102,8 @@ class _Reader:
             if tag == "title" and not self._hidden:
                 self._title = []
             self._hidden += 1
+        elif tag == "code":
+            self._code = self._preformatted
         elif tag in _MARKS:
             self._words.append(_MARKS[tag])
         elif _is_block(tag):
@@ -135,6 +138,9 @@ class _Reader:
         self._words.clear()
         if self._preformatted:
             text = text.strip("\n").rstrip()
+            if self._code and text:
+                text = f"```\n{text}\n```"  # as in Markdown, so that code is known from prose
+            self._code = False
         else:
             lines = (
                 " | ".join(filter(None, (" ".join(cell.split()) for cell in line.split("\t"))))

@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import chain, pairwise
 
+from adaptive_rag.text.speech import MESSAGE
+from adaptive_rag.text.tables import is_row
+
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
@@ -38,6 +41,8 @@ _OPENINGS = _words(
 _PARAGRAPH = re.compile(r"\n[ \t\f\v]*(?:\n[ \t\f\v]*)+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•▪◦‣·–—>]|#{1,6}|\|)[ \t]")
 _NUMBER = re.compile(r"[ \t]*\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{2,5})[.)][ \t]")
+# "R. Tolland" begins no item where a line was wrapped before it
+_INITIAL = re.compile(r"[ \t]*[A-Z]\.[ \t]+[A-Z]")
 _CLOSED = re.compile(r"[.!?:;,…][\"'”’»)\]]*\s*$")
 _LABEL = re.compile(r"[^\s:][^:\n]{0,40}: ")
 _RULE = re.compile(r"[ \t]*(?:[-=*_~#]{3,}|```.*)[ \t]*")
@@ -52,6 +57,8 @@ _NEXT_WORD = re.compile(r"\s*(?P<open>[(\[{\"'“‘«¿¡*_]*)(?P<word>[\w’']
 _ROMAN = re.compile(r"[IVXLCDM]+$")
 # a word is looked for this far back from its full stop
 _REACH = 40
+# in characters
+_LONGEST_ROW = 300
 
 
 def sentence_spans(text: str, offset: int = 0) -> list[tuple[int, int]]:
@@ -59,7 +66,7 @@ def sentence_spans(text: str, offset: int = 0) -> list[tuple[int, int]]:
 
     Spans are shifted by `offset`, so that `sentence_spans(chunk["text"], chunk["start"])` counts as
     the chunk's own span does. They are in order, never overlap and are never empty. A heading, a list
-    item and a line of "label: value" are sentences of their own.
+    item, a table's row, a message of a chat and a line of "label: value" are sentences of their own.
     """
     return list(iter_sentences(text, offset))
 
@@ -68,7 +75,11 @@ def iter_sentences(text: str, offset: int = 0) -> Iterator[tuple[int, int]]:
     """Yield what `sentence_spans` returns, one by one, for a text as long as a book."""
     for block_start, block_end in _blocks(text):
         start = block_start
-        for end in (*_sentence_ends(text, block_start, block_end), block_end):
+        # the full stops of a table's row end none of its cells; "{xx | x is a string}" may stand in prose
+        short = block_end - block_start <= _LONGEST_ROW
+        row = short and is_row(text[block_start:block_end].strip("\n"))
+        ends = () if row else _sentence_ends(text, block_start, block_end)
+        for end in (*ends, block_end):
             left, right = _strip(text, start, end)
             if any(map(str.isalnum, text[left:right])):
                 yield left + offset, right + offset
@@ -103,7 +114,11 @@ def _split_lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _ends_line(line: str, following: str, width: int) -> bool:
     """Tell a line that was ended on purpose from one that was wrapped."""
     # "there were | 13. The sea" is no list: its first line is neither closed nor an item itself
-    if _NUMBER.match(following) and (_NUMBER.match(line) or _CLOSED.search(line)):
+    if _NUMBER.match(following) and (
+        _NUMBER.match(line) or (_CLOSED.search(line) and not _INITIAL.match(following))
+    ):
+        return True
+    if MESSAGE.match(following) or (is_row(line) and is_row(following)):
         return True
     if _BULLET.match(following) or _RULE.fullmatch(following) or _RULE.fullmatch(line):
         return True

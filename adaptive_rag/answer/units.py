@@ -1,0 +1,267 @@
+"""What is quoted as one piece though it is no sentence: a table's row, a list, code, a message of a chat."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.speech import MESSAGE, speaker_and_time
+from adaptive_rag.text.tables import describe_row, find_tables
+
+# In characters: a longer list or message is quoted item by item, or sentence by sentence; and the longest
+# lead-in that is shown before it.
+LONGEST_PIECE, LONGEST_LEAD = 400, 200
+# In characters: a longer line is no heading.
+LONGEST_TITLE = 80
+# In words: items that are longer on average are sentences of their own under a mere heading.
+SHORT_ITEM = 10
+
+_FIELD = re.compile(r"(?P<name>[^:\n]{1,60}): (?P<value>[^\n]+)")
+_FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
+_COMMENTED = re.compile(
+    r"(?:^[ \t]*(?:#|//|--|;)[^\n]*\n)*(?:^(?![ \t]*(?:#|//|--|;))[^\n]*\S[^\n]*(?:\n|\Z))+", re.M
+)
+_COMMENT = re.compile(r"^[ \t]*(?:#+|//|--|;)[ \t]*")
+_ITEM = re.compile(r"(?:[-*+•‣▪◦·–—]|(?P<number>\(?(?:\d{1,3}|[a-z]|[ivx]{1,4}|[A-Z](?=\)))[.)]))\s+")
+_HEADING = re.compile(r"#{1,6}\s+")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A piece of a passage that is shown together."""
+
+    start: int  # as the passage's span counts
+    end: int
+    text: str  # as it is read
+    about: str = ""  # what else it is found by: the heading above it
+    alone: bool = True  # whether it needs nothing around it; a list may go on from what stands before
+    quality: float = 1.0  # as that of a sentence; 0 where it only serves others, such as a row of names
+
+
+def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Unit]:
+    """Return the pieces of a passage that are no plain sentences, in order; they never overlap.
+
+    Args:
+        passage: with its text and metadata.
+        spans: of its sentences, which count as the passage's own span does.
+    """
+    text, offset = passage["text"], passage["start"]
+    local = [(start - offset, end - offset) for start, end in spans]
+    units: list[Unit] = []
+    readers: tuple[Callable[[Candidate, list[tuple[int, int]]], Iterator[Unit]], ...]
+    readers = (_record, _code, _table_rows, _messages, _lists)
+    for read in readers:
+        taken = list(units)
+        for unit in read(passage, local):
+            if all(unit.end <= other.start or other.end <= unit.start for other in taken):
+                units.append(unit)
+    return [
+        replace(u, start=u.start + offset, end=u.end + offset)
+        for u in sorted(units, key=lambda unit: unit.start)
+        if text[u.start : u.end].strip()
+    ]
+
+
+def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
+    """Read a row of a CSV file, which stands in lines of "column: value"."""
+    text = passage["text"]
+    fields = [_FIELD.fullmatch(line) for line in text.split("\n")]
+    if "row" not in passage["metadata"] or passage["metadata"].get("kind") == "qa" or len(fields) < 2:
+        return
+    named = [field for field in fields if field]
+    if len(named) < len(fields):
+        return
+    names, values = (tuple(field[part] for field in named) for part in ("name", "value"))
+    if len(text) <= LONGEST_PIECE:
+        yield Unit(0, len(text), describe_row(values, names))
+        return
+    start = 0
+    for name, value in zip(names, values, strict=True):
+        end = start + len(name) + 2 + len(value)
+        if start and end - start <= LONGEST_PIECE:
+            yield Unit(start, end, describe_row((values[0], value), ("", name)), values[0])
+        start = end + 1
+
+
+def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
+    """Read the commands of each block of code, with the comment or the words that lead to them."""
+    text = passage["text"]
+    for start, end in _fenced(text):
+        lead = _lead_in(text, start, spans)
+        about = _heading_above(passage, start, spans)
+        for stanza in _COMMENTED.finditer(text, start, end):
+            lines = [line for line in stanza[0].split("\n") if line.strip()]
+            comments = [_COMMENT.sub("", line) for line in lines if _COMMENT.match(line)]
+            code = "; ".join(" ".join(line.split()) for line in lines if not _COMMENT.match(line))
+            said = " ".join(comments) or lead
+            first, last = stanza.start(), stanza.end()
+            if code and last - first <= LONGEST_PIECE:
+                shown = f"{said.rstrip(' :.')}: `{code}`" if said else f"`{code}`"
+                yield Unit(*_trimmed(text, first, last), shown, f"{about} {lead}")
+
+
+def _fenced(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the insides of blocks of code; the first or last may go on beyond the text."""
+    fences = list(_FENCE.finditer(text))
+    inside = bool(fences) and _closes(text, fences)
+    begin = 0
+    for fence in fences:
+        if inside:
+            yield begin, fence.start()
+        inside, begin = not inside, fence.end() + 1
+    if inside:
+        yield begin, len(text)
+
+
+def _closes(text: str, fences: list[re.Match[str]]) -> bool:
+    """Tell whether the first fence of a text ends code that began before the text."""
+    first = fences[0]
+    if first["language"] or not text[: first.start()].strip():
+        return False
+    apart = not text[first.end() + 1 :].split("\n", 1)[0].strip() and text[: first.start()][-2:-1] != "\n"
+    return apart or (len(fences) > 1 and bool(fences[1]["language"]))
+
+
+def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
+    """Read the rows of each table with the names of their columns."""
+    columns = tuple(passage["metadata"].get("columns", ()))
+    for table in find_tables(passage["text"], columns):
+        about = _heading_above(passage, table.rows[0].start if table.rows else 0, spans)
+        for row in table.rows:
+            words = re.findall(r"[^\W_]+", " ".join(row.cells))
+            readable = len(words) > 1 and row.end - row.start <= 2 * LONGEST_PIECE
+            shown = describe_row(row.cells, table.columns)
+            yield Unit(row.start, row.end, shown, about, quality=1.0 if readable else 0.0)
+
+
+def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
+    """Read the messages of a chat; a question and the next one's answer to it are one piece."""
+    text = passage["text"]
+    heads = [match for start, _ in spans if (match := MESSAGE.match(text, start))]
+    names = Counter(speaker_and_time(head)[0] for head in heads)
+    if max(names.values(), default=0) < 2:
+        return  # "12:30 Lunch: soup" stands in a timetable
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    asked: tuple[int, str, str] | None = None
+    for head, end in zip(heads, ends, strict=True):
+        start, end = _trimmed(text, head.start(), end)
+        name, time = speaker_and_time(head)
+        said = " ".join(text[head.end() : end].split())
+        shown = f"{name} ({time}): “{said}”"
+        if "\n\n" in text[start:end] or end - start > LONGEST_PIECE:
+            asked = None
+            yield from _parts_of_message(text, head, end, spans, f"{name} ({time})")
+            continue
+        if asked and asked[1] != name:
+            yield Unit(asked[0], end, f"{asked[2]} {shown}")
+        elif not said.endswith("?"):
+            yield Unit(start, end, shown)
+        asked = (start, name, shown) if said.endswith("?") else None
+
+
+def _parts_of_message(
+    text: str, head: re.Match[str], end: int, spans: list[tuple[int, int]], speaker: str
+) -> Iterator[Unit]:
+    """Read the sentences of a long message, each with its speaker, up to the end of its paragraph."""
+    paragraph = text.find("\n\n", head.start(), end)
+    end = end if paragraph < 0 else paragraph
+    for first, last in spans:
+        if head.start() <= first and last <= end:
+            said = " ".join(text[max(first, head.end()) : last].split())
+            yield Unit(first, last, f"{speaker}: “{said}”", quality=0.0 if said.endswith("?") else 0.8)
+
+
+def _lists(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
+    """Read a short list with its lead-in as one piece, and of a long one the items that go on from it."""
+    text = passage["text"]
+    at = 0
+    while at < len(spans):
+        first, items = at, list[tuple[int, int]]()
+        while at < len(spans) and _begins_line(text, spans[at][0]) and _ITEM.match(text, spans[at][0]):
+            start, end = spans[at]
+            at += 1
+            # what follows on the item's last line belongs to it
+            while at < len(spans) and "\n" not in text[end : spans[at][0]]:
+                end, at = spans[at][1], at + 1
+            items.append((start, end))
+        if items:
+            yield from _pieces_of_list(passage, spans, first, items)
+        else:
+            at += 1
+
+
+def _pieces_of_list(
+    passage: Candidate, spans: list[tuple[int, int]], first: int, items: list[tuple[int, int]]
+) -> Iterator[Unit]:
+    text = passage["text"]
+    lead = _lead_in(text, items[0][0], spans)
+    title = _title(text, *spans[first - 1]) if first and not lead else ""
+    if not (lead or title) or len(items) < 2:
+        return
+    before = spans[first - 1]
+    above = _heading_above(passage, before[0], spans)
+    shown = [_item(text[start:end]) for start, end in items]
+    short = sum(len(item.split()) for item in shown) <= SHORT_ITEM * len(shown)
+    if items[-1][1] - before[0] <= LONGEST_PIECE and (lead or short):
+        numbered = all(re.match(r"\(?\w+[.)] ", item) for item in shown)
+        body = " ".join(shown) if numbered or shown[0].endswith((".", "!")) else _series(shown)
+        yield Unit(before[0], items[-1][1], f"{lead or title + ':'} {body}", above, alone=False)
+    elif lead:
+        for (start, end), item in zip(items, shown, strict=True):
+            bare = re.sub(r"^\(?\w{1,4}[.)] ", "", item)
+            if bare[:1].islower() and end - start <= LONGEST_PIECE:
+                yield Unit(start, end, f"{lead} {bare}", quality=0.8)
+
+
+def _item(text: str) -> str:
+    """Return an item on one line, without a bullet and with its number."""
+    mark = _ITEM.match(text)
+    return " ".join((text if mark is None or mark["number"] else text[mark.end() :]).split())
+
+
+def _series(items: Sequence[str]) -> str:
+    return "; ".join(item.rstrip(" ;,:") for item in items).rstrip(".") + "."
+
+
+def _lead_in(text: str, start: int, spans: list[tuple[int, int]]) -> str:
+    """Return the sentence before a place if it leads there, as "It needs:" does."""
+    before = bisect_left(spans, (start, 0)) - 1
+    while before >= 0 and _FENCE.fullmatch(text, *spans[before]):
+        before -= 1
+    if before < 0:
+        return ""
+    lead = " ".join(text[slice(*spans[before])].split())
+    return lead if lead.endswith(":") and len(lead) <= LONGEST_LEAD else ""
+
+
+def _heading_above(passage: Candidate, start: int, spans: list[tuple[int, int]]) -> str:
+    """Return the nearest heading before a place; that of the passage where it holds none before it."""
+    text = passage["text"]
+    before = bisect_left(spans, (start, 0))
+    found = (title for first, last in reversed(spans[:before]) if (title := _title(text, first, last)))
+    return next(found, (passage["section"] or "").rpartition(" > ")[2].strip())
+
+
+def _title(text: str, start: int, end: int) -> str:
+    """Return a heading without its mark; "" for a text that is none."""
+    line = text[start:end]
+    title = _HEADING.sub("", line)
+    if title != line:
+        return title
+    apart = not text[:start].endswith("\n") or text[:start].endswith("\n\n")
+    apart = apart and (text[end:].lstrip(" \t").startswith("\n\n"))
+    plain = not re.search(r"[|\n]|[.,;:!?]$|: ", line) and not _ITEM.match(line)
+    return line if apart and plain and len(line) < LONGEST_TITLE and line[:1].isupper() else ""
+
+
+def _begins_line(text: str, at: int) -> bool:
+    return not text[text.rfind("\n", 0, at) + 1 : at].strip()
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

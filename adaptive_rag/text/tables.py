@@ -1,0 +1,103 @@
+"""The rows and columns of a table that stands in a text: "Brass hinge | 4.20 | 12", or with "|" around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+# what stands in an empty cell where a loader writes a table as text
+EMPTY_CELL = "–"
+_LINE = r"[ \t]*+(?:\|[^\n]*\||[^\n|]*[^\n| \t] \|(?= |\n|$)[^\n]*)[ \t]*"
+_ROW = re.compile(_LINE)
+# two rows or more, with blank lines between them or not
+_TABLE = re.compile(rf"^{_LINE}(?:\n(?:[ \t]*\n)*{_LINE}$)+", re.MULTILINE)
+_RULE = re.compile(r"[ \t|:+-]*-[ \t|:+-]*")
+_BAR = re.compile(r"(?<!\\)\|")
+_DAY_OR_MONTH = re.compile(
+    r"(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|"
+    r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
+    re.IGNORECASE,
+)
+_YEAR = re.compile(r"(?:1[89]|20)\d\d")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of a table: where it stands in the text, and its cells."""
+
+    start: int
+    end: int
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a table below the names of its columns, which are () where it has none."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def is_row(line: str) -> bool:
+    """Tell whether a line is a row of a table."""
+    return "|" in line and _ROW.fullmatch(line) is not None
+
+
+def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
+    """Yield the tables of a text.
+
+    Args:
+        text: as a document or a passage has it.
+        columns: the names of the columns, where the text begins below them.
+    """
+    for match in _TABLE.finditer(text) if "|" in text else ():
+        lines = [(match.start() + line.start(), line[0]) for line in re.finditer(r"[^\n]*\S[^\n]*", match[0])]
+        ruled = len(lines) > 1 and _RULE.fullmatch(lines[1][1]) is not None
+        rows = [
+            Row(start + len(line) - len(line.lstrip()), start + len(line.rstrip()), _cells(line))
+            for start, line in lines
+            if not _RULE.fullmatch(line)
+        ]
+        if match.start() == 0 and columns and not ruled:
+            yield Table(columns, tuple(rows))
+        elif rows and (ruled or _names_columns([row.cells for row in rows])):
+            yield Table(rows[0].cells, tuple(rows[1:]))
+        else:
+            yield Table((), tuple(rows))
+
+
+def describe_row(cells: tuple[str, ...], columns: tuple[str, ...]) -> str:
+    """Put a row in words: "Brass hinge: price 4.20, stock 12"."""
+    if columns and len(cells) < len(columns):
+        cells = (*cells, *("",) * (len(columns) - len(cells)))  # empty ones at the end
+    names = columns if len(columns) == len(cells) else ("",) * len(cells)
+    subject, *values = ("" if cell in (EMPTY_CELL, "-") else cell for cell in cells)
+    named = [f"{_as_word(name)} {cell}".strip() for name, cell in zip(names[1:], values, strict=True) if cell]
+    return f"{subject}: {', '.join(named)}" if subject and named else subject or ", ".join(named)
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    line = line.strip()
+    framed = line.startswith("|") and line.endswith("|")
+    parts = [cell.strip() for cell in _BAR.split(line)]
+    return tuple(parts[1:-1] if framed else parts)
+
+
+def _names_columns(rows: list[tuple[str, ...]]) -> bool:
+    """Tell whether the first of a table's rows names its columns.
+
+    "Tool | Deposit | Days" does; "Weight | 11.5 kg" does not. "Colour | red" above "Wood | oak" is read as a
+    row: a row of two cells is understood without names.
+    """
+    first, rest = rows[0], rows[1:]
+    if not rest or not all(first) or any(re.search(r"\d", _YEAR.sub("", cell)) for cell in first):
+        return False
+    return len(first) > 2 or sum(bool(re.search(r"\d", row[-1])) for row in rest) > len(rest) / 2
+
+
+def _as_word(name: str) -> str:
+    """Write a column's name as it stands in a sentence: "Stock" is "stock", but "VAT" and "May" stay."""
+    name = " ".join(name.replace("_", " ").split()).replace(EMPTY_CELL, "")
+    word = re.fullmatch(r"[^\W\d_][a-z]+(?: [a-z]+)*", name) and not _DAY_OR_MONTH.fullmatch(name)
+    return name[:1].lower() + name[1:] if word else name
