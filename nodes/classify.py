@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,13 +20,15 @@ from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.follow_up import stand_alone
 from adaptive_rag.query.history import join_context, read_question
+from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.rank.rerank import check_calls
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State
+from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State, Turn
 
 
 @step
@@ -43,7 +45,8 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         history = newest(history, context.serving)
     source = source_of(context)
     check_lexical(source, context)
-    prepare(source, [question])
+    full, reading = _read_in_full(question, history, source, context)
+    prepare(source, [full])
     profile = read_profile(runtime.store, user_of(runtime, context))
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
@@ -67,9 +70,11 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     else:
         analysis = yield from classify_by_model(analysis, question, user_context, history, context)
     analysis = _hedged(analysis, hedges=context.uses("hedge"))
+    decision = Decision(what="type", chosen=analysis["type"], why=analysis["reason"])
     return {
         **_FRESH,
         "question": question,
+        "full_question": full,
         "user_context": user_context,
         "profile": profile,
         "fingerprint": _fingerprint(context, source),
@@ -78,7 +83,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         "analysis": analysis,
         "started_at": started_at,
         "index_version": getattr(source, "version", None),
-        "record": {"decisions": [Decision(what="type", chosen=analysis["type"], why=analysis["reason"])]},
+        "record": {"decisions": [decision, *reading]},
     }
 
 
@@ -111,6 +116,24 @@ _FRESH: dict[str, Any] = {
     "grounding": 0.0,
     "abstained": False,
 }
+
+
+def _read_in_full(
+    question: str, history: Sequence[Turn], source: ChunkSource, context: Context
+) -> tuple[str, list[Decision]]:
+    """Return the question with what it leans on and its words as the index spells them, and what was done."""
+    full, decisions = question, []
+    if context.uses("context"):
+        full = stand_alone(question, history)
+    if full != question:
+        why = "the question leans on what was said before it"
+        decisions.append(Decision(what="subject added", chosen=full.removeprefix(question).strip(), why=why))
+    if context.uses("spelling"):
+        full, read_as = correct_spelling(full, source)
+        for word, other in read_as.items():
+            why = f"read {word!r} as {other!r}: no passage holds the one, and the other is spelt much like it"
+            decisions.append(Decision(what="spelling", chosen=other, why=why))
+    return full, decisions
 
 
 @cache
