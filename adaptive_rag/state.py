@@ -201,6 +201,8 @@ class State(InputState, Found, total=False):
 
     # written by classify, part of the keys of the node cache: the settings and the state of the index
     fingerprint: str
+    # written by classify, read by generate: what is said to a text that asks nothing of the documents
+    reply: str
     # written by classify: what the store knows of the user; a part of user_context
     profile: str
     # written by generate

@@ -12,7 +12,7 @@ from adaptive_rag.context.groups import RetrievalSettings
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.graph.strategies.hedge import build_hedge
 from adaptive_rag.nodes import classify, generate
-from adaptive_rag.nodes.classify import check_name, chosen_strategy
+from adaptive_rag.nodes.classify import SMALL_TALK, check_name, chosen_strategy
 from adaptive_rag.nodes.step import cache_policy
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.recipes import NAMES as RECIPES
@@ -80,7 +80,8 @@ def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
     branches: dict[str, Any] = {**strategies, "hedge": build_hedge(routable).compile()}
     graph.add_node("classify", classify.given(routes=tuple(STRATEGIES)))
     graph.add_edge(START, "classify")
-    graph.add_conditional_edges("classify", chosen_strategy, list(branches))
+    ways = {name: name for name in branches} | {SMALL_TALK: then}
+    graph.add_conditional_edges("classify", chosen_strategy, ways)
     for name, branch in branches.items():
         colour = STRATEGIES[name].colour if name in STRATEGIES else None
         graph.add_node(name, branch, cache_policy=cache_policy(name), metadata={"colour": colour})

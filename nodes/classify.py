@@ -22,6 +22,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.follow_up import stand_alone
 from adaptive_rag.query.history import join_context, read_question
+from adaptive_rag.query.small_talk import reply_to_small_talk
 from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.rank.rerank import check_calls
 from adaptive_rag.rank.rerankers import RERANKERS
@@ -29,6 +30,9 @@ from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State, Turn
+
+# Where the edge leads what asks nothing of the documents.
+SMALL_TALK = "small talk"
 
 
 @step
@@ -61,7 +65,12 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         threshold=routing.threshold,
         low_confidence=routing.low_confidence,
     )
-    if context.route is not None:
+    small_talk = reply_to_small_talk(question, source) if context.uses("analysis") else None
+    reply, kind = small_talk or ("", "")
+    if reply:
+        why = f"nothing is searched: this is {kind}"
+        analysis = decided(analysis, analysis["type"], "local", why)
+    elif context.route is not None:
         why = f"the caller fixed the route to {context.route}"
         analysis = decided(analysis, context.route, "caller", why)
     elif not context.uses("analysis"):
@@ -74,6 +83,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     return {
         **_FRESH,
         "question": question,
+        "reply": reply,
         "full_question": full,
         "user_context": user_context,
         "profile": profile,
@@ -88,7 +98,12 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
 
 
 def chosen_strategy(state: State) -> str:
-    """Name the strategy that the analysis chose, or the hedge where it left two open; the edge reads it."""
+    """Name the strategy that the analysis chose, the hedge where it left two open, or neither for small talk.
+
+    The edge reads it.
+    """
+    if state.get("reply"):
+        return SMALL_TALK
     return "hedge" if state["analysis"]["alternatives"] else state["query_type"]
 
 

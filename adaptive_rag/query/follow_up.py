@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from itertools import groupby
 
+from adaptive_rag.query.history import content_terms
 from adaptive_rag.state import Turn
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
@@ -50,8 +51,10 @@ def stand_alone(question: str, history: Sequence[Turn]) -> str:
 
 def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK) -> str:
     """Return the words that a follow-up lacks; empty where it stands alone or nothing was said before."""
-    places = [place for place, turn in enumerate(history) if turn["role"] == "user" and terms(turn["text"])]
-    if not places or not back or not leans(question):
+    places = [
+        place for place, turn in enumerate(history) if turn["role"] == "user" and content_terms(turn["text"])
+    ]
+    if not places or not back or not is_leaning(question):
         return ""
     asked, told = history[places[-1]]["text"], history[places[-1] + 1 :]
     answer = strip_markers(" ".join(turn["text"] for turn in told if turn["role"] == "agent"))
@@ -62,7 +65,7 @@ def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_B
     return " ".join(list(words)[:SUBJECT_WORDS])
 
 
-def leans(question: str) -> bool:
+def is_leaning(question: str) -> bool:
     """Tell whether a question leans on what was said before it."""
     own = _own_terms(question)
     if len(own) > OWN_TERMS:

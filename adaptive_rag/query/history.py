@@ -134,14 +134,16 @@ def parse_history(question: str, user_context: str, history: Sequence[Turn]) -> 
             is_answer = False
             continue
         sentences = [text[start:end] for start, end in sentence_spans(text)]
-        asked = [sentence for sentence in sentences if _asks(sentence) and _content(sentence)]
+        asked = [sentence for sentence in sentences if _asks(sentence) and content_terms(sentence)]
         next_role, reply = said[number + 1]
         is_answer = bool(asked) and next_role == "user" and _answers(reply)
         if is_answer:
             answered.append(" ".join(asked))
             sentences = [sentence for sentence in sentences if not _asks(sentence)]
-        other.append(" ".join(sentence for sentence in sentences if _content(sentence)))
-    return Conversation(_situation(user_context, turns), answered, [text for text in other if _content(text)])
+        other.append(" ".join(sentence for sentence in sentences if content_terms(sentence)))
+    return Conversation(
+        _situation(user_context, turns), answered, [text for text in other if content_terms(text)]
+    )
 
 
 def _asks(text: str) -> bool:
@@ -153,7 +155,8 @@ def _answers(text: str) -> bool:
     return bool(_ANSWERING.match(text.lstrip())) and not _asks(text)
 
 
-def _content(text: str) -> list[str]:
+def content_terms(text: str) -> list[str]:
+    """Return the stems of a text without words of asking and of courtesy; none of "Does that help?"."""
     return [term for term in terms(text) if term not in _EMPTY]
 
 
