@@ -177,9 +177,10 @@ class Found(TypedDict, total=False):
     # written by classify, read by the router and by every strategy
     query_type: str
     analysis: QueryAnalysis
-    # written by classify where it differs from the question, read by whatever searches or compares: with the
-    # subject of the exchange that it follows, and with misspelt words as the index spells them
-    full_question: str
+    # written by classify, read by whatever searches or compares: the question with misspelt words as the
+    # index spells them, and what it leans on of the exchange before it
+    spelt_question: str
+    subject: str
     started_at: float
     # the state of the index that every step reads, whatever is written to it meanwhile
     index_version: str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.follow_up import stand_alone
+from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import join_context, read_question
 from adaptive_rag.query.small_talk import reply_to_small_talk
 from adaptive_rag.query.spelling import correct_spelling
@@ -49,8 +49,8 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         history = newest(history, context.serving)
     source = source_of(context)
     check_lexical(source, context)
-    full, reading = _read_in_full(question, history, source, context)
-    prepare(source, [full])
+    spelt, subject, reading = _read_in_full(question, history, source, context)
+    prepare(source, [f"{spelt}\n{subject}" if subject else spelt])
     profile = read_profile(runtime.store, user_of(runtime, context))
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
@@ -84,7 +84,8 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         **_FRESH,
         "question": question,
         "reply": reply,
-        "full_question": full,
+        "spelt_question": spelt,
+        "subject": subject,
         "user_context": user_context,
         "profile": profile,
         "fingerprint": _fingerprint(context, source),
@@ -135,20 +136,23 @@ _FRESH: dict[str, Any] = {
 
 def _read_in_full(
     question: str, history: Sequence[Turn], source: ChunkSource, context: Context
-) -> tuple[str, list[Decision]]:
-    """Return the question with what it leans on and its words as the index spells them, and what was done."""
-    full, decisions = question, []
-    if context.uses("context"):
-        full = stand_alone(question, history)
-    if full != question:
-        why = "the question leans on what was said before it"
-        decisions.append(Decision(what="subject added", chosen=full.removeprefix(question).strip(), why=why))
-    if context.uses("spelling"):
-        full, read_as = correct_spelling(full, source)
-        for word, other in read_as.items():
-            why = f"read {word!r} as {other!r}: no passage holds the one, and the other is spelt much like it"
-            decisions.append(Decision(what="spelling", chosen=other, why=why))
-    return full, decisions
+) -> tuple[str, str, list[Decision]]:
+    """Return the question and the subject that it lacks, spelt as the index does, and what was done."""
+    subject = find_subject(question, history) if context.uses("context") else ""
+    if not context.uses("spelling"):
+        return question, subject, _read_decisions(subject, {})
+    spelt, read_as = correct_spelling(question, source)
+    subject, also = correct_spelling(subject, source)
+    return spelt, subject, _read_decisions(subject, read_as | also)
+
+
+def _read_decisions(subject: str, read_as: Mapping[str, str]) -> list[Decision]:
+    why = "the question leans on what was said before it"
+    decisions = [Decision(what="subject added", chosen=subject, why=why)] if subject else []
+    for word, other in read_as.items():
+        why = f"read {word!r} as {other!r}: no passage holds the one, and the other is spelt much like it"
+        decisions.append(Decision(what="spelling", chosen=other, why=why))
+    return decisions
 
 
 @cache

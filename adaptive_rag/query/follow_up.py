@@ -39,18 +39,12 @@ OWN_TERMS = 4
 QUESTIONS_BACK, SUBJECT_WORDS = 3, 12
 
 
-def stand_alone(question: str, history: Sequence[Turn]) -> str:
-    """Return the question with the subject of the last exchange, where it leans on one; else as it is.
-
-    The subject are the content words of the last question, which is made to stand alone in the same way.
-    What the follow-up puts in the place of one of them goes: "and in 2021?" after "... in 2020?".
-    """
-    subject = find_subject(question, history)
-    return f"{question}\n{subject}" if subject else question
-
-
 def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK) -> str:
-    """Return the words that a follow-up lacks; empty where it stands alone or nothing was said before."""
+    """Return the words that a follow-up lacks; empty where it stands alone or nothing was said before.
+
+    The subject are the content words of the last question, which may be a follow-up itself. What the
+    follow-up puts in the place of one of them goes: "2020" before "and in 2021?".
+    """
     places = [
         place for place, turn in enumerate(history) if turn["role"] == "user" and content_terms(turn["text"])
     ]

@@ -72,8 +72,13 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
 
 def full_question(state: Mapping[str, Any]) -> str:
     """Return the question as it is searched and compared: with its subject, spelt as the index does."""
-    full: str = state.get("full_question") or state["question"]
-    return full
+    return "\n".join(filter(None, (spelt_question(state), state.get("subject", ""))))
+
+
+def spelt_question(state: Mapping[str, Any]) -> str:
+    """Return the question with its words spelt as the index does."""
+    spelt: str = state.get("spelt_question") or state["question"]
+    return spelt
 
 
 def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> list[Turn]:

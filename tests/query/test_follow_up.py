@@ -4,7 +4,7 @@ import pytest
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.query.follow_up import stand_alone
+from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import REFUSAL, read_history
 from adaptive_rag.state import Turn
 from tests.conftest import TOWN
@@ -41,7 +41,7 @@ def talk(*texts: str) -> list[Turn]:
     ],
 )
 def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, subject) -> None:
-    assert stand_alone(question, talk(*earlier)) == f"{question}\n{subject}"
+    assert find_subject(question, talk(*earlier)) == subject
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, su
     ],
 )
 def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
-    assert stand_alone(question, talk("How long is the sea wall?", "2,340 metres.")) == question
+    assert find_subject(question, talk("How long is the sea wall?", "2,340 metres.")) == ""
 
 
 def test_nothing_is_added_where_nothing_was_asked_before() -> None:
-    assert stand_alone("And what about it?", []) == "And what about it?"
+    assert find_subject("And what about it?", []) == ""
 
 
 def test_a_refusal_is_no_part_of_what_is_known() -> None:
