@@ -28,9 +28,9 @@ from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, AnswerStyle] = STYLES) -> Steps:
     """Answer from the documents with citations, or abstain where they do not hold the answer."""
     context = context_of(runtime)
-    if reply := state.get("reply"):
+    if said := state.get("reply"):
         why = "it asks nothing of the documents, so nothing was searched"
-        return _answer(state, reply, [], 1.0, [Decision(what="answer", chosen="small talk", why=why)])
+        return _answer(state, said, [], 1.0, [Decision(what="answer", chosen="small talk", why=why)])
     if not state["documents"]:
         return _abstain(state, "nothing was found")
     passages, decisions = read_passages(
