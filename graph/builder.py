@@ -81,7 +81,7 @@ def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
     branches: dict[str, Any] = {**strategies, "hedge": build_hedge(routable).compile()}
     graph.add_node("classify", classify.given(routes=tuple(STRATEGIES)))
     graph.add_edge(START, "classify")
-    ways: dict[Hashable, str] = {name: name for name in branches} | {SMALL_TALK: then}
+    ways: dict[Hashable, str] = {SMALL_TALK: then, **{name: name for name in branches}}
     graph.add_conditional_edges("classify", chosen_strategy, ways)
     for name, branch in branches.items():
         colour = STRATEGIES[name].colour if name in STRATEGIES else None
