@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -120,4 +120,22 @@ class KnowsNotes(Protocol):
 
     def notes(self, source: str) -> Sequence[str]:
         """Return the notes on a document, by its name."""
+        ...
+
+
+@runtime_checkable
+class SpellsWords(Protocol):
+    """A source that knows the words of its chunks."""
+
+    def spelt_like(self, word: str) -> Sequence[str]:
+        """Return words of chunks spelt nearly like one, in lower case; none where a chunk holds it."""
+        ...
+
+
+@runtime_checkable
+class ListsSources(Protocol):
+    """A source that can list its documents."""
+
+    def sources(self) -> Mapping[str, int]:
+        """Return the documents by name, and how many chunks each has."""
         ...

@@ -177,6 +177,10 @@ class Found(TypedDict, total=False):
     # written by classify, read by the router and by every strategy
     query_type: str
     analysis: QueryAnalysis
+    # written by classify, read by whatever searches or compares: the question with misspelt words as the
+    # index spells them, and what it leans on of the exchange before it
+    spelt_question: str
+    subject: str
     started_at: float
     # the state of the index that every step reads, whatever is written to it meanwhile
     index_version: str | None
@@ -198,6 +202,8 @@ class State(InputState, Found, total=False):
 
     # written by classify, part of the keys of the node cache: the settings and the state of the index
     fingerprint: str
+    # written by classify, read by generate: what is said to a text that asks nothing of the documents
+    reply: str
     # written by classify: what the store knows of the user; a part of user_context
     profile: str
     # written by generate

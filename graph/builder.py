@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, Literal, TypeVar
 
 from langgraph.graph import END, START, StateGraph
@@ -12,7 +13,7 @@ from adaptive_rag.context.groups import RetrievalSettings
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.graph.strategies.hedge import build_hedge
 from adaptive_rag.nodes import classify, generate
-from adaptive_rag.nodes.classify import check_name, chosen_strategy
+from adaptive_rag.nodes.classify import SMALL_TALK, check_name, chosen_strategy
 from adaptive_rag.nodes.step import cache_policy
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.recipes import NAMES as RECIPES
@@ -80,7 +81,8 @@ def _branch(graph: StateGraph[Any, Any, Any, Any], *, then: str) -> None:
     branches: dict[str, Any] = {**strategies, "hedge": build_hedge(routable).compile()}
     graph.add_node("classify", classify.given(routes=tuple(STRATEGIES)))
     graph.add_edge(START, "classify")
-    graph.add_conditional_edges("classify", chosen_strategy, list(branches))
+    ways: dict[Hashable, str] = {SMALL_TALK: then, **{name: name for name in branches}}
+    graph.add_conditional_edges("classify", chosen_strategy, ways)
     for name, branch in branches.items():
         colour = STRATEGIES[name].colour if name in STRATEGIES else None
         graph.add_node(name, branch, cache_policy=cache_policy(name), metadata={"colour": colour})

@@ -8,6 +8,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.rerank import score, select_from, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.history import full_question
 from adaptive_rag.query.viewpoints import matter
 from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, label_sides
 from adaptive_rag.rank.balance import attribute, draw_named, viewpoints_by_side
@@ -44,7 +45,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     if not context.uses("rerank"):
         scored = candidates
     elif context.retrieval.reranker in ("auto", "fused"):
-        scored = by_relevance(candidates, score_opinions(source, matter(state["question"]), candidates))
+        scored = by_relevance(candidates, score_opinions(source, matter(full_question(state)), candidates))
     else:
         scored = yield from score(state, candidates, context, reading)
     window = choose_window(context, state["analysis"], scored, reading)
@@ -76,7 +77,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
 
 def _agreements(state: StrategyState, source: ChunkSource, candidates: list[Candidate]) -> list[Scores]:
     sentences = source.sentences([candidate["id"] for candidate in candidates]) if candidates else []
-    return agreements(state["question"], candidates, sentences)
+    return agreements(full_question(state), candidates, sentences)
 
 
 def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit:

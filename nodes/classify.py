@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -20,13 +20,19 @@ from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import join_context, read_question
+from adaptive_rag.query.small_talk import reply_to_small_talk
+from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.rank.rerank import check_calls
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State
+from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State, Turn
+
+# Where the edge leads what asks nothing of the documents.
+SMALL_TALK = "small talk"
 
 
 @step
@@ -43,7 +49,8 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         history = newest(history, context.serving)
     source = source_of(context)
     check_lexical(source, context)
-    prepare(source, [question])
+    spelt, subject, reading = _read_in_full(question, history, source, context)
+    prepare(source, [f"{spelt}\n{subject}" if subject else spelt])
     profile = read_profile(runtime.store, user_of(runtime, context))
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
@@ -58,7 +65,12 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         threshold=routing.threshold,
         low_confidence=routing.low_confidence,
     )
-    if context.route is not None:
+    small_talk = reply_to_small_talk(question, source) if context.uses("analysis") else None
+    reply, kind = small_talk or ("", "")
+    if reply:
+        why = f"nothing is searched: this is {kind}"
+        analysis = decided(analysis, analysis["type"], "local", why)
+    elif context.route is not None:
         why = f"the caller fixed the route to {context.route}"
         analysis = decided(analysis, context.route, "caller", why)
     elif not context.uses("analysis"):
@@ -67,9 +79,13 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     else:
         analysis = yield from classify_by_model(analysis, question, user_context, history, context)
     analysis = _hedged(analysis, hedges=context.uses("hedge"))
+    decision = Decision(what="type", chosen=analysis["type"], why=analysis["reason"])
     return {
         **_FRESH,
         "question": question,
+        "reply": reply,
+        "spelt_question": spelt,
+        "subject": subject,
         "user_context": user_context,
         "profile": profile,
         "fingerprint": _fingerprint(context, source),
@@ -78,12 +94,17 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         "analysis": analysis,
         "started_at": started_at,
         "index_version": getattr(source, "version", None),
-        "record": {"decisions": [Decision(what="type", chosen=analysis["type"], why=analysis["reason"])]},
+        "record": {"decisions": [decision, *reading]},
     }
 
 
 def chosen_strategy(state: State) -> str:
-    """Name the strategy that the analysis chose, or the hedge where it left two open; the edge reads it."""
+    """Name the strategy that the analysis chose, the hedge where it left two open, or neither for small talk.
+
+    The edge reads it.
+    """
+    if state.get("reply"):
+        return SMALL_TALK
     return "hedge" if state["analysis"]["alternatives"] else state["query_type"]
 
 
@@ -111,6 +132,27 @@ _FRESH: dict[str, Any] = {
     "grounding": 0.0,
     "abstained": False,
 }
+
+
+def _read_in_full(
+    question: str, history: Sequence[Turn], source: ChunkSource, context: Context
+) -> tuple[str, str, list[Decision]]:
+    """Return the question and the subject that it lacks, spelt as the index does, and what was done."""
+    subject = find_subject(question, history) if context.uses("context") else ""
+    if not context.uses("spelling"):
+        return question, subject, _read_decisions(subject, {})
+    spelt, read_as = correct_spelling(question, source)
+    subject, also = correct_spelling(subject, source)
+    return spelt, subject, _read_decisions(subject, read_as | also)
+
+
+def _read_decisions(subject: str, read_as: Mapping[str, str]) -> list[Decision]:
+    why = "the question leans on what was said before it"
+    decisions = [Decision(what="subject added", chosen=subject, why=why)] if subject else []
+    for word, other in read_as.items():
+        why = f"read {word!r} as {other!r}: no passage holds the one, and the other is spelt much like it"
+        decisions.append(Decision(what="spelling", chosen=other, why=why))
+    return decisions
 
 
 @cache

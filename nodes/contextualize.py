@@ -18,6 +18,7 @@ from adaptive_rag.query.contextualize import (
     is_off_topic,
     plan_contextual,
 )
+from adaptive_rag.query.history import spelt_question
 from adaptive_rag.rank.rerank import early_scores
 from adaptive_rag.rank.window import READING, ReadingBudget
 from adaptive_rag.search.search import prepare
@@ -29,7 +30,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
     """Make the question stand alone; meanwhile the model scores what the local query finds."""
     context = context_of(runtime)
     source = source_of(context, state)
-    question, user_context = state["question"], state.get("user_context", "")
+    question, user_context = spelt_question(state), state.get("user_context", "")
     queries, implied, scored = [Query(text=question)], user_context, list[Candidate]()
     plan: SearchPlan | None = None
     decisions: list[Decision] = []

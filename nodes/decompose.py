@@ -8,6 +8,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.decompose import ask_to_decompose
+from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.window import READING, ReadingBudget, planned_size
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Query, StrategyState
@@ -17,7 +18,7 @@ from adaptive_rag.state import Query, StrategyState
 def decompose(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Search for the question, and for each sub-question that a model splits it into."""
     context = context_of(runtime)
-    question = state["question"]
+    question = full_question(state)
     queries = [Query(text=question)]
     if context.uses("fan-out"):
         n = context.retrieval.sub_questions

@@ -9,6 +9,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking
 from adaptive_rag.nodes.rerank import score, score_locally, select_from, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.branches import join_by_rank, take_in_turn
 from adaptive_rag.rank.diversify import SELECTORS
 from adaptive_rag.rank.rerank import by_relevance
@@ -56,7 +57,7 @@ def _ranked(state: StrategyState, hit: Hit, context: Context) -> Hit:
     """Put a branch's candidates in the order of their relevance to its own text."""
     if not context.uses("rerank") or context.retrieval.reranker == "none":
         return hit
-    asked = hit["label"] or state["question"]
+    asked = hit["label"] or full_question(state)
     branch: StrategyState = {**state, "question": asked, "queries": [Query(text=asked)]}
     scores = score_locally(branch, hit["candidates"], context)
     return {**hit, "candidates": by_relevance(hit["candidates"], scores)}

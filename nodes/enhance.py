@@ -8,6 +8,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.enhance import ask_to_enhance
+from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.rerank import early_scores
 from adaptive_rag.rank.window import READING, ReadingBudget
 from adaptive_rag.state import Candidate, Query, StrategyState
@@ -17,7 +18,7 @@ from adaptive_rag.state import Candidate, Query, StrategyState
 def enhance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Rewrite the question into a query; meanwhile the model scores what the question itself finds."""
     context = context_of(runtime)
-    query, scored = state["question"], list[Candidate]()
+    query, scored = full_question(state), list[Candidate]()
     if context.uses("enhance"):
         scoring, candidates = search_to_score(state, query, context, reading)
         reply, *scores = yield [ask_to_enhance(query), *scoring]

@@ -18,6 +18,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
+from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes
 from adaptive_rag.state import Candidate, Citation, Decision, State
@@ -31,6 +32,9 @@ CLOSEST_HEADING = "The documents may not say this outright. The closest passages
 def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, AnswerStyle] = STYLES) -> Steps:
     """Answer from the documents with citations, or abstain where they do not hold the answer."""
     context = context_of(runtime)
+    if said := state.get("reply"):
+        why = "it asks nothing of the documents, so nothing was searched"
+        return _answer(state, said, [], 1.0, [Decision(what="answer", chosen="small talk", why=why)])
     if not state["documents"]:
         return _abstain(state, "nothing was found")
     passages, decisions = read_passages(
@@ -104,9 +108,10 @@ def _answer_request(
 ) -> AnswerRequest:
     documents = state["documents"]
     labels = list(dict.fromkeys(label for document in documents for label in document["labels"]))
-    vectors = load_minilm().encode([state["question"], *labels, *([user_context] if user_context else [])])
+    question = full_question(state)
+    vectors = load_minilm().encode([question, *labels, *([user_context] if user_context else [])])
     return AnswerRequest(
-        question=state["question"],
+        question=question,
         style=style,
         documents=documents,
         sentences=read_sentences(documents, source_of(context, state).sentences),

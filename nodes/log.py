@@ -15,7 +15,7 @@ from adaptive_rag.text.redaction import redact
 LONGEST = 80
 # A choice of more words is a text, which may be that of a passage: it stays out. So does what a user says.
 MOST_WORDS = 4
-SAID = ("situation", "unsupported")
+SAID = ("situation", "unsupported", "subject added", "spelling")
 # Candidates whose scores are shown, and queries.
 SCORED, QUERIES = 10, 3
 

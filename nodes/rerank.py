@@ -11,6 +11,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.nodes.step import Steps, Update, step
+from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.rank.diversify import select
 from adaptive_rag.rank.relevance import score_candidates
 from adaptive_rag.rank.rerank import (
@@ -70,7 +71,7 @@ def select_from(
     """Return the final set, and whether it is a model's choice; else it is the local one."""
     settings = context.retrieval
     characters = settings.selection_characters.get(state["query_type"])
-    return (yield from select(state["question"], candidates, local, settings.selection, characters))
+    return (yield from select(_asked(state), candidates, local, settings.selection, characters))
 
 
 def select_in_turn(
@@ -105,7 +106,7 @@ def score(
         # A call each: their number must be known before the budget is asked.
         read, _ = planned_size(context, state["analysis"], reading)
     request = RerankRequest(
-        question=_scored_for(state, context) if not asker else state["question"],
+        question=_scored_for(state, context) if not asker else _asked(state),
         context=asker,
         no_context=context.models.no_context,
         candidates=candidates,
@@ -124,16 +125,21 @@ def _judge(context: Context) -> object:
     return context.models.fast_model or context.model
 
 
+def _asked(state: StrategyState) -> str:
+    """Return the question; without its subject where the queries hold all of the conversation."""
+    return spelt_question(state) if state.get("plan") else full_question(state)
+
+
 def _scored_for(state: StrategyState, context: Context) -> str:
     """Return the text that candidates are scored for: the question, or the query as it was rewritten."""
     queries = state.get("queries", [])
-    return queries[0]["text"] if context.scoring.against == "query" and queries else state["question"]
+    return queries[0]["text"] if context.scoring.against == "query" and queries else _asked(state)
 
 
 def score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
     """Score candidates without a model, 0-10, by the texts that the search used."""
     queries = state.get("queries", [])
-    return score_candidates(source_of(context, state), state["question"], candidates, queries=queries)
+    return score_candidates(source_of(context, state), _asked(state), candidates, queries=queries)
 
 
 def search_to_score(
@@ -153,4 +159,4 @@ def search_to_score(
     found, _ = search(source_of(context, state), [query], context, state["analysis"])
     read = found[: MODEL_READS * reading_size(context, state["analysis"], found, reading)[0]]
     asker = state.get("user_context", "") or context.models.no_context
-    return [ask_to_score(state["question"], asker, read, scoring=context.scoring)] if read else [], read
+    return [ask_to_score(_asked(state), asker, read, scoring=context.scoring)] if read else [], read

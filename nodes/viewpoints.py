@@ -7,6 +7,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.query.history import full_question
 from adaptive_rag.query.viewpoints import ask_for_viewpoints, keywords, matter
 from adaptive_rag.rank.window import READING, ReadingBudget, planned_size
 from adaptive_rag.search.fusion import OPINION_ALPHA
@@ -18,7 +19,7 @@ from adaptive_rag.state import Query, SearchPlan, StrategyState
 def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
     """Search for the matter, and for "question + viewpoint" of each viewpoint that a model names."""
     context = context_of(runtime)
-    question = state["question"]
+    question = full_question(state)
     asked = matter(question)
     # Opinions rarely have the form of a question, so its bare words are compared with them too.
     queries = [

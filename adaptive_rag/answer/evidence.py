@@ -26,6 +26,7 @@ from adaptive_rag.answer.passages import chunks_of
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.styles import AnswerRequest
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.query.history import REFUSAL
 from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.words import coverage, terms, weighted_terms
@@ -141,7 +142,7 @@ def format_abstention(
     """
     question = " ".join(question.split())
     queries = [query for query in dict.fromkeys(" ".join(q.split()) for q in queries) if query]
-    lines = ["The documents do not hold an answer to this question."]
+    lines = [REFUSAL]
     lines.append(
         "I searched for " + _listed([f"“{query}”" for query in queries or [question]], SHOWN_QUERIES) + "."
     )

@@ -36,6 +36,7 @@ Mechanism = Literal[
     "hedge",
     "join",
     "rerank",
+    "spelling",
     "window",
 ]
 MECHANISMS: dict[Mechanism, str] = {
@@ -45,6 +46,7 @@ MECHANISMS: dict[Mechanism, str] = {
     "analysis": "analysis: one route and one alpha for every question",
     "context": "the user's context and history",
     "fan-out": "sub-questions and viewpoints",
+    "spelling": "reading misspelt words as the index spells them",
     "enhance": "enhancing factual questions",
     "diversify": "diversifying analytical sets",
     "balance": "balancing viewpoints",

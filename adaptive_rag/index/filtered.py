@@ -24,7 +24,7 @@ class FilteredIndex:
 
     def __init__(self, index: Index, sources: Collection[str]) -> None:
         self.index = index
-        self.sources = frozenset(sources)
+        self._names = frozenset(sources)
         self._lock = threading.Lock()
         # They go with the state of the index that they were read from.
         self._loaded: WeakKeyDictionary[TableReader, tuple[Ids, Vectors]] = WeakKeyDictionary()
@@ -55,19 +55,28 @@ class FilteredIndex:
         """Return the sentences of each chunk."""
         return self.index.sentences(ids)
 
+    def spelt_like(self, word: str) -> list[str]:
+        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        reader, rows, _ = self._load()
+        return reader.spelt_like(word, rows.tolist())
+
+    def sources(self) -> dict[str, int]:
+        """Return the indexed sources and how many chunks each has."""
+        return {name: count for name, count in self.index.sources().items() if name in self._names}
+
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks of the sources."""
-        return (chunk for chunk in self.index.chunks() if chunk["source"] in self.sources)
+        return (chunk for chunk in self.index.chunks() if chunk["source"] in self._names)
 
     def file_of(self, source: str) -> str | None:
         """Return the whole path of the file that a document was read from; None where there was none."""
         return self.index.file_of(source)
 
     def __len__(self) -> int:
-        return sum(count for name, count in self.index.sources().items() if name in self.sources)
+        return sum(self.sources().values())
 
     def __repr__(self) -> str:
-        return f"FilteredIndex({self.index.uri!r}, {sorted(self.sources)})"
+        return f"FilteredIndex({self.index.uri!r}, {sorted(self._names)})"
 
     @property
     def version(self) -> str:
@@ -85,7 +94,7 @@ class FilteredIndex:
         reader = self.index.reader()
         with self._lock:
             if reader not in self._loaded:
-                self._loaded[reader] = reader.vectors_of_sources(self.sources)
+                self._loaded[reader] = reader.vectors_of_sources(self._names)
             return reader, *self._loaded[reader]
 
 

@@ -148,6 +148,10 @@ class Index:
         """Return the indexed sources and how many chunks each has."""
         return {name: record.chunks for name, record in self.reader().manifest.sources.items()}
 
+    def spelt_like(self, word: str) -> list[str]:
+        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        return self.reader().spelt_like(word)
+
     def notes(self, source: str) -> Sequence[str]:
         """Return what could not be read of a document, or had to be guessed."""
         record = self.reader().manifest.sources.get(source)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Self, cast
 
@@ -14,6 +16,7 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
+from adaptive_rag.text.words import stem, words
 
 
 class MemoryIndex:
@@ -61,6 +64,17 @@ class MemoryIndex:
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
         return iter(self._chunks)
+
+    def spelt_like(self, word: str) -> list[str]:
+        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        known = {other for chunk in self._chunks for other in words(chunk["text"])}
+        if stem(word) in map(stem, known):
+            return []
+        return difflib.get_close_matches(word, sorted(known), n=8)
+
+    def sources(self) -> dict[str, int]:
+        """Return the sources and how many chunks each has."""
+        return dict(Counter(chunk["source"] for chunk in self._chunks))
 
     def __len__(self) -> int:
         return len(self._chunks)

@@ -45,6 +45,9 @@ ROWS_KEPT = 4096
 # Hits by words read at least: with them most chunks that the vector finds have their BM25 at once.
 WORD_HITS = 300
 IDS_PER_QUERY = 500
+# Words spelt like one: chunks that are read for them, words of the word index that are compared. That index
+# holds stems, so that an ending counts as a difference too: of a long word three letters may differ.
+ROWS_SPELT, WORDS_COMPARED, LONG_WORD = 20, 200, 6
 # A pasted page as a query would ask for thousands of words; the first distinct ones decide.
 WORDS_PER_QUERY = 128
 # For each query: the rows that it found, and the BM25 of those that hold words of it.
@@ -188,6 +191,36 @@ class TableReader:
                 search = search.where(_one_of(column, among), prefilter=True)
             hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
         return hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
+
+    def spelt_like(self, word: str, among: Sequence[int] | None = None) -> list[str]:
+        """Return the words of chunks that hold one spelt nearly like this; none where a chunk holds it.
+
+        They begin with the same letter. `among` narrows the chunks to rows.
+        """
+        from lancedb.query import MatchQuery
+
+        if not self.manifest.chunks or among == [] or self._holds(word, among):
+            return []
+        fuzzy: Any = MatchQuery
+        with reading(self._uri, "its word index"):
+            near = 3 if len(word) >= LONG_WORD else 2
+            query = fuzzy(word, TEXT, fuzziness=near, prefix_length=1, max_expansions=WORDS_COMPARED)
+            search = self.table.search(query, query_type="fts")
+            if among is not None:
+                search = search.where(_one_of("_rowid", among), prefilter=True)
+            hits = search.select([TEXT, "_score"]).limit(ROWS_SPELT).to_arrow()
+        texts = " ".join(hits[TEXT].to_pylist()).lower()
+        return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
+
+    def _holds(self, word: str, among: Sequence[int] | None) -> bool:
+        """Tell whether chunks hold a word; where they are in memory, also inside another word."""
+        if not self._in_memory:
+            return len(self.match(word, 1, among)[0]) > 0
+        import pyarrow.compute as pc
+
+        columns = self._chunk_columns.columns if among is None else self._chunk_columns.take(among)
+        found = pc.match_substring(columns[TEXT], pattern=word, ignore_case=True)
+        return bool(pc.any(found).as_py())
 
     def candidates(self, rows: Sequence[int], query: Vectors, bm25: Mapping[int, float]) -> list[Candidate]:
         """Return rows as candidates of a query, given the BM25 of those that hold words of it."""

@@ -101,6 +101,10 @@ class OnnxEmbeddings(Embeddings):
         """Embed one query; the LangChain entry point."""
         return self.encode([text])[0].tolist()  # type: ignore[no-any-return]
 
+    def is_word(self, word: str) -> bool:
+        """Tell whether a word is one piece to the tokenizer, as everyday words are and slips are not."""
+        return len(self._tokenizer.encode(word, add_special_tokens=False).ids) == 1
+
     def forget(self) -> None:
         """Forget the vectors of recent texts, so that a measurement starts cold."""
         with self._lock:

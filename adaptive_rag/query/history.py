@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 
@@ -14,6 +15,8 @@ from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
 
 MAX_QUESTION = 20_000
+# How an answer begins that says that there is none; it is no part of what a later question leans on.
+REFUSAL = "The documents do not hold an answer to this question."
 # A line of the context repeats the history where at least this share of its words stands there.
 ECHO = 0.8
 
@@ -67,8 +70,19 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
     return question, read_history(state.get("history") or [], earlier)
 
 
+def full_question(state: Mapping[str, Any]) -> str:
+    """Return the question as it is searched and compared: with its subject, spelt as the index does."""
+    return "\n".join(filter(None, (spelt_question(state), state.get("subject", ""))))
+
+
+def spelt_question(state: Mapping[str, Any]) -> str:
+    """Return the question with its words spelt as the index does."""
+    spelt: str = state.get("spelt_question") or state["question"]
+    return spelt
+
+
 def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> list[Turn]:
-    """Return the earlier turns: those given, else the conversation's user and agent messages.
+    """Return the earlier turns: those given, else the conversation's messages; without answers that refused.
 
     Raises:
         InputError: a given turn lacks its role or its text.
@@ -80,13 +94,12 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
                 f"history holds {turn!r}; expected turns like "
                 '{"role": "user", "text": "..."} with the role "user" or "agent".'
             )
-    if history:
-        return list(history)
-    return [
+    turns = history or [
         Turn(role="user" if isinstance(message, HumanMessage) else "agent", text=message.text)
         for message in messages
         if isinstance(message, HumanMessage | AIMessage) and message.text
     ]
+    return [turn for turn in turns if turn["role"] == "user" or not turn["text"].startswith(REFUSAL)]
 
 
 def join_context(user_context: str, profile: str) -> str:
@@ -126,14 +139,16 @@ def parse_history(question: str, user_context: str, history: Sequence[Turn]) -> 
             is_answer = False
             continue
         sentences = [text[start:end] for start, end in sentence_spans(text)]
-        asked = [sentence for sentence in sentences if _asks(sentence) and _content(sentence)]
+        asked = [sentence for sentence in sentences if _asks(sentence) and content_terms(sentence)]
         next_role, reply = said[number + 1]
         is_answer = bool(asked) and next_role == "user" and _answers(reply)
         if is_answer:
             answered.append(" ".join(asked))
             sentences = [sentence for sentence in sentences if not _asks(sentence)]
-        other.append(" ".join(sentence for sentence in sentences if _content(sentence)))
-    return Conversation(_situation(user_context, turns), answered, [text for text in other if _content(text)])
+        other.append(" ".join(sentence for sentence in sentences if content_terms(sentence)))
+    return Conversation(
+        _situation(user_context, turns), answered, [text for text in other if content_terms(text)]
+    )
 
 
 def _asks(text: str) -> bool:
@@ -145,7 +160,8 @@ def _answers(text: str) -> bool:
     return bool(_ANSWERING.match(text.lstrip())) and not _asks(text)
 
 
-def _content(text: str) -> list[str]:
+def content_terms(text: str) -> list[str]:
+    """Return the stems of a text without words of asking and of courtesy; none of "Does that help?"."""
     return [term for term in terms(text) if term not in _EMPTY]
 
 

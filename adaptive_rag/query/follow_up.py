@@ -1,0 +1,123 @@
+"""Follow-ups: a question that leans on what was said before it is given the subject of that exchange."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from adaptive_rag.query.history import content_terms
+from adaptive_rag.state import Turn
+from adaptive_rag.text.markers import strip_markers
+from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms
+
+# "And in 2021?", "What about the second one?"; "And" alone begins no question that stands by itself.
+_GOES_ON = re.compile(
+    r"(?:and|but|or|so|also|any)\b|(?:what|how) (?:about|of)\b|what if\b|why(?: not)?\s*\?*$", re.IGNORECASE
+)
+# A pronoun without its noun. Not "that" before another word ("do you think that it pays"): it often joins.
+_POINTS = re.compile(
+    r"\b(?:it|its|they|them|their|theirs|he|him|his|she|her|hers|this|these|those|ones?|former|latter|both"
+    r"|there(?=\s*[?.!]*$)|that(?=\s*[?.!]*$))\b",
+    re.IGNORECASE,
+)
+_PERSON = re.compile(r"\b(?:he|him|his|she|her|hers)\b", re.IGNORECASE)
+# "Is it possible to", "it is allowed to", "is there": the word points at nothing.
+_EMPTY_IT = re.compile(
+    r"\b(?:is|was|would|will|can) (?:it|this) (?:be )?\w+ (?:to|that|if)\b|\bit (?:is|was) \w+ (?:to|that)\b",
+    re.IGNORECASE,
+)
+_ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
+_ORDINAL = re.compile(rf"\bthe ({'|'.join(_ORDINALS)}) (?:one|option|point|item|step)\b", re.IGNORECASE)
+_ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+)$", re.MULTILINE)
+_WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+# A question with more content words of its own says what its pronouns stand for, as
+# "If a tenant loses the key of the flat, who pays for their new one?" does.
+OWN_TERMS = 4
+# Questions that a follow-up's subject is looked for in; content words that make up a subject.
+QUESTIONS_BACK, SUBJECT_WORDS = 3, 12
+
+
+def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK) -> str:
+    """Return the words that a follow-up lacks; empty where it stands alone or nothing was said before.
+
+    The subject are the content words of the last question, which may be a follow-up itself. What the
+    follow-up puts in the place of one of them goes: "2020" before "and in 2021?".
+    """
+    places = [
+        place for place, turn in enumerate(history) if turn["role"] == "user" and content_terms(turn["text"])
+    ]
+    if not places or not back or not is_leaning(question):
+        return ""
+    asked, told = history[places[-1]]["text"], history[places[-1] + 1 :]
+    answer = strip_markers(" ".join(turn["text"] for turn in told if turn["role"] == "agent"))
+    named = [_item(question, told), _person(question, answer)]
+    earlier = find_subject(asked, history[: places[-1]], back - 1)
+    own = _subject_words(question, f"{asked}\n{earlier}")
+    words = dict.fromkeys(word for text in (*named, *own) for word in text.split())
+    return " ".join(list(words)[:SUBJECT_WORDS])
+
+
+def is_leaning(question: str) -> bool:
+    """Tell whether a question leans on what was said before it."""
+    own = _own_terms(question)
+    if len(own) > OWN_TERMS:
+        return False
+    bare = _EMPTY_IT.sub(" ", question)
+    return not own or bool(_GOES_ON.match(question.strip()) or _POINTS.search(bare) or _ORDINAL.search(bare))
+
+
+def _own_terms(question: str) -> list[str]:
+    return [word for word in _content_words(question) if not word.isdigit()]
+
+
+def _content_words(text: str) -> list[str]:
+    return [w for w in _WORD.findall(text) if w.lower() not in STOP_WORDS and w.lower() not in ASKING_WORDS]
+
+
+def _subject_words(question: str, asked: str) -> list[str]:
+    """Return the content words of the last question that the follow-up neither has nor replaces."""
+    has = set(terms(question))
+    # "And the P240?" replaces "P220", "and in 2021?" the "2020"; "And for Germany?" replaces "France".
+    with_digit = any(map(_has_digit, _content_words(question)))
+    names = _names(asked)
+    replaced = set(names[-1].split()) if names and _names(question) else set()
+    return [
+        word
+        for word in _content_words(asked)
+        if stem(word.lower()) not in has and word not in replaced and not (with_digit and _has_digit(word))
+    ]
+
+
+def _has_digit(word: str) -> bool:
+    return any(letter.isdigit() for letter in word)
+
+
+def _names(text: str) -> list[str]:
+    """Return the runs of capitalised words that do not begin a text."""
+    words = list(_WORD.finditer(text))
+    runs = groupby(
+        words, key=lambda word: word.start() > 0 and word[0][0].isupper() and not _has_digit(word[0])
+    )
+    return [" ".join(word[0] for word in run) for is_name, run in runs if is_name]
+
+
+def _item(question: str, told: Sequence[Turn]) -> str:
+    """Return the item of a listing answer that "the second one" means."""
+    found = _ORDINAL.search(question)
+    items = _ITEM.findall("\n".join(turn["text"] for turn in told))
+    place = _ORDINALS[found[1].lower()] if found else 0
+    if not found or not -len(items) <= place < len(items):
+        return ""
+    return " ".join(_content_words(strip_markers(items[place])))
+
+
+def _person(question: str, answer: str) -> str:
+    """Return the names of the answer's first sentence, where the follow-up says "he" or "her"."""
+    if not answer or not _PERSON.search(question):
+        return ""
+    start, end = sentence_spans(answer)[0]
+    # The blank lets a name begin the sentence: "Maria Keller leads it."
+    words = " ".join(_names(f" {answer[start:end]}")).split()
+    return " ".join(word for word in words if word.lower() not in STOP_WORDS)

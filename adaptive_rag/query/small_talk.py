@@ -1,0 +1,74 @@
+"""What people say that asks nothing of the documents: thanks, a greeting, what this is and what it holds."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+
+from adaptive_rag.source import ChunkSource, ListsSources
+
+# Documents that an outline names.
+SHOWN = 20
+_GREETING = r"(?:hi|hello|hey|hiya|howdy|greetings|good (?:morning|afternoon|evening|day))(?: there| again)?"
+_THANKS = (
+    r"(?:ok(?:ay)?|great|perfect|super|cool)?,? ?(?:many thanks|thanks|thank you|thx|cheers|ta)"
+    r"(?: (?:a lot|a bunch|so much|very much|again|for (?:your|the|all your) help|for (?:that|this)"
+    r"|that help(?:s|ed)|that was helpful))?"
+)
+_FAREWELL = r"(?:good ?bye|bye(?: bye)?|see you(?: later| soon)?|good night)"
+_PRAISE = r"(?:great|perfect|super|cool|ok(?:ay)?|got it|i see|well done|that help(?:s|ed)|that was helpful)"
+_ABOUT_ME = (
+    r"(?:what can (?:you|i) (?:do|ask|help (?:me )?with)|what (?:can|could) i ask(?: you)?|who are you"
+    r"|what are you|how do(?:es this| i use this)(?: work)?|what do you do|help(?: me)?"
+    r"|how can you help(?: me)?)"
+)
+_HELD = (
+    r"(?:(?:what|which) (?:documents|files|sources)(?: (?:are there|are indexed|are in (?:here|the index)"
+    r"|do you (?:have|hold|know)|have you (?:got|read)|can i ask about))?"
+    r"|what(?:'s| is) in (?:these|the|my|this|those|your) (?:documents?|files?|index|collection|folder)"
+    r"|what (?:are|is) (?:these|the|my|this|your) (?:documents?|files?|collection) about"
+    r"|what do (?:these|the|my|your) (?:documents|files) (?:hold|contain|cover|say)"
+    r"|(?:list|show)(?: me)? (?:all )?(?:the|your|my|these)? ?(?:documents|files|sources)"
+    r"|how many (?:documents|files) (?:are there|do you (?:have|know)))"
+)
+_OPENING = rf"(?:(?:{_GREETING}|please|so|and),? )?"
+_CLOSING = r"(?:,? (?:please|now|here))?"
+_HELP = "Ask me about your documents. I search them, answer from what they say, and quote the passages."
+_KINDS = {
+    "a greeting": (re.compile(_GREETING), "Hello. {help}"),
+    "thanks": (re.compile(_THANKS), "You are welcome."),
+    "praise": (re.compile(_PRAISE), "Good. Ask on whenever you like."),
+    "a farewell": (re.compile(_FAREWELL), "Goodbye."),
+    "what this is": (re.compile(f"{_OPENING}{_ABOUT_ME}{_CLOSING}"), "{help} {outline}"),
+    "what is held": (re.compile(f"{_OPENING}{_HELD}{_CLOSING}"), "{outline}"),
+}
+
+
+def reply_to_small_talk(text: str, source: ChunkSource) -> tuple[str, str] | None:
+    """Return the reply to a text that asks nothing of the documents, and what it was taken for.
+
+    The whole text must be small talk: "Thanks, and how long is the wall?" is a question.
+    """
+    plain = " ".join(text.lower().replace("’", "'").split()).strip(" .!?,;:)(")
+    for kind, (pattern, reply) in _KINDS.items():
+        if pattern.fullmatch(plain):
+            return reply.format(help=_HELP, outline=outline(source)).strip(), kind
+    return None
+
+
+def outline(source: ChunkSource) -> str:
+    """Name the documents that are searched, with how many passages each has."""
+    if not isinstance(source, ListsSources):
+        return "I cannot list the documents of this store."
+    held = source.sources()
+    if not held:
+        return "No document is indexed yet."
+    lines = [f"- {PurePath(name).name or name}: {_count(n, 'passage')}" for name, n in held.items()]
+    if len(lines) > SHOWN:
+        lines = [*lines[:SHOWN], f"- and {_count(len(lines) - SHOWN, 'more document')}"]
+    total = f"{_count(len(held), 'document')} with {_count(sum(held.values()), 'passage')}"
+    return "\n".join([f"I search {total}:", *lines])
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

@@ -1,0 +1,99 @@
+"""A follow-up is given the subject of the exchange that it leans on; other questions are left alone."""
+
+import pytest
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.query.follow_up import find_subject
+from adaptive_rag.query.history import REFUSAL, read_history
+from adaptive_rag.state import Turn
+from tests.conftest import TOWN
+
+
+def talk(*texts: str) -> list[Turn]:
+    """Return a conversation that the user begins."""
+    return [Turn(role="agent" if place % 2 else "user", text=text) for place, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "question", "subject"),
+    [
+        (["What was the revenue of Acme in 2020?", "Four million [1]."], "And in 2021?", "revenue Acme"),
+        (["What does the P220 pump cost?", "108.00"], "And the P240?", "pump cost"),
+        (["How many staff does Acme have in France?", "Four."], "What about Germany?", "staff Acme"),
+        (["What is the refund period?", "14 days."], "Does it hold for sale items?", "refund period"),
+        (
+            ["Who leads the finance team?", "Maria Keller leads it [1]."],
+            "What is her telephone extension?",
+            "Maria Keller leads finance team",
+        ),
+        (
+            ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium, 9 euros [2]"],
+            "What about the second one?",
+            "Premium 9 euros plans",
+        ),
+        (["How long is the sea wall?", "2,340 metres."], "Why?", "long sea wall"),
+        (
+            ["How long is the sea wall?", "2,340 metres.", "When was it built?", "In 1968."],
+            "Who paid for it?",
+            "built long sea wall",
+        ),
+    ],
+)
+def test_a_follow_up_gets_the_subject_of_the_last_exchange(earlier, question, subject) -> None:
+    assert find_subject(question, talk(*earlier)) == subject
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is the budget for the marsh?",
+        "Is it possible to register a wheelchair?",
+        "If a tenant loses the key of the flat, who pays for their new one?",
+        "Do you think that higher taxes help the town?",
+    ],
+)
+def test_a_question_that_stands_alone_is_left_as_it_is(question: str) -> None:
+    assert find_subject(question, talk("How long is the sea wall?", "2,340 metres.")) == ""
+
+
+def test_nothing_is_added_where_nothing_was_asked_before() -> None:
+    assert find_subject("And what about it?", []) == ""
+
+
+def test_a_refusal_is_no_part_of_what_is_known() -> None:
+    refused = f"{REFUSAL} I searched for “quux”."
+    assert read_history(talk("What is quux?", refused), []) == talk("What is quux?")
+
+
+def ask(rag: AdaptiveRAG, question: str, *earlier: str):
+    return rag.invoke({"question": question, "history": talk(*earlier)})
+
+
+def test_a_follow_up_is_answered_about_its_subject(town: MemoryIndex) -> None:
+    output = ask(AdaptiveRAG(town), "And how high is it?", "How long is the sea wall?", "2,340 metres [1].")
+    assert not output["abstained"]
+    assert "4.1 metres" in output["answer"]
+    decisions = output["trace"][0]["decisions"]
+    assert [d["chosen"] for d in decisions if d["what"] == "subject added"] == ["long sea wall"]
+
+
+async def test_a_follow_up_is_answered_on_the_async_path() -> None:
+    rag = AdaptiveRAG(MemoryIndex.from_texts(TOWN))
+    turns = talk("What should farmers do with animals?", "They move them [1].")
+    output = await rag.ainvoke({"question": "And when should they do that?", "history": turns})
+    assert "second siren" in output["answer"]
+
+
+def test_what_was_refused_is_not_searched_again(town: MemoryIndex) -> None:
+    refused = f"{REFUSAL} I searched for “zirconium”. The nearest passages, in mine.txt, are elsewhere."
+    output = ask(AdaptiveRAG(town), "How long is the sea wall?", "Where is gold found?", refused)
+    queries = [query for record in output["trace"] for query in record.get("queries", [])]
+    assert not any("zirconium" in query for query in queries)
+    assert "2,340" in output["answer"]
+
+
+def test_without_context_the_conversation_is_not_read(town: MemoryIndex) -> None:
+    rag = AdaptiveRAG(town, without={"context"})
+    output = ask(rag, "And how high is it?", "How long is the sea wall?", "2,340 metres [1].")
+    assert not any(d["what"] == "subject added" for d in output["trace"][0]["decisions"])

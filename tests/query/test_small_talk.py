@@ -1,0 +1,85 @@
+"""What asks nothing of the documents gets a short reply, and nothing is searched."""
+
+import pytest
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.query.small_talk import SHOWN, outline, reply_to_small_talk
+from adaptive_rag.testing import ScriptedChatModel
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Thanks!", "thanks"),
+        ("ok, thank you very much.", "thanks"),
+        ("Hello there", "a greeting"),
+        ("good morning!", "a greeting"),
+        ("bye", "a farewell"),
+        ("What can you do?", "what this is"),
+        ("Hi, what can you do?", "what this is"),
+        ("What is in these documents?", "what is held"),
+        ("what’s in the index?", "what is held"),
+        ("Which documents do you have?", "what is held"),
+        ("how many documents are there", "what is held"),
+    ],
+)
+def test_small_talk_is_known(town: MemoryIndex, text: str, kind: str) -> None:
+    found = reply_to_small_talk(text, town)
+    assert found is not None
+    assert found[1] == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thanks, and how long is the sea wall?",
+        "What documents do I need for a visa?",
+        "What can you do when the siren sounds?",
+        "Who are the fishers?",
+        "How does the siren work?",
+        "What is in the first-aid kit?",
+    ],
+)
+def test_a_question_is_not_small_talk(town: MemoryIndex, text: str) -> None:
+    assert reply_to_small_talk(text, town) is None
+
+
+def test_an_outline_counts_documents_and_passages() -> None:
+    chunks = [
+        {**chunk, "id": f"{n}-{chunk['id']}", "source": f"docs/{n}.txt"}
+        for n in range(SHOWN + 2)
+        for chunk in MemoryIndex.from_texts(["One.", "Two."][: 1 + (n == 0)]).chunks()
+    ]
+    lines = outline(MemoryIndex(chunks)).splitlines()
+    assert lines[0] == f"I search {SHOWN + 2} documents with {SHOWN + 3} passages:"
+    assert lines[1:3] == ["- 0.txt: 2 passages", "- 1.txt: 1 passage"]
+    assert lines[-1] == "- and 2 more documents"
+
+
+def check(output) -> None:
+    assert "town.txt: 18 passages" in output["answer"]
+    assert (output["abstained"], output["citations"], output["documents"]) == (False, [], [])
+    assert [record["step"] for record in output["trace"]] == ["classify", "generate"]
+    assert "nothing was searched" in output["trace"][-1]["decisions"][0]["why"]
+    assert output["messages"][-1].text == output["answer"]
+
+
+def test_the_outline_is_the_answer_and_nothing_is_searched(town: MemoryIndex) -> None:
+    model = ScriptedChatModel()
+    check(AdaptiveRAG(town, model=model).invoke("What is in these documents?"))
+    assert model.asked == []
+
+
+async def test_the_outline_is_the_answer_on_the_async_path(town: MemoryIndex) -> None:
+    check(await AdaptiveRAG(town).ainvoke("What is in these documents?"))
+
+
+def test_a_question_after_small_talk_is_answered(town: MemoryIndex) -> None:
+    turns = [
+        {"role": "user", "text": "How long is the sea wall?"},
+        {"role": "agent", "text": "2,340 metres."},
+    ]
+    turns += [{"role": "user", "text": "Thanks!"}, {"role": "agent", "text": "You are welcome."}]
+    output = AdaptiveRAG(town).invoke({"question": "And how high is it?", "history": turns})
+    assert "4.1 metres" in output["answer"]

@@ -1,0 +1,74 @@
+"""Words that no passage holds are read as the index spells them."""
+
+import pytest
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.index import Index
+from adaptive_rag.index.filtered import FilteredIndex
+from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.ingest import SourceText
+from adaptive_rag.query.spelling import correct_spelling
+
+TEXTS = {
+    "warranty.txt": "The warranty of the pump lasts two years. Receipts must be kept.",
+    "leave.txt": "The annual leave is 25 days. Holidays are agreed with the manager.",
+    "models.txt": "The P220 is sold by Tolland. A referendum was held.",
+}
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    folder = tmp_path_factory.mktemp("spelling") / "index"
+    Index.build([SourceText(name, text, name) for name, text in TEXTS.items()], folder)
+    return Index.open(folder)
+
+
+@pytest.fixture(scope="module")
+def memory() -> MemoryIndex:
+    return MemoryIndex.from_texts(list(TEXTS.values()))
+
+
+@pytest.mark.parametrize(
+    ("question", "read_as"),
+    [
+        ("How long is the warenty?", {"warenty": "warranty"}),
+        ("How much anual leave is there?", {"anual": "annual"}),
+        ("Who agrees Hollidays?", {"Hollidays": "Holidays"}),
+        ("Must I keep reciepts?", {"reciepts": "receipts"}),
+        # known, everyday, with a digit, a name unlike enough, or short
+        ("How long is the warranty?", {}),
+        ("Who painted the picture?", {}),
+        ("What does the P240 cost?", {}),
+        ("What did Torlund say?", {}),
+        ("Who is Ana?", {}),
+    ],
+)
+def test_a_word_is_read_as_the_index_spells_it(index, memory, question, read_as) -> None:
+    for source in (index, memory):
+        corrected, found = correct_spelling(question, source)
+        assert found == read_as
+        assert all(other in corrected and word not in corrected for word, other in read_as.items())
+
+
+def test_words_of_other_documents_are_not_told(index: Index) -> None:
+    narrowed = FilteredIndex(index, {"leave.txt"})
+    assert correct_spelling("How long is the warenty?", narrowed)[1] == {}
+    assert correct_spelling("How much anual leave?", narrowed)[1] == {"anual": "annual"}
+
+
+def test_a_misspelt_question_is_answered(index: Index) -> None:
+    output = AdaptiveRAG(index).invoke("How long does the warenty of the pump last?")
+    assert "two years" in output["answer"]
+    assert output["question"] == "How long does the warenty of the pump last?"
+    [decision] = [d for d in output["trace"][0]["decisions"] if d["what"] == "spelling"]
+    assert decision["why"].startswith("read 'warenty' as 'warranty'")
+
+
+async def test_a_misspelt_question_is_answered_on_the_async_path(memory: MemoryIndex) -> None:
+    output = await AdaptiveRAG(memory).ainvoke("How many days of anual leve are there?")
+    assert "25 days" in output["answer"]
+
+
+def test_spelling_can_be_switched_off(index: Index) -> None:
+    output = AdaptiveRAG(index, without={"spelling"}).invoke("How long does the warenty of the pump last?")
+    assert not any(d["what"] == "spelling" for d in output["trace"][0]["decisions"])
