@@ -29,10 +29,14 @@ from adaptive_rag.text.words import terms
 # Where the best sentence lacks the date, number or name asked for, a neighbour that has it gets this share of
 # its score.
 COMPLETES = 0.9
+# What each word costs a sentence beside the best one: a short one is read at little cost.
+PER_WORD = 0.002
 # Share of the score for the asker's context in what fits their situation; the question has the rest.
 CONTEXT_SHARE = 0.6
+# A passage of at most this many words is quoted whole where it ranks first.
+SHORT_PASSAGE = 80
 # Sentences of what holds in general, and their nearness.
-GENERAL_SENTENCES, GENERAL_NEARNESS = 2, 0.75
+GENERAL_SENTENCES, GENERAL_NEARNESS = 2, 0.9
 # Share of the score for an aspect's label; the whole question has the rest.
 ASPECT_SHARE = 0.65
 # Added to a sentence that was found for the aspect.
@@ -121,17 +125,20 @@ class AnswerRequest:
 
 
 def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show the best sentences.
+    """Show the sentence that answers best, and others where they come close to it.
 
     Where a date, a number or a name is asked for and the best one lacks it, a sentence near it that has it
     is shown too: "The borehole stood in Saltpan Road. It was closed in 2019."
     """
     scores = ranking.score(request.question, request.question_vector)
     completing = _completing(ranking, scores, request.question)
-    scores = np.maximum(scores, 0.0)  # so that the best one is shown even where all score below 0
+    best = int(np.argmax(scores))
+    highest = max(scores[best], 0.0)  # so that the best one is shown even where all score below 0
+    scores -= PER_WORD * np.array([len(s.text.split()) for s in ranking.sentences])
+    scores[best] = highest
     if completing is not None:
-        scores[completing] = max(scores[completing], COMPLETES * scores.max())
-    return [Block(ranking.choose(scores, request.style.sentences, request.style.nearness * scores.max()))]
+        scores[completing] = max(scores[completing], COMPLETES * highest)
+    return [Block(ranking.choose(scores, request.style.sentences, request.style.nearness * highest))]
 
 
 def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -190,18 +197,33 @@ def _barred(request: AnswerRequest, ranking: Ranking) -> dict[str, NDArray[np.bo
 
 
 def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show what fits the asker's situation, then what holds in general; one block where none is known."""
+    """Show the rule that was found first, then what other passages say that scores nearly as high.
+
+    Of the passage that ranks first a short text is quoted whole, of a longer one its best sentences; where
+    the asker's situation is known, they are those that fit it.
+    """
     whole = ranking.score(request.question, request.question_vector)
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
-    near = request.style.nearness
-    if not request.user_context.strip() or request.context_vector is None:
-        return [Block(ranking.choose(whole, request.style.sentences, near * whole.max()))]
-    theirs = ranking.score(request.user_context, request.context_vector)
-    both = (1 - CONTEXT_SHARE) * whole + CONTEXT_SHARE * theirs
-    fitting = ranking.choose(both, request.style.sentences, near * both.max())
-    general = ranking.choose(whole, GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), fitting)
-    return [Block(fitting, SITUATION_HEADING), Block(general, GENERAL_HEADING)]
+    fitting = whole
+    known = bool(request.user_context.strip()) and request.context_vector is not None
+    if known:
+        theirs = ranking.score(request.user_context, request.context_vector)
+        fitting = (1 - CONTEXT_SHARE) * whole + CONTEXT_SHARE * theirs
+    readable = [s for s in ranking.sentences if s.quality >= READABLE] or ranking.sentences
+    first = min(s.rank for s in readable)
+    length = sum(len(s.text.split()) for s in readable if s.rank == first)
+    inside = np.array([s.rank == first for s in ranking.sentences])
+    limit, least = request.style.sentences, request.style.nearness * fitting[inside].max()
+    if length <= SHORT_PASSAGE:
+        limit, least = len(readable), -np.inf
+    rule = ranking.choose(np.where(inside, fitting, -np.inf), limit, least)
+    more = ranking.choose(
+        np.where(inside, -np.inf, whole), GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), rule
+    )
+    if not known:
+        return [Block([*rule, *more])]
+    return [Block(rule, SITUATION_HEADING), Block(more, GENERAL_HEADING)]
 
 
 def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:
@@ -275,7 +297,7 @@ def _heading(label: str, question: str) -> str:
 
 # A fact stands in a document or not. An analysis is put together from passages that each name a part of it.
 # Views and advice rarely use the asker's words. evidence.py says where `evidence` and `yes_or_no` come from.
-FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.75, yes_or_no=0.1)
+FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, sentences=4, nearness=0.82, yes_or_no=0.1)
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.2, nearness=0.7)
 OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, nearness=0.6)
 CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.1, sentences=4, nearness=0.6)
