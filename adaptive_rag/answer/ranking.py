@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -144,7 +145,9 @@ class Ranking:
             for s in sentences
         ]
         chunks = max(sentence.rank for sentence in sentences)
-        self._prior = np.array([RANK * (1 - (s.rank - 1) / chunks) - POOR * (1 - s.quality) for s in sentences])
+        self._prior = np.array(
+            [RANK * (1 - (s.rank - 1) / chunks) - POOR * (1 - s.quality) for s in sentences]
+        )
 
     def score(self, text: str, vector: Vectors) -> Scores:
         """Score the sentences for a question, an aspect or a situation and its vector, 0 to about 2."""
@@ -158,7 +161,12 @@ class Ranking:
         return scores
 
     def choose(
-        self, scores: Scores, limit: int, least: float, used: Sequence[AnswerSentence] = ()
+        self,
+        scores: Scores,
+        limit: int,
+        least: float,
+        used: Sequence[AnswerSentence] = (),
+        words: float = math.inf,
     ) -> list[AnswerSentence]:
         """Choose up to `limit` sentences that score at least `least`, without repeats.
 
@@ -166,7 +174,7 @@ class Ranking:
 
         A sentence that resembles one already chosen loses by it (maximal marginal relevance, Carbonell and
         Goldstein 1998); one that stands beside it gains. The sentences that a chosen one refers back to
-        come on top of the limit.
+        come on top of the limit. After the first, one that would make it more than `words` words is left out.
 
         A score of -inf is never chosen, nor is a sentence repeated that is `used` in the answer already.
         """
@@ -189,24 +197,28 @@ class Ranking:
                 s is not o and s.repeats(o) for s in group for o in chosen
             ):
                 continue
+            length = sum(len(s.text.split()) for s in group if s not in chosen)
+            if chosen and length > words:
+                continue
+            words -= length
             limit -= 1
             chosen += [s for s in group if s not in chosen]
             lead = lead or len(chosen)
             left -= RESEMBLES * np.maximum(self.vectors @ sentence.vector - ALIKE, 0.0)
             left += CONTINUES * np.array([sentence.is_beside(other) for other in self.sentences])
         by_score = dict(zip(self.sentences, scores.tolist(), strict=True))
-        return chosen[:lead] + _in_reading_order(chosen[lead:], by_score)
+        return chosen[:lead] + _in_reading_order(chosen[lead:], chosen[lead - 1], by_score) if lead else []
 
     def _referred_to(self, sentence: AnswerSentence) -> list[AnswerSentence] | None:
         """Return the sentences before this one that it needs; None where they cannot be shown."""
         found: list[AnswerSentence] = []
-        if coverage(self._asked, set(sentence.terms)) >= NAMED:
-            return found
         while sentence.refers_back and len(found) < PREDECESSORS:
             at = self._at.get((sentence.document, sentence.position - 1))
             if at is None:
                 # A chunk that begins with "This ..." has lost what it speaks of.
                 return None
+            if coverage(self._asked, set(sentence.terms)) >= NAMED:
+                break
             sentence = self.sentences[at]
             if sentence.quality < FAIR_PREDECESSOR or len(sentence.text) > LONGEST_PREDECESSOR:
                 break
@@ -251,9 +263,9 @@ def expected_form(question: str) -> ExpectedForm:
 
 
 def _in_reading_order(
-    chosen: Sequence[AnswerSentence], scores: Mapping[AnswerSentence, float]
+    chosen: Sequence[AnswerSentence], lead: AnswerSentence, scores: Mapping[AnswerSentence, float]
 ) -> list[AnswerSentence]:
-    """Keep neighbours together in their order; begin with the passage that holds the best sentence."""
+    """Keep neighbours together in their order; begin with what goes on from the lead, then with the best."""
     runs: list[list[AnswerSentence]] = []
     for sentence in sorted(chosen, key=lambda s: (s.document, s.position)):
         if runs and runs[-1][-1].is_beside(sentence):
@@ -261,7 +273,12 @@ def _in_reading_order(
         else:
             runs.append([sentence])
     best = {s.document: max(scores[o] for o in chosen if o.document == s.document) for s in chosen}
-    runs.sort(key=lambda run: (-best[run[0].document], run[0].document, -max(scores[s] for s in run)))
+
+    def place(run: list[AnswerSentence]) -> tuple[bool, float, int, float]:
+        goes_on = run[0].document == lead.document and run[0].position == lead.position + 1
+        return not goes_on, -best[run[0].document], run[0].document, -max(scores[s] for s in run)
+
+    runs.sort(key=place)
     return [sentence for run in runs for sentence in run]
 
 
