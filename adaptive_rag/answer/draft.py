@@ -113,7 +113,7 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
     page would act on; the quotes of the citations stay exact.
     """
     sentences = request.answer_sentences
-    blocks = request.style.arrange(request, Ranking(sentences)) if sentences else []
+    blocks = request.style.arrange(request, Ranking(sentences, request.question)) if sentences else []
     blocks = [block for block in blocks if block.sentences]
     told = [ONE_SIDED[request.missing]] if request.missing and blocks else []
     text, _ = keep_own_links("\n\n".join([*told, *(_format_block(request, block) for block in blocks)]), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,24 +16,24 @@ from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.text.vectors import Scores, cosines
 from adaptive_rag.text.words import coverage, stem, terms, weighted_terms
 
-# What each signal may add to a sentence's score. Cosines of the embedded model lie between 0 and 0.9 for
-# related sentences, the others between 0 and 1: meaning leads, and words decide close calls.
-MEANING, WORDS, COVERED, FORM, RANK = 1.0, 0.15, 0.25, 0.15, 0.06
-EXACT_FORM = 0.25  # the form's share where a date or a number is asked for
+# What each signal adds to the cosine of a sentence with the question. Each signal lies between 0 and 1. The
+# weights are those of a conditional logit of the answering sentence over the sentences read, on half of 200
+# questions of SQuAD 2.0, rounded and drawn toward equal shares: on the other half the best sentence answers
+# in 79 %.
+WORDS, AROUND, FORM, RANK = 0.3, 0.6, 0.2, 0.2
 # The words around a sentence say what it is about: those of the 2 sentences before it and of the one after.
-AROUND, STEPS_AROUND = 0.3, range(-2, 2)
+STEPS_AROUND = range(-2, 2)
 BEFORE = 0.6  # weight of the sentence before in the meaning of one that refers back
 POOR = 0.4  # taken from a sentence of quality 0
-REFERS_BACK = 0.08  # taken from a sentence that needs the one before
-# Taken for each word above the first LONG_FROM, up to MOST_FOR_LENGTH.
-LONG_FROM, PER_WORD, MOST_FOR_LENGTH = 45, 0.002, 0.12
 # A text of lower quality is shown only where there is nothing better.
 READABLE = 0.3
 # Added to a sentence beside one already chosen: it continues its thought.
-CONTINUES = 0.12
+CONTINUES = 0.06
 # What a sentence loses for each point of cosine above ALIKE that it shares with one already chosen.
 RESEMBLES, ALIKE = 0.6, 0.6
-# A sentence that refers back is shown with up to 2 before it, none longer or of lower quality than this.
+# A sentence that refers back but names this share of what is asked about is understood alone.
+NAMED = 0.5
+# Any other is shown with up to 2 before it, none longer or of lower quality than this.
 PREDECESSORS, LONGEST_PREDECESSOR, FAIR_PREDECESSOR = 2, 400, 0.6
 
 AnswerForm = Literal["definition", "person", "time", "place", "number", "list", "other"]
@@ -120,8 +121,9 @@ class ExpectedForm:
 class Ranking:
     """The sentences of one answer, ready to be scored for several texts."""
 
-    def __init__(self, sentences: Sequence[AnswerSentence]) -> None:
+    def __init__(self, sentences: Sequence[AnswerSentence], question: str = "") -> None:
         self.sentences = sentences
+        self._asked = weighted_terms(question)
         self.vectors = np.stack([sentence.vector for sentence in sentences])
         self._terms = [set(sentence.terms) for sentence in sentences]
         self._at = {(s.document, s.position): i for i, s in enumerate(sentences)}
@@ -143,29 +145,36 @@ class Ranking:
             for s in sentences
         ]
         chunks = max(sentence.rank for sentence in sentences)
-        self._prior = np.array([_prior(sentence, chunks) for sentence in sentences])
+        self._prior = np.array(
+            [RANK * (1 - (s.rank - 1) / chunks) - POOR * (1 - s.quality) for s in sentences]
+        )
 
     def score(self, text: str, vector: Vectors) -> Scores:
-        """Score the sentences for a question, an aspect or a situation and its vector, 0 to about 1.5."""
+        """Score the sentences for a question, an aspect or a situation and its vector, 0 to about 2."""
         weights = weighted_terms(text)
         expected, asked = expected_form(text), set(terms(text))
         alone, resolved = (cosines(rows, vector[None])[:, 0] for rows in (self.vectors, self._resolved))
-        scores: Scores = self._prior + MEANING * np.maximum(alone, resolved)
+        scores: Scores = self._prior + np.maximum(alone, resolved)
         scores += WORDS * self._bm25(list(weights))
-        scores += COVERED * np.array([coverage(weights, own) for own in self._terms])
         scores += AROUND * np.array([coverage(weights, near) for near in self._near])
-        form = EXACT_FORM if expected.form in ("time", "number") else FORM
-        scores += form * np.array([expected.fit(s.text, asked) for s in self.sentences])
+        scores += FORM * np.array([expected.fit(s.text, asked) for s in self.sentences])
         return scores
 
     def choose(
-        self, scores: Scores, limit: int, least: float, used: Sequence[AnswerSentence] = ()
+        self,
+        scores: Scores,
+        limit: int,
+        least: float,
+        used: Sequence[AnswerSentence] = (),
+        words: float = math.inf,
     ) -> list[AnswerSentence]:
-        """Choose up to `limit` sentences that score at least `least`, without repeats, in reading order.
+        """Choose up to `limit` sentences that score at least `least`, without repeats.
+
+        The best one comes first, then the others in reading order.
 
         A sentence that resembles one already chosen loses by it (maximal marginal relevance, Carbonell and
         Goldstein 1998); one that stands beside it gains. The sentences that a chosen one refers back to
-        come on top of the limit.
+        come on top of the limit. After the first, one that would make it more than `words` words is left out.
 
         A score of -inf is never chosen, nor is a sentence repeated that is `used` in the answer already.
         """
@@ -173,6 +182,7 @@ class Ranking:
         left = scores.copy()
         left[[s.quality < READABLE and readable for s in self.sentences]] = -np.inf
         chosen: list[AnswerSentence] = []
+        lead = 0  # how many of them are the best one and what it refers back to
         while limit:
             best = int(np.argmax(left))
             sentence, score = self.sentences[best], float(left[best])
@@ -187,20 +197,28 @@ class Ranking:
                 s is not o and s.repeats(o) for s in group for o in chosen
             ):
                 continue
+            length = sum(len(s.text.split()) for s in group if s not in chosen)
+            if chosen and length > words:
+                continue
+            words -= length
             limit -= 1
             chosen += [s for s in group if s not in chosen]
+            lead = lead or len(chosen)
             left -= RESEMBLES * np.maximum(self.vectors @ sentence.vector - ALIKE, 0.0)
             left += CONTINUES * np.array([sentence.is_beside(other) for other in self.sentences])
-        return _in_reading_order(chosen, dict(zip(self.sentences, scores.tolist(), strict=True)))
+        by_score = dict(zip(self.sentences, scores.tolist(), strict=True))
+        return chosen[:lead] + _in_reading_order(chosen[lead:], chosen[lead - 1], by_score) if lead else []
 
     def _referred_to(self, sentence: AnswerSentence) -> list[AnswerSentence] | None:
-        """Return the sentences before this one that it refers to; None where they cannot be shown."""
+        """Return the sentences before this one that it needs; None where they cannot be shown."""
         found: list[AnswerSentence] = []
         while sentence.refers_back and len(found) < PREDECESSORS:
             at = self._at.get((sentence.document, sentence.position - 1))
             if at is None:
                 # A chunk that begins with "This ..." has lost what it speaks of.
                 return None
+            if coverage(self._asked, set(sentence.terms)) >= NAMED:
+                break
             sentence = self.sentences[at]
             if sentence.quality < FAIR_PREDECESSOR or len(sentence.text) > LONGEST_PREDECESSOR:
                 break
@@ -244,17 +262,10 @@ def expected_form(question: str) -> ExpectedForm:
     return ExpectedForm("definition", subject.strip(" '\"“”‘’"))
 
 
-def _prior(sentence: AnswerSentence, chunks: int) -> float:
-    """Score what does not depend on the text: the rank of the chunk, and how fit the sentence is."""
-    too_long = min(MOST_FOR_LENGTH, PER_WORD * max(0, len(sentence.text.split()) - LONG_FROM))
-    unfit = POOR * (1 - sentence.quality) + REFERS_BACK * sentence.refers_back + too_long
-    return RANK * (1 - (sentence.rank - 1) / chunks) - unfit
-
-
 def _in_reading_order(
-    chosen: Sequence[AnswerSentence], scores: Mapping[AnswerSentence, float]
+    chosen: Sequence[AnswerSentence], lead: AnswerSentence, scores: Mapping[AnswerSentence, float]
 ) -> list[AnswerSentence]:
-    """Keep neighbours together in their order; begin with the passage that holds the best sentence."""
+    """Keep neighbours together in their order; begin with what goes on from the lead, then with the best."""
     runs: list[list[AnswerSentence]] = []
     for sentence in sorted(chosen, key=lambda s: (s.document, s.position)):
         if runs and runs[-1][-1].is_beside(sentence):
@@ -262,7 +273,12 @@ def _in_reading_order(
         else:
             runs.append([sentence])
     best = {s.document: max(scores[o] for o in chosen if o.document == s.document) for s in chosen}
-    runs.sort(key=lambda run: (-best[run[0].document], run[0].document, -max(scores[s] for s in run)))
+
+    def place(run: list[AnswerSentence]) -> tuple[bool, float, int, float]:
+        goes_on = run[0].document == lead.document and run[0].position == lead.position + 1
+        return not goes_on, -best[run[0].document], run[0].document, -max(scores[s] for s in run)
+
+    runs.sort(key=place)
     return [sentence for run in runs for sentence in run]
 
 

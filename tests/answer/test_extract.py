@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -59,12 +60,20 @@ def test_a_factual_answer_begins_with_the_sentence_that_answers(question, first)
 def test_a_sentence_that_refers_back_brings_the_one_before():
     documents = [candidate("The Long Wall stands on Fish Quay. It has fourteen iron gates and a ramp.")]
 
-    answer = extract_answer(request("How many iron gates and ramps?", documents))
+    answer = extract_answer(request("How many gates has the harbour of Port Amis?", documents))
 
     assert without_markers(answer) == [
         "The Long Wall stands on Fish Quay.",
         "It has fourteen iron gates and a ramp.",
     ]
+
+
+def test_a_sentence_that_names_what_is_asked_about_leads_the_answer_though_it_refers_back():
+    documents = [candidate("The Long Wall stands on Fish Quay. It has fourteen iron gates and a ramp.")]
+
+    answer = extract_answer(request("How many iron gates and ramps?", documents))
+
+    assert without_markers(answer)[0] == "It has fourteen iron gates and a ramp."
 
 
 @pytest.mark.parametrize(
@@ -213,6 +222,52 @@ def test_a_contextual_answer_speaks_to_the_situation_first():
 
     assert answer.text.startswith("**For your situation**\nFarmers must move their sheep")
     check(answer, [guidance])
+
+
+def test_a_contextual_answer_quotes_the_passage_that_ranks_first_before_any_other():
+    rule = candidate(
+        "Tenants need the consent of the owner. A barrier may be hired for a week.", source="rule"
+    )
+    other = candidate("I am a tenant with a flood barrier and so is my aunt.", source="forum")
+
+    answer = extract_answer(
+        request(
+            "May I hire a barrier?",
+            [rule, other],
+            style=CONTEXTUAL_STYLE,
+            user_context="I am a tenant with a flood barrier",
+        )
+    )
+
+    assert [citation["source"] for citation in answer.citations[:2]] == ["rule", "rule"]
+
+
+def test_a_fact_that_one_sentence_answers_clearly_is_told_in_that_sentence_alone():
+    documents = [candidate(WALL), candidate(MARSH, source="marsh.txt")]
+
+    answer = extract_answer(request("When was the wall built?", documents))
+
+    assert without_markers(answer) == ["The wall was built between 1955 and 1958."]
+
+
+def test_an_analysis_keeps_to_the_words_of_its_style():
+    told = [
+        f"The marsh wall {verb} the {thing} of the old town in many {thing} every single year."
+        for verb, thing in zip(
+            ["guards", "slows", "stores", "feeds", "shelters", "cools", "drains", "lifts", "holds", "warms"],
+            ["streets", "waves", "carbon", "sheep", "birds", "fields", "cellars", "roads", "boats", "barns"],
+            strict=True,
+        )
+    ]
+    document = candidate(" ".join(told))
+    asked = request("How does the marsh wall serve the old town?", [document], style=ANALYTICAL_STYLE)
+
+    whole, short = (
+        extract_answer(replace(asked, style=replace(ANALYTICAL_STYLE, words=words))) for words in (150, 40)
+    )
+
+    assert 1 <= sum(len(said.split()) for said in without_markers(short)) <= 40
+    assert len(without_markers(whole)) > len(without_markers(short))
 
 
 def test_what_a_person_said_is_attributed():
