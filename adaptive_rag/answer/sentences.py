@@ -66,9 +66,11 @@ _FRAGMENT = re.compile(
 # In words: a longer sentence that refers back can be understood alone.
 _REFERRING_WORDS = 40
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself|[Ww]e|[Oo]ur|us)\b")
-# "Dr Amrita Solanki, engineer to the council": two or three capitalised words, then a comma or nothing.
+# "Dr Amrita Solanki, engineer to the council": two or three capitalised words, then a comma or nothing; not
+# "The Arabs".
 _PERSON = re.compile(
-    r"^(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev)\.? )?"
+    r"^(?!(?:The|An?|Our|My|Your|This|These|In|On|Of|For|About|How|Why|What)\b)"
+    r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev)\.? )?"
     r"[A-Z][\w'’-]+ (?:(?:[A-Z]\.|de|van|von|[A-Z][\w'’-]+) )?[A-Z][\w'’-]+(?:,|$)"
 )
 _HEADING_MARK = re.compile(r"^#{1,6}\s+")

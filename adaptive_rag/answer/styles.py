@@ -14,14 +14,21 @@ from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adaptive_rag.answer.passages import labels_at
 from adaptive_rag.answer.ranking import RANK, READABLE, Ranking, expected_form
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences, in_first_person
+from adaptive_rag.answer.sides import (
+    SIGNS,
+    VIEW,
+    agreement,
+    choose_views,
+    passage_bonus,
+    view_bonus,
+    with_short_views,
+)
 from adaptive_rag.models.onnx import Vectors
-from adaptive_rag.rank.agreement import UNSURE, agreements, centred
-from adaptive_rag.rank.stances import AGAINST, FOR, LABELS, Side, asked_side, misplaced, reports_view, side_of
+from adaptive_rag.rank.stances import LABELS, Side, asked_side, misplaced, side_of
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import Scores
@@ -49,10 +56,8 @@ FOUND_FOR = RANK
 LEFT_TO_OTHERS = 0.05
 # An aspect whose best score is far below this share of the best aspect's has no sentence worth showing.
 FAR_BEHIND = 0.9
-# What a sentence gains that holds or reports a view, and loses where it looks wrong under a side's heading.
-VIEW, OTHER_SIDE = 0.12, 0.25
-# Sentences that take no side, and what stands above them.
-NEITHER_SENTENCES, NEITHER_HEADING = 2, "Without a clear side"
+# What a sentence loses where it looks wrong under a side's heading.
+OTHER_SIDE = 0.25
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 _ASKS = re.compile(
@@ -154,52 +159,35 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
 
 
 def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show a paragraph for each viewpoint, or for those of the side that the question asks about.
+    """Show the views of each side, or of the one that the question asks about, then those of no clear side.
 
-    Sentences that hold a view are preferred. Where the passages' sides were told from their words, a
-    sentence stands under the heading of its own side, and what takes none comes last; under a viewpoint's
-    label that takes sides, sentences that look wrong there are held back.
+    Where a model named the viewpoints, each has a paragraph; sentences that look wrong under a label that
+    takes sides are held back.
     """
-    views = VIEW * np.array([in_first_person(s.text) or reports_view(s.text) for s in ranking.sentences])
+    asked = asked_side(request.question)
+    if asked and asked == request.missing:
+        return []
+    if {aspect.label for aspect in request.aspects} <= set(LABELS.values()):
+        ranking = with_short_views(ranking, request.documents)
+        whole = ranking.score(request.question, request.question_vector) + view_bonus(ranking.sentences)
+        whole += passage_bonus(request.documents, request.sentences, ranking)
+        agreed = np.zeros(len(whole))
+        if request.aspects:  # else no passage takes a side
+            agreed = agreement(request.question, request.documents, request.sentences, ranking)
+        if request.missing:  # nothing stands under a side that is said to be missing
+            agreed = SIGNS[request.missing] * np.minimum(SIGNS[request.missing] * agreed, 0.0)
+        shown: list[Side] = [asked] if asked else ["for", "against"]
+        near = request.style.nearness
+        return [Block(views, heading) for heading, views in choose_views(ranking, whole, agreed, near, shown)]
+    views = view_bonus(ranking.sentences)
     whole = ranking.score(request.question, request.question_vector) + views
     scores = _score_aspects(request, ranking, whole)
     sides = [side_of(aspect.label) for aspect in request.aspects]
-    told = bool(sides) and {aspect.label for aspect in request.aspects} <= set(LABELS.values())
-    barred = _barred(request, ranking) if told else None
-    for row, aspect, side in zip(scores, request.aspects, sides, strict=True):
+    for row, side in zip(scores, sides, strict=True):
         if side is not None:
-            row += views
-        if barred is not None:
-            row[barred[aspect.label]] = -np.inf
-        elif side is not None:
-            row -= OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
-    asked = asked_side(request.question)
-    blocks = _share_out(
-        request, ranking, whole, scores, [not asked or side in (asked, None) for side in sides]
-    )
-    used = [sentence for block in blocks for sentence in block.sentences]
-    if barred is None or (asked and (used or asked == request.missing)):
-        return blocks
-    neither = np.where(np.logical_and.reduce(list(barred.values())), whole, -np.inf)
-    least = request.style.nearness * whole.max()
-    rest = ranking.choose(neither, NEITHER_SENTENCES, least, used)
-    return [*blocks, Block(rest, NEITHER_HEADING if used else "")]
-
-
-def _barred(request: AnswerRequest, ranking: Ranking) -> dict[str, NDArray[np.bool_]]:
-    """Return, for each side's label, which sentences must not stand under it.
-
-    Those of passages that do not take the side, and those that speak for the other one. Of a passage that
-    takes both sides only what clearly takes one stands under it.
-    """
-    held = centred(agreements(request.question, request.documents, request.sentences))
-    found = [labels_at(request.documents[s.document], s.start, s.end) for s in ranking.sentences]
-    agreed = np.array([held[s.document][s.position] for s in ranking.sentences])
-    least = np.array([UNSURE if len(labels) > 1 else -UNSURE for labels in found])
-    return {
-        label: (sign * agreed < least) | np.array([label not in labels for labels in found])
-        for label, sign in ((FOR, 1), (AGAINST, -1))
-    }
+            row += views - OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
+    shown_aspects = [not asked or side in (asked, None) for side in sides]
+    return _share_out(request, ranking, whole, scores, shown_aspects)
 
 
 def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:

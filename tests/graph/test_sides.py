@@ -49,10 +49,13 @@ def under(answer: str, heading: str) -> str:
 
 def test_a_sentence_stands_under_its_side_whatever_its_tone() -> None:
     answer = ask("Should cars be banned?", *CARS)["answer"]
-    for speaks_for in (CARS[0], CARS[3]):
-        assert speaks_for in under(answer, "Benefits and arguments for")
-    for speaks_against in (CARS[1], CARS[2]):
-        assert speaks_against in under(answer, "Risks and arguments against")
+    supporting, opposing = (
+        under(answer, heading) for heading in ("Benefits and arguments for", "Risks and arguments against")
+    )
+    assert CARS[0] in supporting and CARS[1] in opposing
+    assert not any(text in opposing for text in (CARS[0], CARS[3]))
+    assert not any(text in supporting for text in (CARS[1], CARS[2]))
+    assert all(text in answer for text in CARS)  # what takes no side clearly is quoted too
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,121 @@
+"""Which views an opinion's answer quotes, and under which side they stand."""
+
+import numpy as np
+import pytest
+
+from adaptive_rag.answer.draft import extract_answer
+from adaptive_rag.answer.sides import ALL_WORDS, NEITHER_HEADING, states_view
+from adaptive_rag.answer.styles import OPINION_STYLE, AnswerRequest, Aspect
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.rank.stances import AGAINST, FOR
+from adaptive_rag.source import Sentences
+from adaptive_rag.text.sentences import sentence_spans
+from tests.answer.made import candidate
+
+FOR_HEADING, AGAINST_HEADING = (f"**{label[:1].upper()}{label[1:]}**" for label in (FOR, AGAINST))
+QUESTION = "Should the sea wall be raised?"
+PRO = "A higher sea wall protects homes and keeps families safe"
+CON = "A higher sea wall is a waste of money and ruins the beach"
+FACT = "The sea wall has fourteen gates and a walk on top"
+
+
+def answered(texts, question=QUESTION, *, labels=(FOR, AGAINST), missing=None):
+    documents = [candidate(text, source=f"{i}.txt", labels=labels) for i, text in enumerate(texts)]
+    encode = load_minilm().encode
+    found = []
+    for text in texts:
+        spans = sentence_spans(text, 0)
+        found.append(
+            Sentences(spans=np.array(spans), vectors=encode([text[start:end] for start, end in spans]))
+        )
+    aspects = [Aspect(label, encode([label])[0]) for label in labels]
+    return extract_answer(
+        AnswerRequest(
+            question=question,
+            style=OPINION_STYLE,
+            documents=documents,
+            sentences=found,
+            question_vector=encode([question])[0],
+            aspects=aspects,
+            missing=missing,
+        )
+    ).text
+
+
+def under(answer):
+    """Return the text under each heading, "" above the first one."""
+    blocks = {}
+    for block in answer.split("\n\n"):
+        heading, newline, body = block.partition("\n")
+        blocks |= {heading: body} if heading.startswith("**") and newline else {"": block}
+    return blocks
+
+
+def test_views_without_a_full_stop_are_quoted_beside_those_that_have_one():
+    blocks = under(answered([f"{PRO}.", CON, FACT + "."]))
+    assert PRO in blocks[FOR_HEADING]
+    assert f"{CON}. [2]" in blocks[AGAINST_HEADING]
+
+
+def test_what_takes_no_side_clearly_stands_under_none():
+    blocks = under(answered([PRO, CON, "Some want the sea wall raised in two steps"]))
+    assert "two steps" in blocks[f"**{NEITHER_HEADING}**"]
+
+
+def test_where_no_passage_takes_a_side_the_views_stand_without_headings():
+    answer = answered([PRO, CON], labels=())
+    assert PRO in answer and CON in answer and "**" not in answer
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Record of the public debate on raising the sea wall, held in Pellhythe on 12 November 2024.",
+        "I'm asked whether the wall should be raised.",
+        "The Long Wall was built between 1955 and 1958.",
+        "Sea walls.",
+        "No.",
+    ],
+)
+def test_titles_events_and_single_words_are_no_arguments(text):
+    assert not states_view(text, alone=False)
+    assert text not in answered([f"{PRO}.", f"{CON}.", text])
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("Critics said in 2019 that the wall should stay as it is.", False),
+        ("I have 54 rooms and a view.", False),
+        ("Concrete starts to age on the day it is poured.", True),
+    ],
+)
+def test_who_speaks_of_a_year_or_states_a_reason_may_still_hold_a_view(text, alone):
+    assert states_view(text, alone=alone)
+
+
+def test_a_title_is_no_view_though_it_is_a_passage_of_its_own():
+    assert "Higher Sea Walls" not in answered([PRO, CON, "The Benefits of Higher Sea Walls for Homes"])
+
+
+def test_where_nobody_takes_a_stand_the_nearest_facts_are_quoted():
+    answer = answered(["The sea wall was raised in 1958. The sea wall was raised again in 1971."])
+    assert "1958" in answer and "**" not in answer
+
+
+def test_nothing_stands_under_a_side_that_is_said_to_be_missing():
+    blocks = under(answered([PRO, CON], missing="against"))
+    assert AGAINST_HEADING not in blocks and FOR_HEADING in blocks
+    assert "none against it" in blocks[""]
+
+
+def test_many_long_views_of_both_sides_stay_short_together():
+    reasons = ("storms", "winters", "spring tides", "the harbour", "the school", "the old town", "visitors")
+    texts = [
+        f"{view}, which is what most people who live near the water say when they speak of {reason}."
+        for reason in reasons
+        for view in (PRO, CON)
+    ]
+    answer = answered(texts)
+    assert FOR_HEADING in answer and AGAINST_HEADING in answer
+    assert len(answer.split()) <= ALL_WORDS + 40
