@@ -78,7 +78,11 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     if extracted is None or not extracted.text:
         return _abstain(state, evidence.reason, decisions, request)
     decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
-    text = f"**{CLOSEST_HEADING}**\n{extracted.text}" if evidence.closest else extracted.text
+    text = (
+        f"**{CLOSEST_HEADING}**\n{extracted.text}"
+        if evidence.closest and context.uses("abstain")
+        else extracted.text
+    )
     return _answer(state, text, extracted.citations, 1.0, [decision, *decisions])
 
 

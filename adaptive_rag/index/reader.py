@@ -47,7 +47,8 @@ WORD_HITS = 300
 IDS_PER_QUERY = 500
 # Words spelt like one: chunks that are read for them, words of the word index that are compared. That index
 # holds stems, so that an ending counts as a difference too: of a long word three letters may differ.
-ROWS_SPELT, WORDS_COMPARED, LONG_WORD = 20, 200, 6
+# From 12 letters on the search takes two at most, and nothing from 50 on.
+ROWS_SPELT, WORDS_COMPARED, LONG_WORD, VERY_LONG_WORD, LONGEST_SPELT = 20, 200, 6, 11, 40
 # A pasted page as a query would ask for thousands of words; the first distinct ones decide.
 WORDS_PER_QUERY = 128
 # For each query: the rows that it found, and the BM25 of those that hold words of it.
@@ -199,11 +200,12 @@ class TableReader:
         """
         from lancedb.query import MatchQuery
 
-        if not self.manifest.chunks or among == [] or self._holds(word, among):
+        too_long = len(word) > LONGEST_SPELT
+        if too_long or not self.manifest.chunks or among == [] or self._holds(word, among):
             return []
         fuzzy: Any = MatchQuery
         with reading(self._uri, "its word index"):
-            near = 3 if len(word) >= LONG_WORD else 2
+            near = 3 if LONG_WORD <= len(word) <= VERY_LONG_WORD else 2
             query = fuzzy(word, TEXT, fuzziness=near, prefix_length=1, max_expansions=WORDS_COMPARED)
             search = self.table.search(query, query_type="fts")
             if among is not None:
