@@ -34,11 +34,12 @@ _LABEL_WORDS: dict[Side, re.Pattern[str]] = {
 # Words of a question that asks about one side: "What are the risks?"
 _ASKED_WORDS: dict[Side, re.Pattern[str]] = {
     "against": any_of(
-        r"(?:arguments?|reasons?|case|objections?|points?) against|concerns|risks|drawbacks|dangers|"
-        r"disadvantages|downsides|criticisms?|objections|cons"
+        r"(?:arguments?|reasons?|case|objections?|points?) (?:for (?:and|or) )?against|concerns|risks|"
+        r"drawbacks|dangers|disadvantages|downsides|criticisms?|objections|cons"
     ),
     "for": any_of(
-        r"(?:arguments?|reasons?|case|points?) (?:for|in favou?r)|benefits|advantages|merits|upsides|pros"
+        r"(?:arguments?|reasons?|case|points?) (?:against (?:and|or) )?(?:for|in favou?r)|benefits|"
+        r"advantages|merits|upsides|pros"
     ),
 }
 # Words of praise and blame; a sentence that has one may stand under a heading of its side.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptive_rag.rank.stances import misplaced, side_of
+from adaptive_rag.rank.stances import asked_side, misplaced, side_of
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,17 @@ def test_the_first_word_that_takes_sides_decides(label: str, side: str | None) -
 def test_praise_under_risks_is_further_out_of_place_than_a_fact_under_benefits() -> None:
     assert misplaced("against", "It improves safety.") > misplaced("for", "The wall is of stone.") > 0
     assert misplaced("against", "It harms the marsh.") == misplaced("for", "It improves safety.") == 0
+
+
+@pytest.mark.parametrize(
+    ("question", "side"),
+    [
+        ("What are the arguments for and against the wall?", None),
+        ("What is the case against or for the wall?", None),
+        ("What are the pros and cons of the wall?", None),
+        ("What are the arguments for the wall?", "for"),
+        ("What are the reasons against the wall?", "against"),
+    ],
+)
+def test_a_question_about_both_sides_asks_about_none_alone(question, side):
+    assert asked_side(question) == side
