@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results calls recipes bench campaigns clean
+.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -33,6 +33,11 @@ studio: ## Open the graphs in LangGraph Studio
 
 results: ## Measure the arms over the public data in DATA and write docs/results.md
 	adaptive-rag eval $(addprefix $(DATA)/,$(SETS)) --arms $(ARMS) --fresh --out build/results --markdown docs/results.md
+
+answers: ## Measure what a reader gets, and judge the answers to a hundred typed questions
+	python -m benchmarks.answers $(DATA)
+	python -m benchmarks.typed_questions --standard --markdown docs/answers.md
+	python -m benchmarks.grounding $(REPLIES)/grounding.jsonl
 
 calls: ## Measure which of a chat model's calls pay, with recorded plans in REPLIES
 	python -m benchmarks.calls $(addprefix $(DATA)/,$(SETS)) --replies $(REPLIES) --plot docs/calls.png

@@ -261,7 +261,11 @@ class ScoringSettings(Group):
     """How a chat model scores candidates, and what its scores count."""
 
     weight: float = Field(
-        0.6, ge=0, le=1, description="Weight of the model's score; the rest is the local one's."
+        0.6,
+        ge=0,
+        le=1,
+        description="Weight of the model's score, as far as it has agreed with the local one so far; the rest is "
+        "the local one's.",
     )
     against: Literal["question", "query"] = Field(
         "question", description="What candidates are scored for: the question, or the query that found them."

@@ -40,7 +40,9 @@ def test_all_ranked_chunks_reach_the_answer_in_fewer_passages(source, query_type
 
 @pytest.mark.parametrize("query_type", made.QUESTIONS)
 async def test_sync_and_async_read_and_cite_the_same(source, query_type):
-    state, context = {"question": made.QUESTIONS[query_type]}, Context(index=source, route=query_type, k=5)
+    # Whether the report holds an answer to each of them is another matter.
+    state = {"question": made.QUESTIONS[query_type]}
+    context = Context(index=source, route=query_type, k=5, without={"abstain"})
     sync, not_sync = GRAPH.invoke(state, context=context), await GRAPH.ainvoke(state, context=context)
     for key in ("documents", "answer", "citations", "grounding", "abstained"):
         assert sync[key] == not_sync[key], key

@@ -43,7 +43,8 @@ def test_candidates_are_scored_by_what_their_branches_found(town: MemoryIndex) -
 def test_a_setting_has_the_model_score_them_all_the_same(town: MemoryIndex) -> None:
     eighth = first_hits(town, QUESTION)[7]["id"]
     script = {"score": {"scores": [0, 0, 0, 0, 0, 0, 0, 10]}}
-    update, asked = run(town, script, retrieval={"reranker": "listwise", "diversity": "none"})
+    settings = {"retrieval": {"reranker": "listwise", "diversity": "none"}, "scoring": {"weight": 1}}
+    update, asked = run(town, script, **settings)
     assert (asked, reasons(update)) == (["score"], [])
     assert update["documents"][0]["id"] == eighth
     assert run(town)[0]["documents"][0]["id"] != eighth
