@@ -2,11 +2,10 @@
 
 The rule is a logistic of five measures with rounded weights, one for all strategies. It was fitted on 50
 questions each of SQuAD, CLAP NQ, ShARC and Perspectrum with their documents, the same questions without the
-passages that answer them, and the same put to another set's documents. A strategy's threshold is where 5 %
-of its questions that have an answer score lower; up to CLOSEST above it the answer says that it gives the
-closest passages. By thresholds of the one half, of the other half's questions 72 % (factual), 70 %
-(analytical), 49 % (opinion) and 19 % (contextual) are refused without their passage, and 94, 100, 93 and
-88 % on other documents: `python -m benchmarks.answers`.
+passages that answer them, and the same put to another set's documents; those 50 are among the figures of
+docs/answer-quality.md. A strategy's threshold lies near where 5 % of these questions that have an answer
+score lower, for opinions a little below it; up to CLOSEST above it the answer says that it gives the closest
+passages.
 """
 
 from __future__ import annotations
