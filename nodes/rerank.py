@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking, Request
+from adaptive_rag.models.chat import model_named_for
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.rank.diversify import select
@@ -37,7 +38,9 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
     if early and context.uses("rerank"):
         candidates = add_missed(state["candidates"], early)
         local = score_locally(state, candidates, context)
-        joined = join_scores(candidates, local, early, context.scoring.weight, _judge(context))
+        joined = join_scores(
+            candidates, local, early, context.scoring.weight, model_named_for(context, "fast")
+        )
         scored = by_relevance(candidates, joined)
     else:
         scored = yield from score(state, state["candidates"], context, reading)
@@ -113,16 +116,11 @@ def score(
         k=read,
         score_locally=lambda: score_locally(state, candidates, context),
         scoring=context.scoring,
-        judge=_judge(context),
+        judge=model_named_for(context, "fast"),
         model=context.retrieval.reranker_model,
         locally_because=locally_because,
     )
     return (yield from RERANKERS[context.retrieval.reranker](request))
-
-
-def _judge(context: Context) -> object:
-    """Return the chat model that scores, by its name or live."""
-    return context.models.fast_model or context.model
 
 
 def _asked(state: StrategyState) -> str:

@@ -61,7 +61,7 @@ def ground(
     """Check each claim of an answer against the documents it cites, taken together.
 
     A claim without a marker is checked against all documents that the answer cites. A claim fails
-    where it is far from every sentence, or where `claims.find_fault` finds something that they do not say.
+    where it is far from every sentence, or where `faults.find_fault` finds something that they do not say.
 
     Args:
         claims: of `citations.read_markers`.
@@ -164,9 +164,9 @@ def _add_markers(
     """
     marked: list[Claim] = []
     shown = list(enumerate(zip(request.documents, request.sentences, strict=True), start=1))
+    asked = _asked(request)
     for claim, vector in zip(claims, vectors, strict=True):
         if not claim.markers and terms(plain(claim.text)):
-            asked = _asked(request)
             supporting = (number for number, passage in shown if not _fault(claim, vector, [passage], asked))
             if (number := next(supporting, None)) is not None:
                 text = text.replace(claim.text, f"{claim.text} {write_marker(number)}", 1)

@@ -48,13 +48,15 @@ _lock = threading.Lock()
 LONGEST_WAIT = 86_400.0
 
 
+def model_named_for(context: Context, role: Role) -> str | BaseChatModel | None:
+    """Return the setting that names the model of a role, or is that model; None where there is none."""
+    fast = context.models.fast_model
+    return fast if role == "fast" and fast is not None else context.model
+
+
 def chat_model_of(context: Context, role: Role) -> BaseChatModel | None:
     """Return the chat model of a role, its answers limited to `max_tokens`; raises as `load_chat_model`."""
-    spec = (
-        context.models.fast_model
-        if role == "fast" and context.models.fast_model is not None
-        else context.model
-    )
+    spec = model_named_for(context, role)
     if spec is None:
         return None
     budget = context.budget
