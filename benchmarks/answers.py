@@ -49,6 +49,8 @@ WHOLE, WITHOUT_GOLD, ELSEWHERE = "whole", "without gold", "elsewhere"
 # The next data set's documents hold nothing on this one's questions.
 OTHER = dict(zip(SETS, SETS[1:] + SETS[:1], strict=True))
 
+# A line of an answer that heads others.
+HEADING = re.compile(r"^(?:\*\*(?P<head>[^*]+)\*\*|#+ (?P<title>.+))$")
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 
 
@@ -209,7 +211,7 @@ def first_sentence(answer: str) -> str:
     """Return an answer's first sentence without its marker; a heading is none."""
     for line in strip_markers(answer).splitlines():
         text = line.strip()
-        if text and not (text.startswith("**") and text.endswith("**")):
+        if text and not HEADING.match(text):
             spans = sentence_spans(text)
             return text[slice(*spans[0])] if spans else text
     return ""

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.state import QueryType, Turn
 from adaptive_rag.text.markers import strip_markers
-from adaptive_rag.text.sentences import sentence_spans
+from benchmarks.answers import HEADING, first_sentence
 from benchmarks.typed_questions.sources import HERE
 
 Verdict = Literal["good", "partly", "wrong", "refused", "given"]
@@ -25,8 +25,7 @@ VERDICTS: dict[Verdict, str] = {
     "refused": "says that the documents hold no answer, though they do",
     "given": "answers, though the documents hold no answer",
 }
-# A line that is nothing but a head, such as "**Risks and arguments against**", and the side that it names.
-_HEAD = re.compile(r"^(?:\*\*(?P<head>[^*]+)\*\*|#+ (?P<title>.+))$")
+# The side that a heading names, such as "Risks and arguments against".
 _SIDES = {
     "against": re.compile(r"\b(?:against|risks?|drawbacks?|cons)\b", re.IGNORECASE),
     "for": re.compile(r"\b(?:for|in favour|benefits?|pros)\b", re.IGNORECASE),
@@ -127,7 +126,9 @@ def judge(
     else:
         flawed = missing or others or misplaced or words > question.longest
         verdict = "partly" if flawed else "good"
-    leads = not abstained and any(_holds_any(_first_sentence(answer), group) for group in question.must)
+    leads = not abstained and any(
+        _holds_any(as_compared(first_sentence(answer)), group) for group in question.must
+    )
     return Judgement(verdict, words, missing, forbidden, others, misplaced, leads)
 
 
@@ -135,21 +136,13 @@ def _misplaced(question: TypedQuestion, answer: str) -> Iterator[str]:
     """Yield the wordings of one side that stand under the head of the other."""
     side = None
     for line in answer.splitlines():
-        if head := _HEAD.match(line.strip()):
+        if head := HEADING.match(line.strip()):
             name = head["head"] or head["title"]
             side = next((side for side, words in _SIDES.items() if words.search(name)), None)
             continue
         for other, wordings in question.sides.items():
             if side not in (None, other):
                 yield from (w for w in wordings if _holds_any(as_compared(line), [w]))
-
-
-def _first_sentence(answer: str) -> str:
-    """Return the first sentence below any head, as it is compared."""
-    lines = [line for line in answer.splitlines() if line.strip() and not _HEAD.match(line.strip())]
-    text = strip_markers(lines[0]) if lines else ""
-    spans = sentence_spans(text)
-    return as_compared(text[slice(*spans[0])]) if spans else ""
 
 
 def as_compared(text: str) -> str:
