@@ -142,8 +142,8 @@ class ChatServer:
             answering.cancel()
             return False
         leaving.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await leaving
+        # Awaiting it would catch the server's cancelling of this task along with its own.
+        await asyncio.wait({leaving})
         return answering.result()
 
     async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> bool:
