@@ -1,12 +1,18 @@
-"""`adaptive-rag demo`: index the samples and ask one question of each type."""
+"""`adaptive-rag demo`: index the samples and ask one question of each type, or copy them to try more."""
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_block, print_note, stdout
 from adaptive_rag.cli.session import format_report, index_documents, show_answer
+from adaptive_rag.errors import InputError
 
 
 def demo(
@@ -14,10 +20,17 @@ def demo(
     recipe: options.Recipe = None,
     model: options.Model = None,
     trace: options.Trace = False,
+    copy: Annotated[
+        Path | None,
+        Option("--copy", help="Only copy the sample documents there.", metavar="FOLDER"),
+    ] = None,
 ) -> None:
     """Ask the sample documents a question of each type."""
     from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
 
+    if copy is not None:
+        _copy(samples_path(), copy)
+        return
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:
         given = options.given_settings(index=index or f"{folder}/index", recipe=recipe, model=model)
         print_note("Indexing the sample documents of a coastal town")
@@ -29,3 +42,24 @@ def demo(
                 print_block(f"context: {sample.user_context}", style="dim")
             show_answer(sample.question, sample.user_context or "", given, trace=trace)
     print_note('\nNow yours: adaptive-rag ask "your question" --docs your-folder')
+
+
+def _copy(documents: Path, folder: Path) -> None:
+    """Copy the sample documents into a folder that holds no other files of their names.
+
+    Raises:
+        InputError: a file of that name holds something else; nothing is copied.
+        OSError: the folder cannot be written.
+    """
+    files = sorted(path for path in documents.iterdir() if path.is_file())
+    for file in files:
+        there = folder / file.name
+        if there.exists() and (not there.is_file() or there.read_bytes() != file.read_bytes()):
+            raise InputError(
+                f"{there} exists and is not the sample document of that name. "
+                "Move it away, or name another folder."
+            )
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in files:
+        shutil.copyfile(file, folder / file.name)
+        print_block(str(folder / file.name), indent=0)

@@ -1,8 +1,10 @@
 """`adaptive-rag demo`."""
 
+from pathlib import Path
+
 import pytest
 
-from adaptive_rag.samples import SAMPLE_QUESTIONS
+from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
 from tests.cli.conftest import Run
 
 
@@ -15,3 +17,21 @@ def test_the_demo_asks_a_question_of_each_type_and_answers_it(run: Run) -> None:
         assert f"● {sample.type}" in result.stdout
     assert result.stdout.count("grounding") == len(SAMPLE_QUESTIONS)
     assert "Documents: " in result.stderr
+
+
+def test_the_sample_documents_can_be_copied_and_copied_again(run: Run, tmp_path: Path) -> None:
+    names = {path.name for path in samples_path().iterdir()}
+    for _ in range(2):
+        result = run("demo", "--copy", "samples")
+        assert result.exit_code == 0
+        assert {Path(line).name for line in result.stdout.splitlines()} == names
+    assert {path.name for path in (tmp_path / "samples").iterdir()} == names
+
+
+def test_copying_leaves_other_files_of_the_same_name_alone(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "faq.csv").write_text("mine")
+    result = run("demo", "--copy", ".")
+    assert result.exit_code == 1
+    assert "faq.csv exists and is not the sample document of that name" in " ".join(result.stderr.split())
+    assert [path.name for path in tmp_path.iterdir()] == ["faq.csv"]
+    assert (tmp_path / "faq.csv").read_text() == "mine"
