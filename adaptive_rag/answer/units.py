@@ -209,7 +209,7 @@ def _pieces_of_list(
     text = passage["text"]
     lead = _lead_in(text, items[0][0], spans)
     title = _title(text, *spans[first - 1]) if first and not lead else ""
-    if not (lead or title) or len(items) < 2:
+    if not lead and (not title or len(items) < 2):
         return
     before = spans[first - 1]
     above = _heading_above(passage, before[0], spans)

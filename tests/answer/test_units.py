@@ -198,6 +198,15 @@ def test_a_long_list_is_quoted_item_by_item_each_with_its_lead_in():
     ]
 
 
+def test_a_list_of_one_item_is_quoted_with_its_lead_in():
+    text = "Most owners use the form. You cannot use it if you:\n\n* are a company or a trustee"
+
+    assert read(text) == [
+        "Most owners use the form.",
+        "You cannot use it if you: are a company or a trustee.",
+    ]
+
+
 def test_a_timetable_is_no_chat():
     assert not any(
         "“" in text for text in read("12:30 Lunch: soup and bread\n13:30 Talk: the new pump house")
