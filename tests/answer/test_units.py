@@ -124,10 +124,10 @@ def rag(folder, tmp_path_factory):
         ),
         (
             "How do I restart the pump after a power cut?",
-            "To restart the pump after a power cut: Close the outlet valve. "
-            "Press the green button for two seconds. [1]",
-            "To restart the pump after a power cut:\n\n- Close the outlet valve.\n"
-            "- Press the green button for two seconds.",
+            "To restart the pump after a power cut: 1. Close the outlet valve. "
+            "2. Press the green button for two seconds. [1]",
+            "To restart the pump after a power cut:\n\n1. Close the outlet valve.\n"
+            "2. Press the green button for two seconds.",
         ),
         (
             "What does the levels service need?",
