@@ -132,6 +132,7 @@ def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Un
     columns = tuple(passage["metadata"].get("columns", ()))
     for table in find_tables(passage["text"], columns):
         about = _heading_above(passage, table.rows[0].start if table.rows else 0, spans)
+        about = " ".join([about, *table.columns[:1]])  # the column of the rows' names says what they are
         for row in table.rows:
             words = re.findall(r"[^\W_]+", " ".join(row.cells))
             readable = len(words) > 1 and row.end - row.start <= 2 * LONGEST_PIECE
