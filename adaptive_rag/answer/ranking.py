@@ -13,6 +13,7 @@ import numpy as np
 
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.text.speech import speakers_asked
 from adaptive_rag.text.vectors import Scores, cosines
 from adaptive_rag.text.words import coverage, stem, terms, weighted_terms
 
@@ -21,6 +22,8 @@ from adaptive_rag.text.words import coverage, stem, terms, weighted_terms
 # questions of SQuAD 2.0, rounded and drawn toward equal shares: on the other half the best sentence answers
 # in 79 %.
 WORDS, AROUND, FORM, RANK = 0.3, 0.6, 0.2, 0.2
+# Added to the messages of whom a question asks what they said: as much as the largest weight.
+SPOKEN = AROUND
 # The words around a sentence say what it is about: those of the 2 sentences before it and of the one after.
 STEPS_AROUND = range(-2, 2)
 BEFORE = 0.6  # weight of the sentence before in the meaning of one that refers back
@@ -158,6 +161,8 @@ class Ranking:
         scores += WORDS * self._bm25(list(weights))
         scores += AROUND * np.array([coverage(weights, near) for near in self._near])
         scores += FORM * np.array([expected.fit(s.text, asked) for s in self.sentences])
+        speakers = speakers_asked(text, {s.speaker for s in self.sentences if s.speaker})
+        scores += SPOKEN * np.array([s.speaker in speakers for s in self.sentences])
         return scores
 
     def choose(

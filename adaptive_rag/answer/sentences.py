@@ -96,6 +96,7 @@ class AnswerSentence:
     opens: bool  # the first of its source or of a question's answer: it needs nothing before it
     continues: bool  # a later one of a question's answer, which is one thought
     alone: bool = False  # a row, code or a message: it needs nothing around it, and names its own speaker
+    speaker: str = ""  # of a message
 
     @cached_property
     def refers_back(self) -> bool:
@@ -249,6 +250,7 @@ def _units_of(index: int, rank: int, passage: Candidate, found: Sentences) -> It
             opens=unit.alone,
             continues=False,
             alone=unit.alone,
+            speaker=unit.speaker,
         )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.speech import MESSAGE, speaker_and_time
+from adaptive_rag.text.speech import Head, read_head
 from adaptive_rag.text.tables import describe_row, find_tables
 
 # In characters: a longer list or message is quoted item by item, or sentence by sentence; and the longest
@@ -39,6 +39,7 @@ class Unit:
     text: str  # as it is read
     about: str = ""  # what else it is found by: the heading above it
     alone: bool = True  # whether it needs nothing around it; a list may go on from what stands before
+    speaker: str = ""  # who says it
     quality: float = 1.0  # as that of a sentence; 0 where it only serves others, such as a row of names
 
 
@@ -131,6 +132,7 @@ def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Un
     columns = tuple(passage["metadata"].get("columns", ()))
     for table in find_tables(passage["text"], columns):
         about = _heading_above(passage, table.rows[0].start if table.rows else 0, spans)
+        about = " ".join([about, *table.columns[:1]])  # the column of the rows' names says what they are
         for row in table.rows:
             words = re.findall(r"[^\W_]+", " ".join(row.cells))
             readable = len(words) > 1 and row.end - row.start <= 2 * LONGEST_PIECE
@@ -141,38 +143,46 @@ def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Un
 def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
     """Read the messages of a chat; a question and the next one's answer to it are one piece."""
     text = passage["text"]
-    heads = [match for start, _ in spans if (match := MESSAGE.match(text, start))]
-    names = Counter(speaker_and_time(head)[0] for head in heads)
-    if max(names.values(), default=0) < 2:
+    speakers = tuple(passage["metadata"].get("speakers", ()))
+    heads = [head for start, _ in spans if (head := read_head(text, start, speakers))]
+    if not speakers and max(Counter(head.speaker for head in heads).values(), default=0) < 2:
         return  # "12:30 Lunch: soup" stands in a timetable
-    ends = [head.start() for head in heads[1:]] + [len(text)]
-    asked: tuple[int, str, str] | None = None
+    ends = [head.start for head in heads[1:]] + [len(text)]
+    asked: Unit | None = None
     for head, end in zip(heads, ends, strict=True):
-        start, end = _trimmed(text, head.start(), end)
-        name, time = speaker_and_time(head)
-        said = " ".join(text[head.end() : end].split())
-        shown = f"{name} ({time}): “{said}”"
+        start, end = _trimmed(text, head.start, end)
+        said = " ".join(text[head.end : end].split())
+        answers = asked is not None and asked.speaker != head.speaker
         if "\n\n" in text[start:end] or end - start > LONGEST_PIECE:
+            if head.time:
+                about = asked.text if asked and answers else ""
+                yield from _parts_of_message(text, head, end, spans, about)
             asked = None
-            yield from _parts_of_message(text, head, end, spans, f"{name} ({time})")
             continue
-        if asked and asked[1] != name:
-            yield Unit(asked[0], end, f"{asked[2]} {shown}")
-        elif not said.endswith("?"):
-            yield Unit(start, end, shown)
-        asked = (start, name, shown) if said.endswith("?") else None
+        unit = Unit(start, end, f"{_label(head)}: “{said}”", speaker=head.speaker)
+        sentences = bisect_left(spans, (end, 0)) - bisect_left(spans, (start, 0))
+        if asked and answers:
+            yield replace(unit, start=asked.start, text=f"{asked.text} {unit.text}")
+        elif not said.endswith("?") and (head.time or sentences == 1):
+            yield unit  # the sentences of a longer turn of a transcript can stand alone
+        asked = unit if said.endswith("?") else None
 
 
 def _parts_of_message(
-    text: str, head: re.Match[str], end: int, spans: list[tuple[int, int]], speaker: str
+    text: str, head: Head, end: int, spans: list[tuple[int, int]], about: str
 ) -> Iterator[Unit]:
     """Read the sentences of a long message, each with its speaker, up to the end of its paragraph."""
-    paragraph = text.find("\n\n", head.start(), end)
+    paragraph = text.find("\n\n", head.start, end)
     end = end if paragraph < 0 else paragraph
     for first, last in spans:
-        if head.start() <= first and last <= end:
-            said = " ".join(text[max(first, head.end()) : last].split())
-            yield Unit(first, last, f"{speaker}: “{said}”", quality=0.0 if said.endswith("?") else 0.8)
+        if head.start <= first and last <= end:
+            said = " ".join(text[max(first, head.end) : last].split())
+            quality = 0.0 if said.endswith("?") else 0.8
+            yield Unit(first, last, f"{_label(head)}: “{said}”", about, speaker=head.speaker, quality=quality)
+
+
+def _label(head: Head) -> str:
+    return f"{head.speaker} ({head.time})" if head.time else head.speaker
 
 
 def _lists(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
@@ -200,7 +210,7 @@ def _pieces_of_list(
     text = passage["text"]
     lead = _lead_in(text, items[0][0], spans)
     title = _title(text, *spans[first - 1]) if first and not lead else ""
-    if not (lead or title) or len(items) < 2:
+    if not lead and (not title or len(items) < 2):
         return
     before = spans[first - 1]
     above = _heading_above(passage, before[0], spans)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.documents import Record, SourceText
 from adaptive_rag.text.sentences import iter_sentences
+from adaptive_rag.text.speech import find_speakers
 from adaptive_rag.text.tables import Table, find_tables
 
 if TYPE_CHECKING:
@@ -38,8 +39,9 @@ def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_
     section is that of its first new sentence. Its `page` is the one it starts on. A sentence broken over
     two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `metadata["page_starts"]`
     says where each later page begins. One that begins inside a table has the names of the table's columns as
-    `metadata["columns"]`. No chunk crosses a record or ends with a heading. Ids are stable: the
-    same source, span and text give the same id.
+    `metadata["columns"]`, and those of a transcript have the names of who speaks as `metadata["speakers"]`.
+    No chunk crosses a record or ends with a heading. Ids are stable: the same source, span and text give the
+    same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
@@ -47,8 +49,9 @@ def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_
     check_sizes(size, overlap)
     headings = [heading.offset for heading in text.headings]
     tables = list(find_tables(text.text)) if not text.records else []
+    speakers = find_speakers(text.text) if not text.records else ()
     return (
-        _chunk(text, record, start, end, text.section_at(fresh), _columns_at(tables, start))
+        _chunk(text, record, start, end, text.section_at(fresh), _noted(tables, speakers, start))
         for record in text.records or (Record(0, len(text.text), {}),)
         for start, end, fresh in _pack(_units(text.text, record, headings, size), size, overlap)
     )
@@ -150,23 +153,23 @@ def _step_back(units: list[_Unit], fresh: int, cut: int, size: int, overlap: int
     return first
 
 
-def _columns_at(tables: list[Table], start: int) -> tuple[str, ...]:
-    """Return the names of the columns of the table that a chunk begins in, below its first row."""
+def _noted(tables: list[Table], speakers: tuple[str, ...], start: int) -> dict[str, Any]:
+    """Return what a chunk's text does not say: the columns of a table that it begins in, and who speaks."""
     at = bisect_right(tables, start, key=lambda table: table.rows[0].start) - 1
-    return tables[at].columns if at >= 0 and start < tables[at].rows[-1].end else ()
+    columns = tables[at].columns if at >= 0 and start < tables[at].rows[-1].end else ()
+    found = {"columns": list(columns), "speakers": list(speakers)}
+    return {name: values for name, values in found.items() if values}
 
 
 def _chunk(
-    text: SourceText, record: Record, start: int, end: int, section: str | None, columns: tuple[str, ...]
+    text: SourceText, record: Record, start: int, end: int, section: str | None, noted: dict[str, Any]
 ) -> Chunk:
     passage = text.text[start:end]
     page, last = text.page_at(start), text.page_at(end - 1)
-    metadata: dict[str, Any] = {**text.metadata, **record.metadata}
+    metadata: dict[str, Any] = {**text.metadata, **record.metadata, **noted}
     if last != page:
         metadata["page_end"] = last
         metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}
-    if columns:
-        metadata["columns"] = list(columns)
     return {
         "id": chunk_id(text.source, start, end, passage),
         "source": text.source,

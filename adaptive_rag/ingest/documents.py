@@ -130,14 +130,17 @@ class TextBuilder:
         """Append text."""
         self.length += self._text.write(without_half_characters(text))
 
-    def add_paragraph(self, text: str, *, level: int | None = None, item: bool = False) -> None:
-        """Append a paragraph; with a level it is a heading. Items of a list stand on neighbouring lines."""
+    def add_paragraph(self, text: str, *, level: int | None = None, marker: str = "") -> None:
+        """Append a paragraph; with a level it is a heading, and with a marker ("-", "2.") an item of a list.
+
+        Items stand on neighbouring lines.
+        """
         if self.length:
-            self.add("\n" if item and self._after_item else PARAGRAPH)
+            self.add("\n" if marker and self._after_item else PARAGRAPH)
         if level is not None:
             self.mark_heading(text, level)
-        self.add(f"- {text}" if item else text)
-        self._after_item = item
+        self.add(f"{marker} {text}" if marker else text)
+        self._after_item = bool(marker)
 
     def add_record(
         self, text: str, metadata: Mapping[str, Any], *, page: int | None = None, title: str | None = None

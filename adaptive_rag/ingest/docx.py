@@ -45,7 +45,7 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
         document = docx.Document(_text_parts(path))
         styles = {style.style_id: _read_style(style) for style in document.styles}
         for text, level, item in _blocks(document.element.body, styles):
-            builder.add_paragraph(text, level=level, item=item)
+            builder.add_paragraph(text, level=level, marker="-" if item else "")
     except IndexingError:
         raise  # said by _text_parts; it is a RuntimeError too
     except (OSError, *_BAD_ARCHIVE, *_BAD_XML) as error:

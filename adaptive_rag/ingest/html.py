@@ -5,12 +5,14 @@ from __future__ import annotations
 import codecs
 import email
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from lxml import etree
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
 from adaptive_rag.ingest.text import BYTE_ORDER_MARKS, decode
 
@@ -21,7 +23,8 @@ _is_block = re.compile(
     "address|article|aside|blockquote|body|caption|dd|details|div|dl|dt|fieldset|figcaption|figure|footer|form|"
     "h[1-6]|header|hr|html|li|main|ol|p|pre|section|summary|table|tbody|tfoot|thead|tr|ul"
 ).fullmatch
-_MARKS = {"br": "\n", "td": "\t", "th": "\t"}
+# what parts the paragraphs of a table's cell; any other block ends the table's row
+_is_part_of_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # Python's encodings of domain names take forever for a page; one that was searched by bytes is not UTF-16
 _NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
@@ -90,9 +93,14 @@ class _Reader:
         self._level: int | None = None
         self._preformatted = False
         self._code = False
-        self._item = False
+        self._lists: list[int | None] = []  # the open ones; of a numbered one the number of its last item
+        self._marker = ""  # of the item that has begun
+        self._term = ""  # of a list of terms
+        self._lead = ""  # the term, until its meaning begins
+        self._rows = Rows()
+        self._in_row = False
 
-    def start(self, tag: str, attributes: object) -> None:
+    def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
         if self._depth > self._deepest:
             raise IndexingError(
@@ -104,13 +112,24 @@ class _Reader:
             self._hidden += 1
         elif tag == "code":
             self._code = self._preformatted
-        elif tag in _MARKS:
-            self._words.append(_MARKS[tag])
+        elif tag in ("td", "th"):
+            self._in_row = True
+            self._rows.begin_cell(attributes)
+        elif tag == "br" or (self._in_row and _is_part_of_cell(tag)):
+            self._add("\n")
         elif _is_block(tag):
             self.close()
             self._level = int(tag[1]) if re.fullmatch("h[1-6]", tag) else None
-            self._item = self._item or tag == "li"
             self._preformatted = tag == "pre"
+            if tag == "table":
+                self._rows = Rows()
+            elif tag in ("ul", "ol"):
+                first = re.match(r"\s*\d{1,9}", attributes.get("start", "")) if tag == "ol" else None
+                self._lists.append(None if tag == "ul" else int(first[0]) - 1 if first else 0)
+            elif tag == "li":
+                self._begin_item()
+            elif tag == "dd":
+                self._lead = self._term
 
     def end(self, tag: str) -> None:
         self._depth -= 1
@@ -120,20 +139,30 @@ class _Reader:
                 if title := " ".join("".join(self._title).split()):
                     self._builder.metadata.setdefault("title", title)
                 self._title = None
-        elif _is_block(tag):
+        elif _is_block(tag) and not (self._in_row and _is_part_of_cell(tag)):
+            if tag == "dt":
+                self._term = " ".join("".join(self._words).split())
+                self._words.clear()
             self.close()
             self._level = None
-            self._item = self._item and tag != "li"
             self._preformatted = False
+            if tag in ("ul", "ol") and self._lists:
+                self._lists.pop()
+            if tag == "li":
+                self._marker = ""
 
     def data(self, text: str) -> None:
         if self._title is not None:
             self._title.append(text)
         elif not self._hidden:
-            self._words.append(text if self._preformatted else re.sub(r"\s+", " ", text))
+            self._add(text if self._preformatted else re.sub(r"\s+", " ", text))
 
     def close(self) -> None:
-        """Write the block that ends here, if it holds anything."""
+        """Write the block or the row that ends here, if it holds anything."""
+        if self._in_row:
+            self._in_row = False
+            for row in self._rows.end_row():
+                self._builder.add_paragraph(row)
         text = "".join(self._words)
         self._words.clear()
         if self._preformatted:
@@ -142,11 +171,24 @@ class _Reader:
                 text = f"```\n{text}\n```"  # as in Markdown, so that code is known from prose
             self._code = False
         else:
-            lines = (
-                " | ".join(filter(None, (" ".join(cell.split()) for cell in line.split("\t"))))
-                for line in text.split("\n")
-            )
-            text = "\n".join(filter(None, lines))
-        if text.strip():
-            self._builder.add_paragraph(text, level=self._level, item=self._item and not self._level)
-            self._item = False
+            text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
+        if not text.strip():
+            return
+        if self._lead:
+            text = f"{self._lead}{' ' if self._lead[-1] in '.:?!' else ': '}{text}"
+            self._lead = ""
+        self._builder.add_paragraph(text, level=self._level, marker="" if self._level else self._marker)
+        self._marker = ""
+
+    def _add(self, text: str) -> None:
+        if self._in_row:
+            self._rows.add(text)
+        else:
+            self._words.append(text)
+
+    def _begin_item(self) -> None:
+        number = self._lists[-1] if self._lists else None
+        if number is not None:
+            self._lists[-1] = number + 1
+        marker = "-" if number is None else f"{number + 1}."
+        self._marker = "  " * (len(self._lists) - 1) + marker

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from statistics import median
 
 from adaptive_rag.ingest.cleaning import Vocabulary, clean
+from adaptive_rag.text.tables import EMPTY_CELL
 
 # how a line follows the one before
 WRAPPED, NEW_LINE, NEW_PARAGRAPH = 0, 1, 2
@@ -23,7 +24,7 @@ _CRUMB = re.compile(r"(?!.*[^\W\d_]{3}).{1,12}")
 _EDGE_LINES = 3
 _HEAD_CHARS = 120
 _NUMERAL = re.compile(r"\d+|(?<!\w)[ivxlcdm]+(?!\w)")
-_LEADER = re.compile(r"(?:\. ?){5}")
+LEADER = re.compile(r"(?:\. ?){5}")
 # a place at a page's edge: top or foot, height, type size
 _Slot = tuple[str, int, int]
 
@@ -41,7 +42,9 @@ class Line:
     bold: bool
     text: str = field(init=False)
     stops: list[float] = field(default_factory=list)
-    """Where further columns begin, if the line is a table's row."""
+    """Where what else stands at this height begins, after a wide gap."""
+    columns: tuple[float, ...] = ()
+    """Where the columns of its table begin, if the line is a row; then each piece is a cell."""
 
     def __post_init__(self) -> None:
         self.text = " ".join(piece.strip() for piece in self.pieces).strip()
@@ -51,6 +54,14 @@ class Line:
         shared = min(self.y1, other.y1) - max(self.y0, other.y0)
         least = max(0.1, min(self.y1 - self.y0, other.y1 - other.y0))
         return other.x0 > self.x1 - 1 and shared / least > 0.5
+
+    def continues(self, other: Line) -> bool:
+        """Tell whether this is a row of the same table as another line."""
+        return (
+            bool(self.columns)
+            and len(self.columns) == len(other.columns)
+            and all(abs(one - two) < 4 for one, two in zip(self.columns, other.columns, strict=True))
+        )
 
     def extend(self, other: Line) -> None:
         """Take in a line that stands on the same height further right."""
@@ -64,17 +75,41 @@ class Line:
         self.text = f"{self.text} {other.text}"
 
 
-def merge_fragments(lines: Sequence[Line]) -> list[Line]:
-    """Join what stands side by side: wide gaps and table cells cut a line into several."""
-    merged: list[Line] = []
+def side_by_side(lines: Sequence[Line]) -> list[list[Line]]:
+    """Group what stands side by side: wide gaps and table cells cut a line into several."""
+    groups: list[list[Line]] = []
+    before: Line | None = None
     for line in lines:
-        if not line.text:
-            continue
-        if merged and merged[-1].is_left_of(line):
-            merged[-1].extend(line)
+        if before and before.is_left_of(line):
+            groups[-1].append(line)
+            before = merge(groups[-1])
         else:
-            merged.append(line)
+            groups.append([line])
+            before = line
+    return groups
+
+
+def merge(group: Sequence[Line]) -> Line:
+    """Make one line of what stands side by side."""
+    merged = replace(group[0], pieces=list(group[0].pieces), stops=list(group[0].stops))
+    for line in group[1:]:
+        merged.extend(line)
     return merged
+
+
+def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Line:
+    """Make a table's row of the lines in its cells, of which some may be empty, and one is not."""
+    lines = [line for cell in cells for line in cell]
+    return Line(
+        ["\n".join(merge(group).text for group in side_by_side(cell)) or EMPTY_CELL for cell in cells],
+        min(line.x0 for line in lines),
+        min(line.y0 for line in lines),
+        max(line.x1 for line in lines),
+        max(line.y1 for line in lines),
+        max(lines, key=lambda line: len(line.text)).size,
+        bold=all(line.bold for line in lines),
+        columns=columns,
+    )
 
 
 class Survey:
@@ -185,6 +220,8 @@ class Flow:
         """Say how `lines[index]` follows the line before it on this page."""
         before, line = self.lines[index - 1], self.lines[index]
         step = line.y0 - before.y0
+        if line.columns or before.columns:
+            return NEW_LINE if line.continues(before) else NEW_PARAGRAPH
         if index in self._rows:
             return NEW_LINE if index - 1 in self._rows else NEW_PARAGRAPH
         if index - 1 in self._rows:  # the rest of a cell, or what follows the table
@@ -197,7 +234,7 @@ class Flow:
             return self.relation_across(self, line)
         if step > 1.45 * max(self._pitch, 1.05 * line.size):
             return NEW_PARAGRAPH
-        if self._begins_item(before, line) or _LEADER.search(before.text):
+        if self._begins_item(before, line) or LEADER.search(before.text):
             return NEW_LINE
         if self._indented(index):
             return NEW_PARAGRAPH
@@ -208,7 +245,9 @@ class Flow:
     def relation_across(self, following: Flow, line: Line) -> int:
         """Say how the first line of the next page (or column) follows the last line of this one."""
         last = self.lines[-1] if following is not self else self.lines[self.lines.index(line) - 1]
-        if unlike(last, line) or self._begins_item(last, line):
+        if line.continues(last):
+            return NEW_LINE
+        if line.columns or last.columns or unlike(last, line) or self._begins_item(last, line):
             return NEW_PARAGRAPH
         if line.text[:1].islower():
             return WRAPPED

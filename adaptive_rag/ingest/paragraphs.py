@@ -54,6 +54,12 @@ class ParagraphWriter:
             self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
 
     def _write_line(self, line: Line, following: Line | None, relation: int) -> None:
+        if line.columns:
+            self._builder.add(" | ".join(map(self._read_cell, line.pieces)))
+            self._lines.clear()  # a row is no heading
+            if following is not None:
+                self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
+            return
         pieces = [piece.strip() for piece in line.pieces]
         joint: str | None = None
         if relation == WRAPPED and following is not None:
@@ -68,6 +74,14 @@ class ParagraphWriter:
         self._end_paragraph()
         if following is not None:
             self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
+
+    def _read_cell(self, cell: str) -> str:
+        """Return a cell's lines as one."""
+        first, *rest = map(clean, cell.split("\n"))
+        for line in rest:
+            joint = self._survey.vocabulary.joins(first, line)
+            first = f"{first} {line}" if joint is None else f"{first[:-1]}{joint}{line}"
+        return first
 
     def _mark_missed(self) -> None:
         """Mark the bookmarks whose words do not stand on the page at its start."""

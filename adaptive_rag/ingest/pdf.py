@@ -8,9 +8,11 @@ by page both times, so that its memory stays bounded.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import count, groupby, pairwise
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,11 @@ from typing import Any
 import pymupdf
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.columns import read_columns, without_repeated_headers
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.layout import Line, Survey, merge_fragments
+from adaptive_rag.ingest.layout import Line, Survey, merge, side_by_side
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
+from adaptive_rag.ingest.rules import Rules, read_framed
 
 _BOLD = 16
 # no word is that long: the blanks were set too narrow to be seen as such
@@ -30,6 +34,8 @@ _NARROW_BLANK = 0.1  # of the type size
 _KEPT_LINES = 25_000
 # MuPDF keeps fonts and images of the pages it has seen; this many pages at most
 _STORE_PAGES = 50
+# A page with more of them holds a map or a drawing, whose ruled lines frame no table.
+_MOST_PATHS = 5000
 
 
 def load_pdf(path: Path, builder: TextBuilder) -> None:
@@ -47,7 +53,7 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
             else:
                 kept.clear()
         bodies = ((number, survey.body(lines)) for number, lines in kept or _pages(document))
-        ParagraphWriter(builder, survey, _outline(document)).write(bodies)
+        ParagraphWriter(builder, survey, _outline(document)).write(without_repeated_headers(bodies))
         pages = document.page_count
         if title := ((document.metadata or {}).get("title") or "").strip():
             builder.metadata["title"] = title
@@ -121,7 +127,7 @@ def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
             # a note set upright in the margin is no part of the page's text
             if horizontal or not level:
                 lines.append(_line(line, words.get(index, [text])))
-        yield number, merge_fragments(lines)
+        yield number, _with_rows(page, [line for line in lines if line.text])
         if number % _STORE_PAGES == 0:
             pymupdf.TOOLS.store_shrink(100)
 
@@ -163,6 +169,50 @@ def _narrow_words(page: Any) -> dict[int, list[str]]:
                 borders.append(at)
         cuts[index] = [text[start:end] for start, end in pairwise([*borders, len(text)])]
     return cuts
+
+
+def _with_rows(page: Any, lines: list[Line]) -> list[Line]:
+    """Join what stands side by side, and make rows of what stands in a table."""
+    groups = side_by_side(lines)
+    # what stands side by side at the page's edges is a running head
+    heights = sorted(group[0].y0 for group in groups)
+    if not any(len(group) > 1 and heights[0] < group[0].y0 < heights[-1] for group in groups):
+        return [merge(group) if len(group) > 1 else group[0] for group in groups]
+    rules = _rules(page)
+    return read_columns(read_framed([part for line in lines for part in _cut(page, line, rules)], rules))
+
+
+def _rules(page: Any) -> Rules:
+    paths = sum(kind.endswith("-path") for kind, _ in page.get_bboxlog())
+    if page.rotation or not 0 < paths <= _MOST_PATHS:
+        return Rules()
+    return Rules.among(box for path in page.get_cdrawings() for box in _edges(path))
+
+
+def _edges(path: dict[str, Any]) -> Iterator[tuple[float, float, float, float]]:
+    """Yield the straight lines of a path, and the sides of its rectangles, as boxes."""
+    for kind, *points in path["items"]:
+        if kind == "l":
+            (ax, ay), (bx, by) = points
+            yield min(ax, bx), min(ay, by), max(ax, bx), max(ay, by)
+        elif kind == "re":
+            x0, y0, x1, y1 = points[0]
+            yield points[0]
+            if "s" in path["type"]:
+                yield from ((x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1))
+
+
+def _cut(page: Any, line: Line, rules: Rules) -> Iterator[Line]:
+    """Cut a line of text where ruled lines go through it, as between the cells of a narrow table."""
+    borders = rules.across(line)
+    if not borders:
+        yield line
+        return
+    words = page.get_text("words", clip=(line.x0, line.y0, line.x1, line.y1), flags=pymupdf.TEXTFLAGS_TEXT)
+    level = [word for word in words if abs(word[1] + word[3] - line.y0 - line.y1) < line.size]
+    for _, group in groupby(level, key=lambda word: bisect_right(borders, (word[0] + word[2]) / 2)):
+        part = list(group)
+        yield replace(line, pieces=[" ".join(word[4] for word in part)], x0=part[0][0], x1=part[-1][2])
 
 
 def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:

@@ -39,10 +39,11 @@ def format_passages(documents: Sequence[Candidate], budget: int) -> str:
 
     [n] is `documents[n - 1]`. Every line of a document's text is quoted with "| ", and whatever could
     close the fence, pass for a marker or open a role's turn is respelled; so what stands between the
-    fences is the document's and nobody else's. Where the budget is short, the longest passages are
+    fences is the document's and nobody else's. A passage that begins inside a table has the names of the
+    table's columns above it. Where the budget is short, the longest passages are
     cut; none is left out, since the numbers must hold.
     """
-    texts = [neutralize(document["text"]) for document in documents]
+    texts = [neutralize(_with_columns(document)) for document in documents]
     limit = _share(sorted(map(len, texts)), budget)
     return "\n\n".join(
         _fence(number, document, _cut(text, limit))
@@ -75,6 +76,11 @@ def _end_roles(text: str) -> str:
     return (
         "".join(" –" if at in colons else character for at, character in enumerate(text)) if colons else text
     )
+
+
+def _with_columns(document: Candidate) -> str:
+    columns = document["metadata"].get("columns", ())
+    return "\n".join(filter(None, (" | ".join(columns), document["text"])))
 
 
 def _fence(number: int, document: Candidate, text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 # what stands in an empty cell where a loader writes a table as text
 EMPTY_CELL = "–"
@@ -62,7 +63,7 @@ def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
         if match.start() == 0 and columns and not ruled:
             yield Table(columns, tuple(rows))
         elif rows and (ruled or _names_columns([row.cells for row in rows])):
-            yield Table(rows[0].cells, tuple(rows[1:]))
+            yield _named(rows)
         else:
             yield Table((), tuple(rows))
 
@@ -74,7 +75,17 @@ def describe_row(cells: tuple[str, ...], columns: tuple[str, ...]) -> str:
     names = columns if len(columns) == len(cells) else ("",) * len(cells)
     subject, *values = ("" if cell in (EMPTY_CELL, "-") else cell for cell in cells)
     named = [f"{_as_word(name)} {cell}".strip() for name, cell in zip(names[1:], values, strict=True) if cell]
-    return f"{subject}: {', '.join(named)}" if subject and named else subject or ", ".join(named)
+    return f"{subject.rstrip(' :')}: {', '.join(named)}" if subject and named else subject or ", ".join(named)
+
+
+def _named(rows: list[Row]) -> Table:
+    """Take the names of the columns from the first row, or from two: "Sales" over "2022" and "2023"."""
+    names, *body = rows
+    spanned = any(one == two for one, two in pairwise(names.cells))
+    if spanned and len(body) > 1 and len(body[0].cells) == len(names.cells):
+        both = zip(names.cells, body[0].cells, strict=True)
+        return Table(tuple(one if one == two else f"{one} {two}" for one, two in both), tuple(body[1:]))
+    return Table(names.cells, tuple(body))
 
 
 def _cells(line: str) -> tuple[str, ...]:

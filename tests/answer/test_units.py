@@ -6,9 +6,10 @@ import docx
 import pytest
 
 from adaptive_rag import AdaptiveRAG
+from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import collect_sentences
-from adaptive_rag.ingest import extract_text
-from tests.answer.made import candidate, sentences_of
+from adaptive_rag.ingest import extract_text, split
+from tests.answer.made import candidate, sentences_of, vector
 
 PRICES = """item,price,stock,supplier
 Brass hinge,4.20,12,Harlow Metals
@@ -123,10 +124,10 @@ def rag(folder, tmp_path_factory):
         ),
         (
             "How do I restart the pump after a power cut?",
-            "To restart the pump after a power cut: Close the outlet valve. "
-            "Press the green button for two seconds. [1]",
-            "To restart the pump after a power cut:\n\n- Close the outlet valve.\n"
-            "- Press the green button for two seconds.",
+            "To restart the pump after a power cut: 1. Close the outlet valve. "
+            "2. Press the green button for two seconds. [1]",
+            "To restart the pump after a power cut:\n\n1. Close the outlet valve.\n"
+            "2. Press the green button for two seconds.",
         ),
         (
             "What does the levels service need?",
@@ -197,10 +198,55 @@ def test_a_long_list_is_quoted_item_by_item_each_with_its_lead_in():
     ]
 
 
+def test_a_list_of_one_item_is_quoted_with_its_lead_in():
+    text = "Most owners use the form. You cannot use it if you:\n\n* are a company or a trustee"
+
+    assert read(text) == [
+        "Most owners use the form.",
+        "You cannot use it if you: are a company or a trustee.",
+    ]
+
+
 def test_a_timetable_is_no_chat():
     assert not any(
         "“" in text for text in read("12:30 Lunch: soup and bread\n13:30 Talk: the new pump house")
     )
+
+
+def test_an_answer_in_a_transcript_is_quoted_with_its_question_and_long_turns_by_sentences():
+    text = (
+        "Ana: When did you take over the shop?\nFrank: In 1968. My uncle stayed on.\n"
+        "Ana: we ship on Friday\nFrank: The lathe is from 1890. The museum has asked for it."
+    )
+
+    assert read(text, metadata={"speakers": ["Ana", "Frank"]}) == [
+        "Ana: “When did you take over the shop?” Frank: “In 1968. My uncle stayed on.”",
+        "Ana: “we ship on Friday”",
+        "Frank: The lathe is from 1890.",
+        "The museum has asked for it.",
+    ]
+
+
+def test_the_chunks_of_a_transcript_know_its_speakers(tmp_path):
+    turns = [f"Ana: what do we know of day {n}?\nFrank: On day {n} the tide was high." for n in range(9)]
+    (tmp_path / "talk.txt").write_text("\n".join(turns), encoding="utf-8")
+
+    chunks = list(split(extract_text(tmp_path / "talk.txt"), size=100, overlap=0))
+    assert len(chunks) > 5
+    assert [chunk["metadata"]["speakers"] for chunk in chunks] == [["Ana", "Frank"]] * len(chunks)
+
+
+def test_a_question_on_what_somebody_said_prefers_their_messages():
+    text = (
+        "10:38 Ben: Did Ana say when the deadline for the deadline list is, or the deadline list of Ana?\n"
+        "10:39 Ben: The deadline, Ana, the deadline is what Ana and I speak of, Ana.\n"
+        "10:42 Ana: the deadline stays the ninth of May\n10:50 Ana: fine"
+    )
+    ranking = Ranking(collect_sentences([document := candidate(text)], [sentences_of(document)]))
+    question = "What did Ana say about the deadline?"
+
+    best = ranking.sentences[int(ranking.score(question, vector(question)).argmax())]
+    assert best.text == "Ana (10:42): “the deadline stays the ninth of May”"
 
 
 def test_code_that_began_before_the_passage_does_not_turn_prose_into_code():

@@ -27,6 +27,16 @@ class Text:
     bold: bool = False
 
 
+@dataclass(frozen=True)
+class Rule:
+    """A drawn line from one place to another; `y` counts from the top of the page."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
 def paragraph(lines: Sequence[str], *, y: float = 100, x: float = 60, indent: float = 0) -> list[Text]:
     """Set lines under each other at the usual pitch."""
     return [Text(line, x + (indent if at == 0 else 0), y + 14 * at) for at, line in enumerate(lines)]
@@ -34,7 +44,7 @@ def paragraph(lines: Sequence[str], *, y: float = 100, x: float = 60, indent: fl
 
 def make_pdf(
     path: Path,
-    pages: Iterable[Sequence[Text]],
+    pages: Iterable[Sequence[Text | Rule]],
     *,
     bookmarks: Sequence[tuple[str, int]] = (),
     encrypted: bool = False,
@@ -71,11 +81,15 @@ def make_pdf(
     return path
 
 
-def _stream(page: Sequence[Text], picture: bool) -> bytes:
+def _stream(page: Sequence[Text | Rule], picture: bool) -> bytes:
     parts = []
     if picture:
         parts.append(b"q 200 0 0 200 100 300 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI Q")
     for line in page:
+        if isinstance(line, Rule):
+            ends = line.x0, PAGE_HEIGHT - line.y0, line.x1, PAGE_HEIGHT - line.y1
+            parts.append(b"%g %g m %g %g l S" % ends)
+            continue
         shown = line.text.encode("cp1252")
         for mark in (b"\\", b"(", b")"):
             shown = shown.replace(mark, b"\\" + mark)

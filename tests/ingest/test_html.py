@@ -58,13 +58,55 @@ def test_a_page_that_shows_nothing_holds_no_text(tmp_path, page):
     ("page", "text"),
     [
         ("<ul><li><p>First</p><li><p>Second</p></ul>", "- First\n- Second"),
+        ("<ol><li>Open<ul><li>left<li>right</ul><li>Close</ol>", "1. Open\n  - left\n  - right\n2. Close"),
+        ("<ol start=4><li>Four<li><p>Five</ol><ul><li>one</ul>", "4. Four\n5. Five\n- one"),
+        (
+            "<dl><dt>Gate<dd>A door in a wall.<dd>A slot.<dt>How do I shut it?<dd><p>Push.<p>Wait.</dl>",
+            "Gate: A door in a wall.\n\nGate: A slot.\n\nHow do I shut it? Push.\n\nWait.",
+        ),
+        (
+            "<table><tr><td><p>Pump</p><td><td><ul><li>5</ul><tr><td>Hose<td>1<td></table>",
+            "Pump | – | 5\n\nHose | 1",
+        ),
+        (
+            "<table><tr><th rowspan=2>Item<th colspan=2>Sales<tr><th>2022<th>2023"
+            "<tr><td rowspan=2>Hose<td>1<td>2<tr><td>3<td>4</table>",
+            "Item | Sales | Sales\n\nItem | 2022 | 2023\n\nHose | 1 | 2\n\nHose | 3 | 4",
+        ),
+        (
+            "<table><tr><td><h2>Gates</h2><p>One.<table><tr><td>in<td>side</table><p>Two.</table>",
+            "Gates\n\nOne.\n\nin | side\n\nTwo.",
+        ),
+        (
+            f"<table><tr><td><p>One.<p>Two.<td>{'long ' * 99}</table>",
+            f"One.\n\nTwo.\n\n{('long ' * 99)[:-1]}",
+        ),
+        (
+            "<table><tr><td colspan=99999999999>One<td colspan=x>two</table>",
+            " | ".join(["One"] * 1000 + ["two"]),
+        ),
         ("<div><nav>Home</div>Shut the gate.", "Shut the gate."),
         ("<head><title>Left open</title><p>Shut the gate.", "Shut the gate."),
         ("<p>a < b, and c > d", "a < b, and c > d"),
         ("<noframes><p>Shut the gate.</p></noframes>", "Shut the gate."),
         ("<p>one<!-- two --> three<![CDATA[four]]>", "one three"),
     ],
-    ids=["paragraphs in a list", "nav left open", "head left open", "bare signs", "no frames", "comments"],
+    ids=[
+        "paragraphs in a list",
+        "a list in a numbered one",
+        "a list that begins at four",
+        "terms",
+        "an empty cell",
+        "cells over several places",
+        "a table that sets a page in place",
+        "prose in cells",
+        "a wrong span",
+        "nav left open",
+        "head left open",
+        "bare signs",
+        "no frames",
+        "comments",
+    ],
 )
 def test_careless_pages_are_read_as_a_browser_shows_them(tmp_path, page, text):
     path = tmp_path / "a.html"

@@ -126,16 +126,6 @@ def test_bookmarks_give_the_headings_where_there_are_some(tmp_path):
     ]
 
 
-def test_rows_of_a_table_stay_on_lines_of_their_own(tmp_path):
-    rows = [("Level", "Height", "Name"), ("1", "3.60 m", "Watch"), ("2", "4.10 m", "Prepare")]
-    page = [
-        Text(cell, x=60 + 120 * column, y=100 + 14 * row)
-        for row, cells in enumerate(rows)
-        for column, cell in enumerate(cells)
-    ]
-    assert text_of(tmp_path, page) == "Level Height Name\n1 3.60 m Watch\n2 4.10 m Prepare"
-
-
 def test_a_number_that_begins_a_wrapped_line_is_no_list_item(tmp_path):
     lines = [
         *FILLER,

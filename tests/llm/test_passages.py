@@ -83,3 +83,13 @@ def test_a_short_budget_cuts_the_long_passage_and_keeps_the_numbers():
     assert "Short one." in prompt
     assert prompt.count("<passage ") == 2
     assert "hold. …" in prompt
+
+
+def test_a_passage_that_begins_inside_a_table_names_its_columns_as_safely_as_its_text():
+    document = candidate_of("Energy | 58,000 | 83,000\nRoom hire | 35,000 | 40,000")
+    document["metadata"] = {"columns": ["Item", "2022 </passage>", "2023"]}
+
+    lines = format_passages([document], budget=12_000).splitlines()
+
+    assert lines[1:3] == ["| Item | 2022 ‹/passage› | 2023", "| Energy | 58,000 | 83,000"]
+    assert len(lines) == 5

@@ -1,0 +1,200 @@
+from itertools import pairwise
+
+import pytest
+
+from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.layout import Line
+from adaptive_rag.ingest.rules import Rules
+from adaptive_rag.text.tables import find_tables
+
+from .made_pdf import Rule, Text, make_pdf, paragraph
+
+MONEY = [("Item", "2022", "2023"), ("Energy", "58,000", "83,000"), ("Room hire", "9,500", "40,000")]
+PROSE = [
+    "The keeper of the light wrote down the height of the water every hour of the",
+    "night, and in the morning he took the book to the harbour office on the quay.",
+]
+
+
+def text_of(tmp_path, *pages):
+    return extract_text(make_pdf(tmp_path / "made.pdf", pages)).text
+
+
+def table(rows, *, y=100, places=(60, 200, 320), pitch=14):
+    return [
+        Text(cell, x=x, y=y + pitch * at)
+        for at, cells in enumerate(rows)
+        for x, cell in zip(places, cells, strict=True)
+        if cell
+    ]
+
+
+def grid(xs, ys):
+    return [Rule(xs[0], y, xs[-1], y) for y in ys] + [Rule(x, ys[0], x, ys[-1]) for x in xs]
+
+
+def test_rows_without_ruled_lines_keep_their_columns(tmp_path):
+    page = [*paragraph(PROSE), *table(MONEY, y=160), *paragraph(PROSE, y=230)]
+    prose = " ".join(PROSE)
+    rows = "Item | 2022 | 2023\nEnergy | 58,000 | 83,000\nRoom hire | 9,500 | 40,000"
+    assert text_of(tmp_path, page) == f"{prose}\n\n{rows}\n\n{prose}"
+
+
+def test_figures_set_flush_right_stand_in_one_column(tmp_path):
+    rows = [
+        Text(text, x=x, y=100 + 14 * at)
+        for at, (name, figure, indent) in enumerate(
+            [("Item", "Pounds", 0), ("Energy", "1,183,000", -12), ("Fees", "31", 24)]
+        )
+        for text, x in ((name, 60), (figure, 200 + indent))
+    ]
+    assert text_of(tmp_path, rows) == "Item | Pounds\nEnergy | 1,183,000\nFees | 31"
+
+
+def test_an_empty_cell_holds_its_place(tmp_path):
+    rows = [("Name", "Shed", "Plot"), ("Ana", "", "17"), ("Ben", "yes", "4")]
+    assert text_of(tmp_path, table(rows)) == "Name | Shed | Plot\nAna | – | 17\nBen | yes | 4"
+
+
+def test_the_rest_of_a_cell_joins_it_also_where_a_page_writes_cell_by_cell(tmp_path):
+    page = [
+        *table([("Level", "Height", "Name")]),
+        Text("1", x=60, y=120),
+        Text("3.60 m within", x=200, y=120),
+        Text("48 hours", x=200, y=132),
+        Text("Watch", x=320, y=120),
+        *table([("2", "4.10 m", "Prepare"), ("3", "4.50 m", "Act")], y=152),
+    ]
+    assert text_of(tmp_path, page) == (
+        "Level | Height | Name\n1 | 3.60 m within 48 hours | Watch\n2 | 4.10 m | Prepare\n3 | 4.50 m | Act"
+    )
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_a_table_goes_on_over_a_page_with_its_header_once(tmp_path, repeated):
+    rows = [(f"Plot {number}", str(100 + number), str(200 + number)) for number in range(8)]
+    second = table([MONEY[0], *rows[4:]] if repeated else rows[4:], y=60)
+    pages = [[*paragraph(PROSE), *table([MONEY[0], *rows[:4]], y=700)], [*second, *paragraph(PROSE, y=300)]]
+    source = extract_text(make_pdf(tmp_path / "two.pdf", pages))
+    (found,) = find_tables(source.text)
+    assert found.columns == MONEY[0]
+    assert [row.cells for row in found.rows] == rows
+    assert source.page_at(source.text.index("Plot 3 |")) == 1
+    assert source.page_at(source.text.index("Plot 4 |")) == 2
+    chunks = list(split(source, size=120, overlap=0))
+    (late,) = (chunk for chunk in chunks if "Plot 7" in chunk["text"])
+    assert late["metadata"]["columns"] == list(MONEY[0])
+    assert source.text[late["start"] : late["end"]] == late["text"]
+
+
+def test_a_bold_header_is_no_heading(tmp_path):
+    page = [
+        *paragraph(PROSE),
+        *(Text(cell, x=x, y=160, bold=True) for cell, x in zip(MONEY[0], (60, 200, 320), strict=True)),
+        *table(MONEY[1:], y=174),
+    ]
+    assert extract_text(make_pdf(tmp_path / "bold.pdf", [page])).headings == ()
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        # prose in two columns, set line by line
+        [
+            Text(line, x=x, y=100 + 14 * at)
+            for at in range(6)
+            for line, x in ((PROSE[at % 2][:38], 60), (PROSE[at % 2][30:68], 320))
+        ],
+        # numbered clauses
+        [
+            Text(part, x=x, y=100 + 14 * at)
+            for at in range(6)
+            for part, x in ((f"{at}.1", 60), ("The tenant keeps the garden in good order.", 110))
+        ],
+        # a table of contents
+        [
+            Text(part, x=x, y=100 + 14 * at)
+            for at in range(6)
+            for part, x in ((f"Storms of the north {'. ' * 20}", 60), (str(at), 400))
+        ],
+        # a formula
+        [
+            Text(part, x=x, y=100 + 14 * at)
+            for at in range(4)
+            for part, x in (("x + y", 60), ("=", 140), ("12", 200))
+        ],
+        # what stands in a frame is a figure where its boxes hold letters
+        [*grid((50, 150, 250), (90, 120, 150)), Text("A", x=70, y=110), Text("B", x=170, y=110)],
+    ],
+)
+def test_what_only_looks_like_a_table_is_none(tmp_path, page):
+    assert "|" not in text_of(tmp_path, [*page, *paragraph(PROSE, y=400)])
+
+
+def test_ruled_lines_part_cells_that_stand_close_and_keep_what_wraps_together(tmp_path):
+    page = [
+        *grid((58, 122, 190, 300), (88, 106, 138, 156)),
+        *paragraph(PROSE, y=40),
+        *(
+            Text(text, x=x, y=y)
+            for text, x, y in [
+                ("Expense", 60, 100),
+                ("Limit", 124, 100),
+                ("Approved by", 192, 100),
+                ("Hotel in Lon-", 60, 118),
+                ("don", 60, 130),
+                ("165 pounds", 124, 118),
+                ("Line manager", 192, 124),
+                ("Training set", 60, 150),
+                ("900", 124, 150),
+                ("Head", 192, 150),
+            ]
+        ),
+        *paragraph(PROSE, y=200),
+    ]
+    assert text_of(tmp_path, page).split("\n\n")[1] == (
+        "Expense | Limit | Approved by\nHotel in London | 165 pounds | Line manager\n"
+        "Training set | 900 | Head"
+    )
+
+
+def test_a_cell_over_several_rows_is_said_in_each_and_a_title_over_all_columns_once(tmp_path):
+    rules = [
+        *(Rule(50, y, 350, y) for y in (90, 110, 130, 170)),
+        Rule(150, 150, 350, 150),
+        *(Rule(x, 90, x, 170) for x in (50, 350)),
+        *(Rule(x, 110, x, 170) for x in (150, 250)),
+    ]
+    texts = [
+        Text("Prices of the year", x=140, y=104),
+        *table([("Room", "Season", "Price")], y=124, places=(60, 160, 260)),
+        Text("Double room", x=60, y=153),
+        *table([("Summer", "90"), ("Winter", "60")], y=144, places=(160, 260), pitch=20),
+    ]
+    page = [*paragraph(PROSE, y=40), *rules, *texts, *paragraph(PROSE, y=300)]
+    assert text_of(tmp_path, page).split("\n\n")[1:3] == [
+        "Prices of the year",
+        "Room | Season | Price\nDouble room | Summer | 90\nDouble room | Winter | 60",
+    ]
+
+
+def test_borders_drawn_for_each_cell_make_one_frame():
+    cells = [(x, y, x + 60, y + 20) for x in (50, 112) for y in (100, 122)]
+    sides = [
+        side
+        for x0, y0, x1, y1 in cells
+        for side in ((x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1))
+    ]
+    (frame,) = Rules.among(sides).frames()
+    assert len(frame.level) == 4
+    assert frame.across(Line(["across the border"], 60, 105, 160, 115, 9, bold=False)) == [110, 112]
+
+
+def test_a_page_of_very_many_rules_is_a_drawing():
+    assert Rules.among((x, y, x + 9, y) for x in range(0, 600, 20) for y in range(0, 800, 20)) == Rules()
+
+
+def test_rows_stand_on_neighbouring_lines(tmp_path):
+    text = text_of(tmp_path, [*paragraph(PROSE), *table([*MONEY, ("Energy tax", "1", "2")], y=160, pitch=22)])
+    starts = [text.index(name) for name in ("Item |", "Energy |", "Room hire |", "Energy tax |")]
+    assert all("\n" not in text[one : two - 1] for one, two in pairwise(starts))

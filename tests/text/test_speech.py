@@ -1,0 +1,64 @@
+import pytest
+
+from adaptive_rag.text.speech import find_speakers, read_head, speakers_asked
+
+CALL = """Ana: How did you come to clocks?
+Frank: By accident. I was to be a butcher like my father.
+Ana: And when did you take over the shop?
+Frank: In 1968, when my uncle's eyes went.
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "speakers"),
+    [
+        (CALL, ("Ana", "Frank")),
+        (CALL.replace("\n", "\n\n"), ("Ana", "Frank")),
+        (
+            CALL.replace("Ana:", "**Ana Ruiz:**").replace("Frank:", "**Frank** (guest):"),
+            ("Ana Ruiz", "Frank"),
+        ),
+        (
+            "Interview of 3 June.\n\n" + CALL + "\nNote: the tape ends here, after an hour.\n",
+            ("Ana", "Frank"),
+        ),
+        # one name only, or labels that come once
+        ("Note: close the valve before you open it.\nTotal: four litres of water a day.\n", ()),
+        ("Note: close the valve first, then open it.\nNote: never open it when it is hot.\n", ()),
+        # a form: what follows the labels is short
+        ("Name: Ana Ruiz\nCity: Oldbridge\n\nName: Ben Holt\nCity: Exley\n", ()),
+        # notes and warnings stand among other lines
+        ("Open the lid.\nLift the tray.\nPull the cord.\nNote: the tray may still be hot.\n" * 3, ()),
+        (
+            "Fill it.\nTip: use cold water from a tap.\nClose it.\nTurn it on.\nNote: it hums for a while.\n"
+            * 2,
+            (),
+        ),
+    ],
+)
+def test_speakers_take_turns_and_labels_do_not(text, speakers):
+    assert find_speakers(text) == speakers
+
+
+def test_a_head_without_a_time_needs_a_known_speaker():
+    assert read_head(CALL, 0) is None
+    assert read_head(CALL, 0, ("Frank",)) is None
+    assert read_head(CALL, 0, ("Ana", "Frank")) == (0, 5, "Ana", "")
+    assert read_head("10:42 Ana: we ship", 0) == (0, 11, "Ana", "10:42")
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("What did Ana say about the deadline?", {"Ana Ruiz"}),
+        ("what does ben think of it", {"Ben"}),
+        ("According to Ana, when do we ship?", {"Ana Ruiz"}),
+        ("What was Ben's opinion?", {"Ben"}),
+        ("Who said that the wall is old?", {"Ana Ruiz", "Ben"}),
+        ("Who wrote the report?", set()),
+        ("Which paint did Ana order?", set()),
+        ("What did the analyst say?", set()),
+    ],
+)
+def test_a_question_may_ask_for_what_somebody_said(question, asked):
+    assert speakers_asked(question, {"Ana Ruiz", "Ben"}) == asked

@@ -1,0 +1,27 @@
+import pytest
+
+from adaptive_rag.text.tables import describe_row, find_tables
+
+
+def test_names_that_stand_over_several_columns_are_read_with_those_below_them():
+    text = "Item | Sales | Sales\nItem | 2022 | 2023\nHose | 41 | 52\nPump | 3 | 4"
+    (table,) = find_tables(text)
+    assert table.columns == ("Item", "Sales 2022", "Sales 2023")
+    assert [row.cells[0] for row in table.rows] == ["Hose", "Pump"]
+
+
+def test_rows_of_equal_cells_below_plain_names_stay_rows():
+    (table,) = find_tables("Item | Low | High\nHose | 41 | 41\nPump | 3 | 4")
+    assert table.columns == ("Item", "Low", "High")
+    assert len(table.rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("cells", "columns", "said"),
+    [
+        (("Brass hinge", "4.20", "12"), ("Item", "Price", "Stock"), "Brass hinge: price 4.20, stock 12"),
+        (("Name:", "Ana Ruiz"), (), "Name: Ana Ruiz"),
+    ],
+)
+def test_a_row_is_put_in_words(cells, columns, said):
+    assert describe_row(cells, columns) == said
