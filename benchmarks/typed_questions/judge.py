@@ -79,6 +79,8 @@ class Judgement:
     misplaced: tuple[str, ...] = ()
     # whether its first sentence holds something that it must
     leads: bool = False
+    # whether it is right in all, and its words are too many
+    only_too_long: bool = False
 
 
 def read_questions() -> list[TypedQuestion]:
@@ -119,17 +121,19 @@ def judge(
     forbidden = tuple(wording for wording in question.must_not if _holds_any(text, [wording]))
     others = tuple(sorted({name for name in quoted if name != question.source}))
     misplaced = tuple(_misplaced(question, answer))
+    too_long = words > question.longest
+    flawed = bool(missing or forbidden or others or misplaced)
     if abstained:
         verdict: Verdict = "refused" if missing or forbidden else "partly"
     elif forbidden or len(missing) == len(question.must):
         verdict = "wrong"
     else:
-        flawed = missing or others or misplaced or words > question.longest
-        verdict = "partly" if flawed else "good"
+        verdict = "partly" if flawed or too_long else "good"
     leads = not abstained and any(
         _holds_any(as_compared(first_sentence(answer)), group) for group in question.must
     )
-    return Judgement(verdict, words, missing, forbidden, others, misplaced, leads)
+    only_too_long = too_long and not (abstained or flawed)
+    return Judgement(verdict, words, missing, forbidden, others, misplaced, leads, only_too_long)
 
 
 def _misplaced(question: TypedQuestion, answer: str) -> Iterator[str]:

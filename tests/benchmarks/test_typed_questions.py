@@ -1,5 +1,6 @@
 """The hundred questions stand on their documents, and the judge tells good answers from bad."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -8,8 +9,16 @@ from typing import Any
 import pytest
 
 from adaptive_rag.ingest import extract_text
-from benchmarks.typed_questions.__main__ import ask, format_page, format_tables, open_documents
+from adaptive_rag.testing import ScriptedChatModel
+from benchmarks.typed_questions.__main__ import (
+    ask,
+    format_drafts,
+    format_page,
+    format_tables,
+    open_documents,
+)
 from benchmarks.typed_questions.judge import TypedQuestion, as_compared, judge, read_questions
+from benchmarks.typed_questions.replies import RecordedReplies
 from benchmarks.typed_questions.sources import make_documents, read_source
 
 QUESTIONS = read_questions()
@@ -156,3 +165,36 @@ def test_both_arms_are_asked_and_every_answer_stands_on_the_page() -> None:
     assert "| standard: all | 2 |" in tables
     page = format_page(answered, tables)
     assert hotel.answer in page and "agent: A full membership costs 39 pounds a month." in page
+
+
+def test_an_answer_is_only_too_long_where_nothing_else_is_wrong() -> None:
+    long = "It costs 4.20, " + "and so on, " * 10
+    assert judge(asked(), long).only_too_long
+    assert not judge(asked(), "It costs 4.20.").only_too_long
+    assert not judge(asked(), long + "not 2.60").only_too_long
+    assert not judge(asked(), long, quoted=["faq.md"]).only_too_long
+    assert not judge(asked(), long, abstained=True).only_too_long
+
+
+def test_a_question_waits_until_the_reply_to_its_request_is_recorded(tmp_path: Path) -> None:
+    file, question = tmp_path / "replies.jsonl", BY_ID["q004"]
+
+    def asked_again() -> tuple[RecordedReplies, dict[str, Any]]:
+        replies = RecordedReplies(file)
+        settings = {"model": ScriptedChatModel(script=replies.reply), "models.steps": "generate"}
+        with open_documents(settings) as bench:
+            answered = ask("adaptive", [question], bench)
+        replies.save()
+        return replies, {"adaptive": answered}
+
+    replies, answered = asked_again()
+    assert answered["adaptive"] == [] and len(replies.missing) == 1
+    [request] = map(json.loads, file.read_text().splitlines())
+    assert request["step"] == "generate" and question.question in request["messages"][-1]["text"]
+    reply = "Hotel rooms are paid up to 165 pounds in London. [1] Their breakfast costs 12 pounds. [1]"
+    file.write_text(json.dumps({"id": request["id"], "reply": reply}) + "\n")
+    replies, answered = asked_again()
+    [one] = answered["adaptive"]
+    assert not replies.missing and "165 pounds" in one.answer and one.judgement.verdict == "good"
+    assert one.calls == 1 and not one.replaced and [claim[:4] for claim, _ in one.marked] == ["Thei"]
+    assert "| adaptive: all | 1 | 1 | 0 | 0 | 0 | 0 | 1 | 14 | 1.0 |" in format_drafts(answered)
