@@ -197,4 +197,4 @@ def test_a_question_waits_until_the_reply_to_its_request_is_recorded(tmp_path: P
     [one] = answered["adaptive"]
     assert not replies.missing and "165 pounds" in one.answer and one.judgement.verdict == "good"
     assert one.calls == 1 and not one.replaced and [claim[:4] for claim, _ in one.marked] == ["Thei"]
-    assert "| adaptive: all | 1 | 1 | 0 | 0 | 0 | 0 | 1 | 14 | 1.0 |" in format_drafts(answered)
+    assert "| adaptive: all | 1 | 1 | 0 | 0 | 0 | 0 | 1 | 15 | 1.0 |" in format_drafts(answered)
