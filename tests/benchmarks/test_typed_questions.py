@@ -111,6 +111,21 @@ def test_a_number_is_not_found_inside_another(text: str) -> None:
     assert judge(asked(must=(("7",),)), "There are 7.").verdict == "good"
 
 
+@pytest.mark.parametrize(
+    ("wording", "answer", "verdict"),
+    [
+        ("Coil frozen", "It means that the coil is frozen.", "good"),
+        ("NOT be combined", "No, they cannot be combined.", "good"),
+        ("marketing says yes", "Marketing said yes.", "good"),
+        ("Coil frozen", "The coil is not frozen.", "wrong"),
+        ("NOT be combined", "They can be combined.", "wrong"),
+        ("7 days", "It takes 75 days, or 1.7 day.", "wrong"),
+    ],
+)
+def test_an_answer_may_say_it_in_another_form(wording: str, answer: str, verdict: str) -> None:
+    assert judge(asked(must=((wording,),), must_not=()), answer).verdict == verdict
+
+
 def test_an_answer_that_holds_some_of_it_is_partly_good() -> None:
     question = asked(must=(("4.20",), ("pair", "two pieces")))
     assert judge(question, "It costs 4.20.").verdict == "partly"
@@ -127,6 +142,8 @@ def test_an_answer_that_quotes_another_document_is_partly_good() -> None:
 def test_a_refusal_is_right_where_the_documents_hold_nothing() -> None:
     assert judge(asked(answerable=False, must=()), "They do not say.", abstained=True).verdict == "good"
     assert judge(asked(answerable=False, must=()), "It costs 4.20.").verdict == "given"
+    untold = "The price is not stated. [1] Hinges are sold in pairs. [1]"
+    assert judge(asked(answerable=False, must=()), untold).verdict == "good"
     assert judge(asked(), "They do not say.", abstained=True).verdict == "refused"
     assert judge(asked(), "They do not say. The nearest: 4.20.", abstained=True).verdict == "partly"
 
