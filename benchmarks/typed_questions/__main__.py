@@ -10,7 +10,8 @@ same way. `--markdown` writes every question with its verdict and answer into a 
 
 `--prompts` asks with a chat model whose replies stand in FILE, each by a hash of its request. Where a reply
 is missing, the request is written to FILE and the question waits: fill in "reply" and run again until none
-is missing. `--steps` names the steps that ask the model, as the setting `models.steps` does.
+is missing. `replies.jsonl` holds those behind the figures in docs/answer-quality.md. `--steps` names the
+steps that ask the model, as the setting `models.steps` does.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from statistics import mean, median
-from typing import Any
 
 from adaptive_rag.evaluation.arms import ARMS, Bench, Result
 from adaptive_rag.evaluation.datasets import Dataset
@@ -49,11 +50,12 @@ Questions as people type them, over twelve ordinary documents: a handbook and a 
 DOCX, a price list as CSV, minutes, an FAQ, a debate, letters to the editor, a chat log, an HTML manual, the
 README of a program and a history. No chat model was asked. Documents and questions were written before any
 answer was seen. A program judges by what an answer must hold, what it must not hold, and how long it may be
-(`benchmarks/typed_questions/questions.jsonl`); it cannot tell whether an answer reads well. Two of
-its rules, on other documents and on sides (`sides.jsonl`), were added after answers had been read: by the
-others alone 40 of the first 100 answers were good, and 33 of those of standard retrieval. *standard* is
-asked the question alone, without what the asker said before or says of themselves, and answers in the same
-way from the four nearest passages. This page is written by
+(`benchmarks/typed_questions/questions.jsonl`); it cannot tell whether an answer reads well. Three of
+its rules, on other documents, on sides (`sides.jsonl`) and on other forms of a word, were added after
+answers had been read: by the others alone 40 of the first 100 answers were good, and 33 of those of
+standard retrieval. *standard* is asked the question alone, without what the asker said before or says of
+themselves, and answers in the same way from the four nearest passages. What a chat model makes of the same
+questions is told in [answer-quality.md](answer-quality.md#with-a-chat-model). This page is written by
 `python -m benchmarks.typed_questions --standard --markdown docs/answers.md`.
 """
 
@@ -87,34 +89,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     replies = RecordedReplies(given.prompts.resolve()) if given.prompts else None
     arms = ("adaptive", "standard") if given.standard else ("adaptive",)
     questions = read_questions()
-    with open_documents(_model_settings(replies, given.steps)) as bench:
-        answered = {arm: ask(arm, questions, bench) for arm in arms}
+    with open_documents() as bench:
+        answered = {
+            arm: ask(arm, questions, with_model(bench, arm, replies, given.steps) if replies else bench)
+            for arm in arms
+        }
     tables = format_tables(answered) if all(answered.values()) else ""
     if replies:
         replies.save()
         waiting = sum(len(questions) - len(rows) for rows in answered.values())
         tables = f"{format_drafts(answered)}\n\n{tables}"
-        print(f"{waiting} questions wait; {given.prompts} lacks {len(replies.missing)} replies\n")
+        print(
+            f"{waiting} questions wait; {given.prompts} lacks {len(replies.missing)} replies, and "
+            f"{len(replies.outdated)} of those given were written by other instructions\n"
+        )
     print(tables)
     if page:
         page.write_text(format_page(answered, tables), encoding="utf-8")
 
 
-def _model_settings(replies: RecordedReplies | None, steps: str | None) -> dict[str, Any]:
-    if replies is None:
-        return {}
-    return {
-        "model": ScriptedChatModel(script=replies.reply),
-        **({"models.steps": steps} if steps else {}),
-    }
+def with_model(bench: Bench, arm: str, replies: RecordedReplies, steps: str | None = None) -> Bench:
+    """Return the bench with a chat model whose replies are recorded; `steps` are all of the default's."""
+    model = {"model": ScriptedChatModel(script=partial(replies.reply, arm))}
+    chosen = {"models.steps": steps} if steps else {}
+    return replace(bench, settings={**bench.settings, **model, **chosen})
 
 
 @contextlib.contextmanager
-def open_documents(given: Mapping[str, Any] | None = None) -> Iterator[Bench]:
-    """Index the documents in a temporary folder, and stand in it: answers then name the files alone.
-
-    `given` are settings of the questions, such as the chat model.
-    """
+def open_documents() -> Iterator[Bench]:
+    """Index the documents in a temporary folder, and stand in it: answers then name the files alone."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         place, before = Path(folder, "documents"), Path.cwd()
         place.mkdir()
@@ -123,7 +126,7 @@ def open_documents(given: Mapping[str, Any] | None = None) -> Iterator[Bench]:
         try:
             paths = tuple(Path(path.name) for path in sorted(place.iterdir()))
             # as a person asks: k is unset, and how much is read follows the strategy
-            settings = RunSettings(k=STANDARD_K, answers=True, settings={"k": None, **(given or {})})
+            settings = RunSettings(k=STANDARD_K, answers=True, settings={"k": None})
             yield open_bench(
                 Dataset("typed-questions", (), documents=paths), Path(folder, "index"), settings
             )[1]

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from adaptive_rag.ingest import extract_text
-from adaptive_rag.testing import ScriptedChatModel
 from benchmarks.typed_questions.__main__ import (
     ask,
     format_drafts,
     format_page,
     format_tables,
     open_documents,
+    with_model,
 )
 from benchmarks.typed_questions.judge import TypedQuestion, as_compared, judge, read_questions
 from benchmarks.typed_questions.replies import RecordedReplies
@@ -198,9 +198,8 @@ def test_a_question_waits_until_the_reply_to_its_request_is_recorded(tmp_path: P
 
     def asked_again() -> tuple[RecordedReplies, dict[str, Any]]:
         replies = RecordedReplies(file)
-        settings = {"model": ScriptedChatModel(script=replies.reply), "models.steps": "generate"}
-        with open_documents(settings) as bench:
-            answered = ask("adaptive", [question], bench)
+        with open_documents() as bench:
+            answered = ask("adaptive", [question], with_model(bench, "adaptive", replies, "generate"))
         replies.save()
         return replies, {"adaptive": answered}
 
@@ -209,9 +208,10 @@ def test_a_question_waits_until_the_reply_to_its_request_is_recorded(tmp_path: P
     [request] = map(json.loads, file.read_text().splitlines())
     assert request["step"] == "generate" and question.question in request["messages"][-1]["text"]
     reply = "Hotel rooms are paid up to 165 pounds in London. [1] Their breakfast costs 12 pounds. [1]"
-    file.write_text(json.dumps({"id": request["id"], "reply": reply}) + "\n")
+    file.write_text(json.dumps({"id": request["id"], "instructions": "others", "reply": reply}) + "\n")
     replies, answered = asked_again()
     [one] = answered["adaptive"]
+    assert replies.outdated == {request["id"]}
     assert not replies.missing and "165 pounds" in one.answer and one.judgement.verdict == "good"
     assert one.calls == 1 and not one.replaced and [claim[:4] for claim, _ in one.marked] == ["Thei"]
     assert "| adaptive: all | 1 | 1 | 0 | 0 | 0 | 0 | 1 | 15 | 1.0 |" in format_drafts(answered)
