@@ -9,9 +9,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from adaptive_rag.answer.citations import read_markers
 from adaptive_rag.evaluation.datasets import Question
 from adaptive_rag.state import QueryType, Turn
 from adaptive_rag.text.markers import strip_markers
+from adaptive_rag.text.words import stem
 from benchmarks.answers import HEADING, first_sentence
 from benchmarks.typed_questions.sources import HERE
 
@@ -30,6 +32,9 @@ _SIDES = {
     "against": re.compile(r"\b(?:against|risks?|drawbacks?|cons)\b", re.IGNORECASE),
     "for": re.compile(r"\b(?:for|in favour|benefits?|pros)\b", re.IGNORECASE),
 }
+# What an answer in its own words adds or leaves out ("the coil is frozen"), and forms without a common stem.
+_LINKING = frozenset({"is", "are", "was", "were", "be", "been"})
+_FORMS = {"cannot": "can not", "said": "say"}
 _QUOTES = str.maketrans("‘’“”", "''\"\"")
 
 
@@ -79,6 +84,8 @@ class Judgement:
     misplaced: tuple[str, ...] = ()
     # whether its first sentence holds something that it must
     leads: bool = False
+    # whether it is right in all, and its words are too many
+    only_too_long: bool = False
 
 
 def read_questions() -> list[TypedQuestion]:
@@ -114,22 +121,26 @@ def judge(
     text = as_compared(answer)
     words = len(text.split())
     if not question.answerable:
-        return Judgement("good" if abstained else "given", words)
-    missing = tuple(group for group in question.must if not _holds_any(text, group))
+        # A chat model may say what is not told, and quote what comes near.
+        admits = abstained or read_markers(first_sentence(answer), 0).absences > 0
+        return Judgement("good" if admits else "given", words)
+    missing = tuple(group for group in question.must if not _says_any(text, group))
     forbidden = tuple(wording for wording in question.must_not if _holds_any(text, [wording]))
     others = tuple(sorted({name for name in quoted if name != question.source}))
     misplaced = tuple(_misplaced(question, answer))
+    too_long = words > question.longest
+    flawed = bool(missing or forbidden or others or misplaced)
     if abstained:
         verdict: Verdict = "refused" if missing or forbidden else "partly"
     elif forbidden or len(missing) == len(question.must):
         verdict = "wrong"
     else:
-        flawed = missing or others or misplaced or words > question.longest
-        verdict = "partly" if flawed else "good"
+        verdict = "partly" if flawed or too_long else "good"
     leads = not abstained and any(
-        _holds_any(as_compared(first_sentence(answer)), group) for group in question.must
+        _says_any(as_compared(first_sentence(answer)), group) for group in question.must
     )
-    return Judgement(verdict, words, missing, forbidden, others, misplaced, leads)
+    only_too_long = too_long and not (abstained or flawed)
+    return Judgement(verdict, words, missing, forbidden, others, misplaced, leads, only_too_long)
 
 
 def _misplaced(question: TypedQuestion, answer: str) -> Iterator[str]:
@@ -157,3 +168,19 @@ def _holds_any(text: str, wordings: Iterable[str]) -> bool:
         re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(as_compared(wording))}(?!\w|[.,]\d)", text)
         for wording in wordings
     )
+
+
+def _says_any(text: str, wordings: Iterable[str]) -> bool:
+    """Whether one stands there, be it in another form: "the coil is frozen" says "coil frozen"."""
+    said = f" {_stems(text)} "
+    return any(
+        _holds_any(text, [wording])
+        or (not re.search(r"\d", wording) and f" {_stems(as_compared(wording))} " in said)
+        for wording in wordings
+    )
+
+
+def _stems(text: str) -> str:
+    words = re.findall(r"[^\W_]+", text)
+    forms = " ".join(_FORMS.get(word, word) for word in words if word not in _LINKING)
+    return " ".join(map(stem, forms.split()))

@@ -1,5 +1,6 @@
 """The hundred questions stand on their documents, and the judge tells good answers from bad."""
 
+import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -8,8 +9,16 @@ from typing import Any
 import pytest
 
 from adaptive_rag.ingest import extract_text
-from benchmarks.typed_questions.__main__ import ask, format_page, format_tables, open_documents
+from benchmarks.typed_questions.__main__ import (
+    ask,
+    format_drafts,
+    format_page,
+    format_tables,
+    open_documents,
+    with_model,
+)
 from benchmarks.typed_questions.judge import TypedQuestion, as_compared, judge, read_questions
+from benchmarks.typed_questions.replies import RecordedReplies
 from benchmarks.typed_questions.sources import make_documents, read_source
 
 QUESTIONS = read_questions()
@@ -102,6 +111,21 @@ def test_a_number_is_not_found_inside_another(text: str) -> None:
     assert judge(asked(must=(("7",),)), "There are 7.").verdict == "good"
 
 
+@pytest.mark.parametrize(
+    ("wording", "answer", "verdict"),
+    [
+        ("Coil frozen", "It means that the coil is frozen.", "good"),
+        ("NOT be combined", "No, they cannot be combined.", "good"),
+        ("marketing says yes", "Marketing said yes.", "good"),
+        ("Coil frozen", "The coil is not frozen.", "wrong"),
+        ("NOT be combined", "They can be combined.", "wrong"),
+        ("7 days", "It takes 75 days, or 1.7 day.", "wrong"),
+    ],
+)
+def test_an_answer_may_say_it_in_another_form(wording: str, answer: str, verdict: str) -> None:
+    assert judge(asked(must=((wording,),), must_not=()), answer).verdict == verdict
+
+
 def test_an_answer_that_holds_some_of_it_is_partly_good() -> None:
     question = asked(must=(("4.20",), ("pair", "two pieces")))
     assert judge(question, "It costs 4.20.").verdict == "partly"
@@ -118,6 +142,8 @@ def test_an_answer_that_quotes_another_document_is_partly_good() -> None:
 def test_a_refusal_is_right_where_the_documents_hold_nothing() -> None:
     assert judge(asked(answerable=False, must=()), "They do not say.", abstained=True).verdict == "good"
     assert judge(asked(answerable=False, must=()), "It costs 4.20.").verdict == "given"
+    untold = "The price is not stated. [1] Hinges are sold in pairs. [1]"
+    assert judge(asked(answerable=False, must=()), untold).verdict == "good"
     assert judge(asked(), "They do not say.", abstained=True).verdict == "refused"
     assert judge(asked(), "They do not say. The nearest: 4.20.", abstained=True).verdict == "partly"
 
@@ -156,3 +182,36 @@ def test_both_arms_are_asked_and_every_answer_stands_on_the_page() -> None:
     assert "| standard: all | 2 |" in tables
     page = format_page(answered, tables)
     assert hotel.answer in page and "agent: A full membership costs 39 pounds a month." in page
+
+
+def test_an_answer_is_only_too_long_where_nothing_else_is_wrong() -> None:
+    long = "It costs 4.20, " + "and so on, " * 10
+    assert judge(asked(), long).only_too_long
+    assert not judge(asked(), "It costs 4.20.").only_too_long
+    assert not judge(asked(), long + "not 2.60").only_too_long
+    assert not judge(asked(), long, quoted=["faq.md"]).only_too_long
+    assert not judge(asked(), long, abstained=True).only_too_long
+
+
+def test_a_question_waits_until_the_reply_to_its_request_is_recorded(tmp_path: Path) -> None:
+    file, question = tmp_path / "replies.jsonl", BY_ID["q004"]
+
+    def asked_again() -> tuple[RecordedReplies, dict[str, Any]]:
+        replies = RecordedReplies(file)
+        with open_documents() as bench:
+            answered = ask("adaptive", [question], with_model(bench, "adaptive", replies, "generate"))
+        replies.save()
+        return replies, {"adaptive": answered}
+
+    replies, answered = asked_again()
+    assert answered["adaptive"] == [] and len(replies.missing) == 1
+    [request] = map(json.loads, file.read_text().splitlines())
+    assert request["step"] == "generate" and question.question in request["messages"][-1]["text"]
+    reply = "Hotel rooms are paid up to 165 pounds in London. [1] Their breakfast costs 12 pounds. [1]"
+    file.write_text(json.dumps({"id": request["id"], "instructions": "others", "reply": reply}) + "\n")
+    replies, answered = asked_again()
+    [one] = answered["adaptive"]
+    assert replies.outdated == {request["id"]}
+    assert not replies.missing and "165 pounds" in one.answer and one.judgement.verdict == "good"
+    assert one.calls == 1 and not one.replaced and [claim[:4] for claim, _ in one.marked] == ["Thei"]
+    assert "| adaptive: all | 1 | 1 | 0 | 0 | 0 | 0 | 1 | 15 | 1.0 |" in format_drafts(answered)
