@@ -177,7 +177,7 @@ def _abstain(
     nearest = nearest_quote(request) if request else None
     text = format_abstention(state["question"], queries, documents, nearest)
     decision = Decision(what="evidence", chosen="abstain", why=why)
-    return _answer(state, text, [nearest[1]] if nearest else [], 0.0, [decision, *decisions], abstained=True)
+    return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 
 
 def _messages(state: State, answer: str, citations: Sequence[Citation], message_id: str | None) -> list[Any]:

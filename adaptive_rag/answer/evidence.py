@@ -26,7 +26,7 @@ from adaptive_rag.answer.styles import AnswerRequest
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.query.history import REFUSAL
 from adaptive_rag.state import Citation
-from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.vectors import Scores, cosines
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
@@ -173,8 +173,7 @@ def format_abstention(
         page = f", page {citation['page']}" if citation["page"] is not None else ""
         quote = textwrap.shorten(keep_own_links(text, None)[0], LONGEST_QUOTE, placeholder=" …")
         lines.append(
-            f"What came nearest stands in {_name(citation['source'])}{page}: "
-            f"“{respell_markers(quote)}” {write_marker(citation['marker'])}"
+            f"What came nearest stands in {_name(citation['source'])}{page}: “{respell_markers(quote)}”"
         )
     return " ".join(lines)
 
