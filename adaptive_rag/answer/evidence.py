@@ -6,8 +6,8 @@ the second a subject that the documents speak of without answering. On public da
 three times as much (`python -m benchmarks.evidence`). But how near a passage comes depends on the kind of
 documents, and what stands out does not: so weighed, and as strict on public data, a fifth of the contextual
 questions of benchmarks.typed_questions would be refused with the answer at hand, and with equal weights none
-is. A threshold refuses near 5 % of the public questions that have an answer. Just above it the answer says that it gives the
-closest passages.
+is. A threshold refuses near 5 % of the public questions that have an answer. Just above it the answer says
+that it gives the closest passages.
 """
 
 from __future__ import annotations
