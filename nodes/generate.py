@@ -20,7 +20,7 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.stances import Side, asked_side
-from adaptive_rag.source import ChunkSource, KnowsNotes
+from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, State
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
 
@@ -36,7 +36,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         why = "it asks nothing of the documents, so nothing was searched"
         return _answer(state, said, [], 1.0, [Decision(what="answer", chosen="small talk", why=why)])
     if not state["documents"]:
-        return _abstain(state, "nothing was found")
+        return _abstain(state, context, "nothing was found")
     passages, decisions = read_passages(
         state["documents"], tokens=context.budget.context_tokens, join=context.uses("join")
     )
@@ -65,7 +65,8 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         review = review_draft(reply.result.text, request, load_minilm().encode)
         decisions += _review_decisions(review)
         if not review.knows:
-            return _abstain(state, "the chat model says that the passages do not hold it", decisions, request)
+            why = "the chat model says that the passages do not hold it"
+            return _abstain(state, context, why, decisions, request)
         grounding = review.grounding.share
         if review.stands or not context.uses("extractive-fallback"):
             # A draft that its check changed is another message than the one that was streamed.
@@ -76,7 +77,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     evidence = judge_evidence(request)
     extracted = extract_answer(request) if evidence.sufficient or not context.uses("abstain") else None
     if extracted is None or not extracted.text:
-        return _abstain(state, evidence.reason, decisions, request)
+        return _abstain(state, context, evidence.reason, decisions, request)
     decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
     text = (
         f"**{CLOSEST_HEADING}**\n{extracted.text}"
@@ -164,12 +165,17 @@ def _answer(
 
 
 def _abstain(
-    state: State, why: str, decisions: Sequence[Decision] = (), request: AnswerRequest | None = None
+    state: State,
+    context: Context,
+    why: str,
+    decisions: Sequence[Decision] = (),
+    request: AnswerRequest | None = None,
 ) -> Update:
     queries = [query for record in state["trace"] for query in record.get("queries", [])]
-    sources = list(dict.fromkeys(document["source"] for document in state["documents"]))
+    source = source_of(context, state)
+    documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = nearest_quote(request) if request else None
-    text = format_abstention(state["question"], queries, sources, nearest)
+    text = format_abstention(state["question"], queries, documents, nearest)
     decision = Decision(what="evidence", chosen="abstain", why=why)
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 

@@ -144,6 +144,11 @@ def parts_at(passage: Candidate, start: int, end: int) -> list[Part]:
     return [part for part in passage.get("parts", []) if part["start"] < end and start < part["end"]]
 
 
+def section_at(passage: Candidate, start: int, end: int) -> str | None:
+    """Return the headings above a span, those of the first chunk that holds some of it."""
+    return next((part["section"] for part in parts_at(passage, start, end)), passage["section"])
+
+
 def labels_at(passage: Candidate, start: int, end: int) -> set[str]:
     """Return the labels of the queries that found the text of a span."""
     if "parts" not in passage:

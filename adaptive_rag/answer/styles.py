@@ -98,6 +98,8 @@ class AnswerStyle:
     words: int = 150
     # share of the best sentence's score that a further sentence must reach
     nearness: float
+    # what the words of the question that a text names, all of them, add to its cosine as evidence
+    wording: float = 0.6
     # what the chat model is told, with "{sentences}" filled; "" takes the prompt file generate-NAME.md
     instruction: str = ""
 
@@ -292,11 +294,11 @@ def _heading(label: str, question: str) -> str:
 
 
 # A fact stands in a document or not. An analysis is put together from passages that each name a part of it.
-# Views and advice rarely use the asker's words. evidence.py says where `evidence` comes from.
+# Views rarely use the asker's words. `benchmarks/evidence.py` chose `evidence` and `wording`.
 FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82)
-ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.32, sentences=4, nearness=0.6)
-OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.3, nearness=0.55)
-CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.27, sentences=4, nearness=0.6)
+ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.6)
+OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, wording=0.1, nearness=0.55)
+CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.5, sentences=4, nearness=0.6)
 # For `generate` outside the graph, which has the styles from its strategies: a new one needs no row here.
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(
     {

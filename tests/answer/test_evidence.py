@@ -4,11 +4,12 @@ import pytest
 
 from adaptive_rag.answer.evidence import (
     CLOSEST,
-    WEIGHTS,
+    MIDDLE,
     format_abstention,
     judge_evidence,
     likelihood,
     nearest_quote,
+    term_weights,
 )
 from adaptive_rag.answer.styles import CONTEXTUAL_STYLE, FACTUAL_STYLE, STYLES
 from adaptive_rag.state import QUERY_TYPES
@@ -41,16 +42,46 @@ def test_no_document_is_no_evidence():
     assert evidence.score == 0.0
 
 
-def test_a_word_that_every_sentence_has_is_no_evidence():
+def test_a_word_that_every_sentence_has_weighs_half_and_one_that_none_has_most():
     about_ai = candidate(
         "AI helps doctors with their patients. AI helps farmers with their crops. "
         "AI helps teachers with their pupils."
     )
+    weights = term_weights("Does AI help with earthquakes?", request("", [about_ai]).answer_sentences)
 
-    named = judge_evidence(request("Does AI predict earthquakes?", [about_ai])).measures["sentence"]
-    rare = judge_evidence(request("Does AI help farmers?", [about_ai])).measures["sentence"]
+    assert weights["earthquak"] == 1
+    assert 0.5 < weights["help"] < 0.6
+    assert 1 < weights["ai"] < 1.2  # a name weighs twice
 
-    assert named < 0.5 < rare
+
+def test_the_heading_of_a_passage_names_what_it_is_about():
+    tank = candidate("The capacity is 3.8 litres. The hose is black.")
+    under_heading = {**tank, "section": "Manual > Water tank"}
+
+    bare, headed = (
+        judge_evidence(request("What capacity has the water tank?", [passage]))
+        for passage in (tank, under_heading)
+    )
+
+    assert headed.measures["passage"] > bare.measures["passage"]
+
+
+def test_a_sentence_like_all_others_is_no_evidence():
+    alike = candidate("The gate is shut. The gate is open. The gate is red.")
+    one = candidate("The gate is shut. Bread costs two pounds. Cats sleep at noon.")
+
+    among_others, alone = (
+        judge_evidence(request("Is the gate shut?", [passage])) for passage in (alike, one)
+    )
+
+    assert among_others.measures["lead"] < alone.measures["lead"]
+
+
+def test_without_cosines_the_best_sentence_stands_for_its_passage():
+    unscored = {**WALL, "scores": {}}
+
+    assert judge_evidence(request("When was the Long Wall built?", [unscored])).sufficient
+    assert not judge_evidence(request("Who won the World Cup?", [unscored])).sufficient
 
 
 def test_a_short_follow_up_is_judged_with_the_context():
@@ -62,50 +93,60 @@ def test_a_short_follow_up_is_judged_with_the_context():
     assert judge_evidence(told).score > judge_evidence(asked).score
 
 
-@pytest.mark.parametrize("measure", sorted(WEIGHTS))
-def test_more_of_any_measure_is_more_evidence(measure):
-    little = dict.fromkeys(WEIGHTS, 0.4)
-
-    assert likelihood(little | {measure: 0.9}) > likelihood(little)
+def test_a_larger_sum_is_more_evidence():
+    assert 0 < likelihood(-1.0) < likelihood(MIDDLE) == 0.5 < likelihood(2.5) < 1
 
 
-def test_every_type_has_a_style_and_facts_need_most_evidence():
+def test_every_type_has_a_style_and_opinions_need_least_evidence_and_fewest_words():
     assert set(STYLES) == set(QUERY_TYPES)
-    assert max(STYLES, key=lambda name: STYLES[name].evidence) == "factual"
+    assert min(STYLES, key=lambda name: STYLES[name].evidence) == "opinion"
+    assert min(STYLES, key=lambda name: STYLES[name].wording) == "opinion"
 
 
 def test_what_barely_suffices_is_given_as_the_closest_passages():
     found = judge_evidence(request("How old is the wall?", [WALL]))
-    for threshold, sufficient, closest in [
-        (found.score + 0.01, False, False),
-        (found.score - CLOSEST / 2, True, True),
-        (found.score - CLOSEST - 0.01, True, False),
+    total = sum(found.measures.values())
+    for needed, sufficient, closest in [
+        (total + 0.01, False, False),
+        (total - CLOSEST / 2, True, True),
+        (total - CLOSEST - 0.01, True, False),
     ]:
-        style = replace(FACTUAL_STYLE, evidence=threshold)
+        style = replace(FACTUAL_STYLE, evidence=likelihood(needed))
         evidence = judge_evidence(request("How old is the wall?", [WALL], style=style))
         assert (evidence.sufficient, evidence.closest) == (sufficient, closest)
 
 
 def test_a_refusal_quotes_what_came_nearest_on_one_line():
     wall = candidate("The Long Wall\nwas built after 1955, see [2]. It rains.", source="/in/b.pdf")
-    quoted = nearest_quote(request("When was the wall built?", [wall]))
-    text = format_abstention("Why?", ["Why?"], ["/in/b.pdf", "a.pdf"], quoted)
-    assert "The nearest passage, in b.pdf, says: “The Long Wall was built after 1955, see " in text
-    assert "[2]" not in text
-    assert text.endswith("Others that were read stand in a.pdf.")
+    asked = request("When was the wall built?", [candidate("It snows."), wall])
+    text, citation = nearest_quote(asked)
+
+    said = format_abstention("Why?", ["Why?"], 2, (text, citation))
+
+    assert "What came nearest stands in b.pdf: “The Long Wall was built after 1955, see " in said
+    assert "see [2]" not in said
+    assert said.endswith("”")
+    assert citation["quote"] == "The Long Wall\nwas built after 1955, see [2]."
 
 
-def test_the_abstention_says_what_was_searched_and_where():
-    text = format_abstention("Why?", ["Why?", "why  so", "why so"], ["/in/b.pdf", "a.pdf", "/in/b.pdf"])
+def test_a_heading_is_quoted_only_where_there_is_nothing_better():
+    page = candidate("Opening Hours Of The Pool.\n\nWe swim from nine to five on every day of the week.")
 
-    assert text == (
-        "The documents do not hold an answer to this question. I searched for “Why?” and “why so”. "
-        "The nearest passages stand in b.pdf and a.pdf."
+    assert nearest_quote(request("What are the opening hours of the pool?", [page]))[0].startswith("We swim")
+
+
+def test_the_abstention_says_what_was_searched():
+    told = format_abstention("Why is  that?", ["Why is that?", "why", "why so", "why so"], 12)
+
+    assert told == (
+        "The documents do not hold an answer to this question. I searched 12 documents, also for “why so”."
     )
+    assert "I searched one document." in format_abstention("Why?", ["Why?"], 1)
+    assert format_abstention("Why?", ["Why?"]) == "The documents do not hold an answer to this question."
 
 
 def test_a_long_list_of_searches_is_cut():
-    text = format_abstention("Why?", [f"query {n}" for n in range(9)], [])
+    text = format_abstention("Why?", [f"query {n}" for n in range(9)])
 
     assert "“query 3” and 5 more" in text
     assert "nearest" not in text

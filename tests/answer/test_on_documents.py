@@ -76,6 +76,7 @@ class Corpus:
             self.sentences.append(
                 Sentences(np.array(spans, np.int64).reshape(-1, 2), self.model.encode(texts))
             )
+        self.vectors = self.model.encode([document["text"] for document in self.documents])
 
     def request(self, question):
         [vector] = self.model.encode([question])
@@ -85,7 +86,7 @@ class Corpus:
         return AnswerRequest(
             question,
             STYLES["factual"],
-            [self.documents[i] for i in best],
+            [dict(self.documents[i], scores={"dense": float(self.vectors[i] @ vector)}) for i in best],
             [self.sentences[i] for i in best],
             vector,
         )
