@@ -26,6 +26,9 @@ _ASKER = re.compile(
 )
 # How far a denial reaches, in content words, and how near two words stand that belong together, in words.
 REACH, NEAR = 3, 8
+# Neighbours of a word are this many content words away; a word has been exchanged where its own place holds
+# this many fewer of the claim's neighbours than another's (the train half of `benchmarks.grounding`).
+CLOSE, CLOSER = 3, 4
 # From this share of its words on, a claim is taken to retell one sentence.
 MOSTLY = 0.6
 
@@ -39,6 +42,7 @@ def find_fault(text: str, evidence: CitedSentences) -> str:
         or _foreign_name(claim, evidence)
         or _added(claim, evidence)
         or _other_company(claim, evidence, sentences)
+        or _exchanged(claim, evidence)
         or _other_polarity(claim, sentences)
         or _other_scope(claim, sentences)
         or _other_roles(claim, sentences)
@@ -58,6 +62,7 @@ def _added(claim: Sequence[Token], evidence: CitedSentences) -> str:
         if states(token)
         and not is_held(token.key, held)
         and not _predicate(claim, at)
+        and (token.key in UNITS or not token.raw.endswith(("ed", "ing", "ly")))
         and not (token.key in UNITS and at and claim[at - 1].number)  # left to the check of numbers
     ]
     return f"the passages do not speak of {', '.join(added)}" if added else ""
@@ -161,6 +166,61 @@ def _other_company(claim: Sequence[Token], evidence: CitedSentences, sentences: 
         if here and not any(_same_company(claim, at, s, i) for s, i in here):
             return f"the passages speak of {token.raw} among other things"
     return ""
+
+
+def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
+    """Say which word of a claim stands where a sentence has another: "Ford Courier" for "Ford Ranger".
+
+    The words around it are the sentence's, and it stands nowhere else among them.
+    """
+    said = [token for token in claim if token.content]
+    rows = [[token for token in sentence if token.content] for sentence in evidence.sentences]
+    for at, token in enumerate(said):
+        if not (states(token) or token.number) or token.key not in evidence.keys:
+            continue
+        beside = {t.key for t in [*said[max(0, at - 1) : at], *said[at + 1 : at + 2]]}
+        own, best, found = 0, 0, ""
+        for row in rows:
+            for place, other in enumerate(row):
+                near = {t.key for t in row[max(0, place - CLOSE) : place + CLOSE + 1]}
+                left = _run(said[:at][::-1], row[:place][::-1])
+                right = _run(said[at + 1 :], row[place + 1 :])
+                if other.key == token.key:
+                    own = max(own, left + right, bool(beside & near))
+                elif (
+                    left + right > best
+                    and token.key not in near
+                    and _alike(token, other)
+                    and _in_its_place(said, at, left, right)
+                ):
+                    best, found = left + right, other.raw
+        if found and (own == 0 or best - own >= CLOSER):
+            return f"the passages have {found} where it has {token.raw}"
+    return ""
+
+
+def _in_its_place(said: Sequence[Token], at: int, left: int, right: int) -> bool:
+    """Tell whether the words that match on both sides, or at an end of the claim, are enough."""
+    if said[at].number:
+        return bool(left and right)
+    return bool(left and right) or (left > 1 and at == len(said) - 1) or (right > 1 and at == 0)
+
+
+def _run(one: Sequence[Token], other: Sequence[Token]) -> int:
+    """Count the words with which two sequences begin alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((i for i, (a, b) in pairs if a.key != b.key), min(len(one), len(other)))
+
+
+def _alike(one: Token, other: Token) -> bool:
+    """Tell whether two words may be exchanged: two numbers, two names, or two other words."""
+    if one.number or other.number:
+        return one.number and other.number
+    return states(other) and _named(one) == _named(other) and not is_held(one.key, [other.key])
+
+
+def _named(token: Token) -> bool:
+    return token.capital and (not token.first or not token.raw[1:].islower())
 
 
 def _retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
