@@ -31,6 +31,10 @@ REACH, NEAR = 3, 8
 CLOSE, CLOSER = 3, 4
 # From this share of its words on, a claim is taken to retell one sentence.
 MOSTLY = 0.6
+# Prefixes that turn a word into its opposite: "unlikely", "illegal".
+NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
+# "It does not look so" denies nothing that the passages say.
+SEEMING = (["look"], ["seem"], ["appear"])
 
 
 def find_fault(text: str, evidence: CitedSentences) -> str:
@@ -41,7 +45,6 @@ def find_fault(text: str, evidence: CitedSentences) -> str:
         _foreign_number(claim, evidence)
         or _foreign_name(claim, evidence)
         or _added(claim, evidence)
-        or _other_company(claim, evidence, sentences)
         or _exchanged(claim, evidence)
         or _other_polarity(claim, sentences)
         or _other_scope(claim, sentences)
@@ -109,7 +112,7 @@ def _derived(value: str, others: Iterable[str]) -> bool:
     """Tell whether a number follows from two others of its sentence: "23 days, from 4 to 26 July"."""
     number = float(value) if value.count(".") <= 1 else None
     pairs = combinations([float(other) for other in others if other.count(".") <= 1], 2)
-    return number is not None and any(number in (a + b, abs(a - b), abs(a - b) + 1, a * b) for a, b in pairs)
+    return number is not None and any(number in (a + b, abs(a - b), abs(a - b) + 1) for a, b in pairs)
 
 
 def _unit(tokens: Sequence[Token], at: int) -> str:
@@ -150,24 +153,6 @@ def _initials(raws: Sequence[str]) -> set[str]:
     return found
 
 
-def _other_company(claim: Sequence[Token], evidence: CitedSentences, sentences: Sequence[list[Token]]) -> str:
-    """Say which word of a claim stands among other words in the passages: "the conquest of Antioch".
-
-    A word of the closest sentence is left to the check of roles.
-    """
-    if not _retells(claim, sentences):
-        return ""
-    closest = {token.key for token in sentences[0]}
-    for at, token in enumerate(claim):
-        pointed = at and claim[at - 1].raw.lower() in ("the", "this", "that", "these", "those", "such")
-        if pointed or not states(token) or token.key in closest or token.key in evidence.known:
-            continue
-        here = [(s, i) for s in sentences[1:] for i, other in enumerate(s) if other.key == token.key]
-        if here and not any(_same_company(claim, at, s, i) for s, i in here):
-            return f"the passages speak of {token.raw} among other things"
-    return ""
-
-
 def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """Say which word of a claim stands where a sentence has another: "Ford Courier" for "Ford Ranger".
 
@@ -182,7 +167,9 @@ def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
         own, best, found = 0, 0, ""
         for row in rows:
             for place, other in enumerate(row):
-                near = {t.key for t in row[max(0, place - CLOSE) : place + CLOSE + 1]}
+                swapped = any(t.key == other.key for t in said)
+                reach = 1 if swapped and other.key != token.key else CLOSE
+                near = {t.key for t in row[max(0, place - reach) : place + reach + 1]}
                 left = _run(said[:at][::-1], row[:place][::-1])
                 right = _run(said[at + 1 :], row[place + 1 :])
                 if other.key == token.key:
@@ -190,7 +177,7 @@ def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
                 elif (
                     left + right > best
                     and token.key not in near
-                    and _alike(token, other)
+                    and (swapped or _alike(token, other))
                     and _in_its_place(said, at, left, right)
                 ):
                     best, found = left + right, other.raw
@@ -230,28 +217,30 @@ def _retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
     return bool(closest) and sum(token.key in closest for token in stated) >= len(stated) * MOSTLY
 
 
-def _denials(tokens: Sequence[Token]) -> list[list[str]]:
+def _denials(tokens: Sequence[Token], *, reply: bool = False) -> list[list[str]]:
     """Return, for each denial, the keys of the words that it reaches: those that follow it in its clause."""
     return [
         [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content][:REACH]
         for at, token in enumerate(tokens)
-        # "No, you need none": a reply's first word answers the question.
-        if not token.first and (token.raw.lower() in DENIALS or token.raw.lower().endswith("n't"))
+        # "No, you need none": a reply's first word answers the question of a case that no passage speaks of.
+        if not (reply and token.raw in ("No", "Not"))
+        and (token.raw.lower() in DENIALS or token.raw.lower().endswith("n't"))
     ]
 
 
 def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Say where a claim denies what its sentences assert, or the reverse."""
-    denials = _denials(claim)
-    # A claim in its own words may deny what follows from several sentences.
-    sources = sentences[:1] if _retells(claim, sentences) else sentences
+    said = {t.key for t in claim}
+    denials = [reach for reach in _denials(claim, reply=True) if reach[:1] not in SEEMING]
+    # The sentences that are retold; a claim in its own words may deny what follows from several sentences.
+    retold = [s for at, s in enumerate(sentences) if not at or said.issuperset(t.key for t in s if states(t))]
+    sources = retold if _retells(claim, sentences) else sentences
     # A denial may be written another way: "is beyond its means" for "does not have the means".
-    indirect = INDIRECT_DENIALS - {t.key for t in claim}
+    indirect = INDIRECT_DENIALS - said
     if any(denials) and not any(_denials(s) or any(t.key in indirect for t in s) for s in sources):
         return f"the passages do not deny {next(filter(None, denials))[0]!r}"
-    denied = {key for reach in denials for key in reach}
-    said = {t.key for t in claim} - denied
-    for sentence in sentences[:1]:
+    said -= {key for reach in denials for key in reach}
+    for sentence in retold if indirect == INDIRECT_DENIALS else []:
         reached = [reach for reach in _denials(sentence) if reach]
         times = [t.key for t in sentence]
         for reach in reached:
@@ -264,13 +253,20 @@ def _opposite(said: set[str], theirs: set[str]) -> str:
     for one, other in ANTONYMS:
         if said & one and not said & other and theirs & other and not theirs & one:
             return f"it says {min(said & one)!r} where the passages say {min(theirs & other)!r}"
+    for word in said | theirs:
+        for pair in ({word, prefix + word} for prefix in NEGATING if len(word) > 3):
+            ours, other = pair & said, pair & theirs
+            if len(ours) == len(other) == 1 and ours != other:
+                return f"it says {ours.pop()!r} where the passages say {other.pop()!r}"
     return ""
 
 
 def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Say which quantifier of a claim is stronger than its sentences."""
     theirs = {t.raw.lower() for s in sentences for t in s}
-    for token in claim:
+    for at, token in enumerate(claim):
+        if token.key == "all" and at and claim[at - 1].key == "at":
+            continue
         for words, enough in SCOPES:
             if token.raw.lower() in words and not theirs & enough:
                 return f"the passages do not say {token.raw.lower()!r}"
@@ -289,7 +285,7 @@ def _other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
 
     "Ford sued Fiat" for "Fiat sued Ford"; not where one of both has "by", as a passive voice has.
     """
-    for sentence in sentences[:1]:
+    for sentence in sentences[:1] if _retells(claim, sentences) else []:
         if (turned := _turned_direction(claim, sentence)) or _has_by(claim) != _has_by(sentence):
             return turned
         keys = [t.key for t in sentence]
