@@ -28,7 +28,7 @@ _ASKER = re.compile(
 REACH, NEAR = 3, 8
 # Neighbours of a word are this many content words away; a word has been exchanged where its own place holds
 # this many fewer of the claim's neighbours than another's (the train half of `benchmarks.grounding`).
-CLOSE, CLOSER = 3, 4
+CLOSE, CLOSER = 3, 3
 # From this share of its words on, a claim is taken to retell one sentence.
 MOSTLY = 0.6
 # Prefixes that turn a word into its opposite: "unlikely", "illegal".
@@ -177,8 +177,8 @@ def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
                 elif (
                     left + right > best
                     and token.key not in near
+                    and ((left and right) or (not swapped and _at_an_end(said, at, left, right)))
                     and (swapped or _alike(token, other))
-                    and _in_its_place(said, at, left, right)
                 ):
                     best, found = left + right, other.raw
         if found and (own == 0 or best - own >= CLOSER):
@@ -186,11 +186,9 @@ def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
     return ""
 
 
-def _in_its_place(said: Sequence[Token], at: int, left: int, right: int) -> bool:
-    """Tell whether the words that match on both sides, or at an end of the claim, are enough."""
-    if said[at].number:
-        return bool(left and right)
-    return bool(left and right) or (left > 1 and at == len(said) - 1) or (right > 1 and at == 0)
+def _at_an_end(said: Sequence[Token], at: int, left: int, right: int) -> bool:
+    enough = 2 + said[at].number  # "in June 2013" and "on June 10, 2013" agree
+    return (at == len(said) - 1 and left >= enough) or (at == 0 and right >= enough)
 
 
 def _run(one: Sequence[Token], other: Sequence[Token]) -> int:
@@ -222,7 +220,7 @@ def _denials(tokens: Sequence[Token], *, reply: bool = False) -> list[list[str]]
     return [
         [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content][:REACH]
         for at, token in enumerate(tokens)
-        # "No, you need none": a reply's first word answers the question of a case that no passage speaks of.
+        # "No, you need none": a reply's first word answers the question.
         if not (reply and token.raw in ("No", "Not"))
         and (token.raw.lower() in DENIALS or token.raw.lower().endswith("n't"))
     ]
@@ -240,13 +238,21 @@ def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) ->
     if any(denials) and not any(_denials(s) or any(t.key in indirect for t in s) for s in sources):
         return f"the passages do not deny {next(filter(None, denials))[0]!r}"
     said -= {key for reach in denials for key in reach}
-    for sentence in retold if indirect == INDIRECT_DENIALS else []:
-        reached = [reach for reach in _denials(sentence) if reach]
+    for sentence in retold:
         times = [t.key for t in sentence]
+        if INDIRECT_DENIALS & said - set(times):
+            continue
+        reached = [reach for reach in _denials(sentence) if reach]
         for reach in reached:
             if reach[0] in said and times.count(reach[0]) == 1 and len(denials) < len(reached):
                 return f"the passages deny {reach[0]!r}"
-    return _opposite({t.raw.lower() for t in claim}, {t.raw.lower() for s in sentences for t in s})
+    return _opposite(_asserted(claim), set().union(*map(_asserted, sentences)))
+
+
+def _asserted(tokens: Sequence[Token]) -> set[str]:
+    """Return the words of a sentence that no denial reaches, in lower case."""
+    denied = {key for reach in _denials(tokens) for key in reach}
+    return {t.raw.lower() for t in tokens if t.key not in denied}
 
 
 def _opposite(said: set[str], theirs: set[str]) -> str:
@@ -255,9 +261,9 @@ def _opposite(said: set[str], theirs: set[str]) -> str:
             return f"it says {min(said & one)!r} where the passages say {min(theirs & other)!r}"
     for word in said | theirs:
         for pair in ({word, prefix + word} for prefix in NEGATING if len(word) > 3):
-            ours, other = pair & said, pair & theirs
-            if len(ours) == len(other) == 1 and ours != other:
-                return f"it says {ours.pop()!r} where the passages say {other.pop()!r}"
+            ours, listed = pair & said, pair & theirs
+            if len(ours) == len(listed) == 1 and ours != listed:
+                return f"it says {min(ours)!r} where the passages say {min(listed)!r}"
     return ""
 
 
