@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adaptive_rag.answer.wording import NUMBER_NAMES, REPORTING
-from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem
+from adaptive_rag.text.words import STOP_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
@@ -29,7 +29,8 @@ class Token:
     @property
     def content(self) -> bool:
         """Tell whether the word carries meaning of its own."""
-        return self.number or self.raw.lower() not in STOP_WORDS
+        word = self.raw.lower()
+        return self.number or not (word.endswith("n't") or {word, word.partition("'")[0]} & STOP_WORDS)
 
     @property
     def capital(self) -> bool:
@@ -94,8 +95,7 @@ def stated_words(text: str) -> set[str]:
 
 def states(token: Token) -> bool:
     """Tell whether a word says something of its own, rather than how the draft reports it."""
-    reports = token.raw.lower() in ASKING_WORDS or token.key in REPORTING
-    return token.content and not token.number and not reports
+    return token.content and not token.number and token.key not in REPORTING
 
 
 def is_held(key: str, held: Collection[str]) -> bool:

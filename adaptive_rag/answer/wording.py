@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptive_rag.text.words import stem
+from adaptive_rag.text.words import ASKING_WORDS, stem
 
 _SMALL = """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -58,7 +58,7 @@ _SCOPES = """
       each always everyone everything everybody any whole entire entirely fully both constantly never no
       none complete completely total invariably regardless whenever wherever without ever anyone anything
       nobody across throughout;
-    never | never no not none nor neither without nobody nothing ever cannot;
+    never | never none nobody nothing ever cannot;
     only solely exclusively alone | only solely exclusively sole exclusive alone just nothing except
       unless but limited restricted;
     certainly definitely undoubtedly inevitably | certainly certain definitely undoubtedly inevitably
@@ -79,9 +79,7 @@ SCOPES = [
 ]
 
 # Words that leave a thing open: a claim that retells a sentence without any of them says more than it does.
-_HEDGES = (
-    "may might sometimes usually often ordinarily probably possibly perhaps some almost nearly can could"
-)
+_HEDGES = "may might sometimes usually often ordinarily probably possibly perhaps some almost nearly"
 HEDGES = frozenset(_HEDGES.split())
 
 # Words by which a draft reports, orders, compares and weighs what the passages say; they add nothing.
@@ -115,7 +113,7 @@ _REPORTING = """
     today together total turn turns use view views way ways weak weakness weaknesses weigh weighs well
     went whole wide word words worse worth
 """
-REPORTING = frozenset(stem(word) for word in _REPORTING.split())
+REPORTING = frozenset(stem(word) for word in [*_REPORTING.split(), *ASKING_WORDS])
 
 # Where a verb or an adjective after "is" stands: behind the one, in front of the other.
 _BEFORE_A_PREDICATE = """

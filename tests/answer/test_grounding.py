@@ -42,6 +42,10 @@ PASSAGE = (
     "Thomas Piketty challenges the notion of the Kuznets curve. The shop is closed from 4 to 26 July. "
     "The pump P220 costs 108.00 euros. Anna Berg sued the city council in May. "
     "Members may borrow ten books for six weeks. Dogs are not allowed on the beach. "
+    "Last, makers introduced the Ford Ranger, the Dodge Dakota and a van. "
+    "Mazda trucks were sold as the Ford Courier. "
+    "A tax drives a wedge between the price consumers pay and the price producers receive. "
+    "Au pairs are unlikely to be classed as workers. Payment won't restart when it has ended. "
     "The train runs from Graz to Linz. Some rooms have a balcony. The bridge opened in 1971."
 )
 
@@ -56,6 +60,10 @@ PASSAGE = (
         "The city council was sued by Anna Berg in May.",
         "One position holds that dogs are not allowed on the beach.",
         "Members may borrow 10 books for six weeks.",
+        "The makers introduced the Dodge Dakota, the Ford Ranger and a van.",
+        "There is a wedge between the price producers receive and the price consumers pay.",
+        "Au pairs are not likely to be classed as workers.",
+        "Consequently, dogs aren't allowed on the beach at all.",
         "The two positions differ: dogs are not allowed on the beach.",
     ],
 )
@@ -73,6 +81,13 @@ def test_a_sentence_that_says_what_the_passage_says_is_supported(claim):
         ("Members may borrow books in 1971.", "1971"),
         ("Dogs are allowed on the beach.", "deny"),
         ("The train runs from Linz to Graz.", "from"),
+        ("Makers introduced the Ford Courier, the Dodge Dakota and a van.", "Ranger"),
+        (
+            "A tax drives a wedge between the price producers pay and the price consumers receive.",
+            "consumers",
+        ),
+        ("Au pairs are likely to be classed as workers.", "unlikely"),
+        ("Members may borrow ten books, and payment would restart when it has ended.", "restart"),
         ("The city council sued Anna Berg in May.", "other way about"),
         ("All rooms have a balcony.", "all"),
         ("Rooms have a balcony.", "some"),
