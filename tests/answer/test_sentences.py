@@ -139,3 +139,23 @@ def test_a_plain_statement_needs_no_speaker():
     document = candidate("It rains.") | {"section": "Ruth Pascall, farmer"}
 
     assert speaker_of(document, 0, "It rains.") is None
+
+
+def test_sentences_with_other_numbers_do_not_repeat_each_other():
+    full, pool = collect(
+        candidate(
+            "A full ticket for the pool costs 39 pounds a month. A pool ticket costs 24 pounds a month."
+        )
+    )
+    again, shorter = collect(
+        candidate("The ticket for the pool costs 24 pounds. The pool ticket costs 24 pounds a month.")
+    )
+
+    assert not full.repeats(pool)
+    assert again.repeats(shorter)
+
+
+def test_a_numbered_heading_is_not_quoted():
+    lease = candidate("The flat is let.\n\n7. Changes to the flat\n\nWalls may be painted in white.")
+
+    assert quoted(lease) == ["The flat is let.", "Walls may be painted in white."]
