@@ -31,17 +31,14 @@ _MOVES = (
     r"rose|rise[ns]?|fell|falls?|grew|grows?|grown|increas\w+|decreas\w+|reduc\w+|declin\w+|improv\w+|"
     r"doubled|halved|dropped|lost|gain\w*|became|replac\w+"
 )
-_STATED: dict[Relation, re.Pattern[str]] = {
-    relation: re.compile(pattern, re.IGNORECASE)
-    for relation, pattern in {
-        "difference": r"\b(?:whereas|while|unlike|both|compared|differ\w*|but|in contrast|instead|"
-        rf"rather than|similar\w*|same)\b|{_MORE}",
-        "cause": r"\b(?:because|due to|owing to|thanks to|caus\w+|reasons?|le(?:d|ads?) to|result\w*|so that|"
-        r"therefore|in order to|explain\w*|blam\w+|responsible for|driven by|stem\w* from|attributed)\b",
-        "effect": rf"\b(?:{_MOVES}|le(?:d|ads?) to|result\w*|caus\w+|so that|therefore|means? that|allow\w*|"
-        rf"enabl\w+|affect\w*|effects?|impact\w*|consequen\w+|damag\w+|harm\w*)\b|{_MORE}",
-        "change": rf"\b(?:{_MOVES}|from .{{1,40}} to|compared with|percent|introduced|since)\b|%|{_MORE}",
-    }.items()
+_STATED: dict[Relation, str] = {
+    "difference": r"\b(?:whereas|while|unlike|both|compared|differ\w*|but|in contrast|instead|"
+    rf"rather than|similar\w*|same)\b|{_MORE}",
+    "cause": r"\b(?:because|due to|owing to|thanks to|caus\w+|reasons?|le(?:d|ads?) to|result\w*|so that|"
+    r"therefore|in order to|explain\w*|blam\w+|responsible for|driven by|stem\w* from|attributed)\b",
+    "effect": rf"\b(?:{_MOVES}|le(?:d|ads?) to|result\w*|caus\w+|so that|therefore|means? that|allow\w*|"
+    rf"enabl\w+|affect\w*|effects?|impact\w*|consequen\w+|damag\w+|harm\w*)\b|{_MORE}",
+    "change": rf"\b(?:{_MOVES}|from .{{1,40}} to|compared with|percent|introduced|since)\b|%|{_MORE}",
 }
 _PAIR = (
     rf"(?:{_COMPARES})(?: between| of)? (?P<a>.+?) (?:and|with|to|from|versus|vs\.?|or) (?P<b>.+)",
@@ -90,7 +87,7 @@ def stating(question: str, sentences: Sequence[AnswerSentence]) -> Scores:
     relation = relation_asked(question)
     if relation is None:
         return np.zeros(len(sentences))
-    return np.array([float(bool(_STATED[relation].search(s.text))) for s in sentences])
+    return np.array([float(bool(re.search(_STATED[relation], s.text, re.IGNORECASE))) for s in sentences])
 
 
 def compared(question: str) -> list[set[str]]:
