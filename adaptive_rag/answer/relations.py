@@ -58,6 +58,26 @@ _TELLS_TO = re.compile(
     r"^(?!(?:The|This|That|These|Those|It|He|She|They|We|In|On|At|For|From|With|By|As|To|And|But|All|Both|"
     r"Each)\b)[A-Z][a-z]+ (?:the|your|an?|it|them|one|each|every|out|up|off|with|to|for|at)\b"
 )
+_NAMES_OF_TEXT = [
+    "chapter",
+    "section",
+    "page",
+    "part",
+    "appendix",
+    "annex",
+    "handbook",
+    "guide",
+    "manual",
+    "book",
+    "document",
+    "report",
+    "paper",
+    "article",
+    "table",
+    "figure",
+    "diagram",
+    "list",
+]
 _PART = r"(?:chapter|section|page|appendix|annex|handbook|guide|manual|book|table|figure|diagram|list)s?"
 _TEXT = r"(?:chapter|section|handbook|guide|manual|book|document|report|paper|article|page|part|appendix)"
 # "This chapter follows the links.", "See the table below.", "Find the section that fits you."; not "This
@@ -116,6 +136,10 @@ def tells_to_do(sentence: str) -> bool:
 
 def speaks_of_the_text(sentence: str) -> bool:
     """Tell whether a sentence speaks of the text that it stands in, other than in brackets."""
+    plain = sentence.lower()
+    # Few sentences hold any of the words, and the patterns are slow.
+    if not any(word in plain for word in _NAMES_OF_TEXT):
+        return False
     return bool(_OF_THE_TEXT.search(_IN_BRACKETS.sub("", sentence)))
 
 
