@@ -24,7 +24,8 @@ from adaptive_rag.text.words import coverage, stem, terms, weighted_terms
 WORDS, AROUND, FORM, RANK = 0.3, 0.6, 0.2, 0.2
 # Added to the messages of whom a question asks what they said: as much as the largest weight.
 SPOKEN = AROUND
-# The words around a sentence say what it is about: those of the 2 sentences before it and of the one after.
+# The words around a sentence say what it is about: those of the heading above it, of the 2 sentences before
+# it and of the one after.
 STEPS_AROUND = range(-2, 2)
 BEFORE = 0.6  # weight of the sentence before in the meaning of one that refers back
 POOR = 0.4  # taken from a sentence of quality 0
@@ -137,8 +138,9 @@ class Ranking:
             if s.refers_back and before is not None:
                 both = self.vectors[i] + BEFORE * self.vectors[before]
                 self._resolved[i] = both / np.linalg.norm(both)
+        headings = {s.heading: set(terms(s.heading)) for s in sentences}
         self._near = [
-            set[str]().union(
+            headings[s.heading].union(
                 *(
                     self._terms[self._at[place]]
                     for step in STEPS_AROUND

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from adaptive_rag.answer.outline import Paragraph, paragraph_at, read_outline
 from adaptive_rag.answer.passages import chunk_at, parts_at, ranks_of, text_at
 from adaptive_rag.answer.units import read_units
 from adaptive_rag.models.onnx import Vectors
@@ -97,6 +98,9 @@ class AnswerSentence:
     continues: bool  # a later one of a question's answer, which is one thought
     alone: bool = False  # a row, code or a message: it needs nothing around it, and names its own speaker
     speaker: str = ""  # of a message
+    paragraph: int = 0  # counts those of its passage
+    heading: str = ""  # the nearest one above it
+    listed: bool = False  # whether it begins an item of a list
 
     @cached_property
     def refers_back(self) -> bool:
@@ -106,13 +110,19 @@ class AnswerSentence:
         refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
 
+    @cached_property
+    def _numbers(self) -> set[str]:
+        return {term for term in self.terms if term[0].isdigit()}
+
     def is_beside(self, other: AnswerSentence) -> bool:
         """Tell whether the sentence stands right before or after another one, and may go on from it."""
         near = self.document == other.document and abs(self.position - other.position) == 1
         return near and not (self.alone or other.alone)
 
     def repeats(self, other: AnswerSentence) -> bool:
-        """Tell whether two sentences say the same, in words or in meaning."""
+        """Tell whether two sentences say the same, in words or in meaning; with other numbers they do not."""
+        if self._numbers - other._numbers and other._numbers - self._numbers:
+            return False  # "The pool costs 24 pounds a month." beside "The gym costs 39 pounds a month."
         if float(self.vector @ other.vector) >= SAME_MEANING:
             return True
         mine, theirs = set(self.terms), set(other.terms)
@@ -191,7 +201,8 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
     answer = _answer_start(passage)
     asked = [i for i, (_, end) in enumerate(found.spans.tolist()) if end <= answer]
     asked_terms = terms(text_at(passage, passage["start"], answer))
-    units = [] if answer else list(_units_of(index, rank, passage, found))
+    outline = read_outline(passage)
+    units = [] if answer else list(_units_of(index, rank, passage, found, outline))
     yield from units
     for position, (start, end) in enumerate(found.spans.tolist()):
         if any(start < unit.end and unit.start < end for unit in units):
@@ -214,6 +225,11 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
             vector = vector + np.asarray(found.vectors[asked], dtype=np.float32).mean(axis=0)
             vector = vector / np.linalg.norm(vector)
         end = start + len(text)
+        paragraph = paragraph_at(outline, start)
+        if answer:
+            quality = _quality_of_answer(shown, opens)
+        else:
+            quality = 0.0 if outline[paragraph].heads else _quality(shown, in_list=bullet > 0)
         yield AnswerSentence(
             document=index,
             rank=min((part["rank"] for part in parts_at(passage, start, end)), default=rank),
@@ -223,13 +239,18 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
             text=shown,
             vector=vector,
             terms=(*asked_terms, *terms(shown)),
-            quality=_quality_of_answer(shown, opens) if answer else _quality(shown, in_list=bullet > 0),
+            quality=quality,
             opens=opens,
             continues=bool(answer) and not opens,
+            paragraph=paragraph,
+            heading=outline[paragraph].heading,
+            listed=bullet > 0,
         )
 
 
-def _units_of(index: int, rank: int, passage: Candidate, found: Sentences) -> Iterator[AnswerSentence]:
+def _units_of(
+    index: int, rank: int, passage: Candidate, found: Sentences, outline: Sequence[Paragraph]
+) -> Iterator[AnswerSentence]:
     """Make the rows, lists, code and messages of a passage, each with the mean of its sentences' vectors."""
     spans = found.spans.tolist()
     for unit in read_units(passage, spans):
@@ -251,6 +272,8 @@ def _units_of(index: int, rank: int, passage: Candidate, found: Sentences) -> It
             continues=False,
             alone=unit.alone,
             speaker=unit.speaker,
+            paragraph=(paragraph := paragraph_at(outline, unit.start)),
+            heading=outline[paragraph].heading,
         )
 
 

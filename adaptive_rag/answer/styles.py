@@ -14,9 +14,17 @@ from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
+from numpy.typing import NDArray
 
+from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.passages import labels_at
-from adaptive_rag.answer.ranking import RANK, READABLE, Ranking, expected_form
+from adaptive_rag.answer.ranking import FORM, RANK, READABLE, Ranking, expected_form
+from adaptive_rag.answer.relations import (
+    asks_about_the_text,
+    compared,
+    speaks_of_the_text,
+    stating,
+)
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences, in_first_person
 from adaptive_rag.answer.sides import (
     SIGNS,
@@ -27,6 +35,7 @@ from adaptive_rag.answer.sides import (
     view_bonus,
     with_short_views,
 )
+from adaptive_rag.answer.situation import speaks_to
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.rank.stances import LABELS, Side, asked_side, misplaced, side_of
 from adaptive_rag.source import Sentences
@@ -41,10 +50,11 @@ COMPLETES = 0.9
 PER_WORD = 0.002
 # Share of the score for the asker's context in what fits their situation; the question has the rest.
 CONTEXT_SHARE = 0.6
-# A passage of at most this many words is quoted whole where it ranks first.
+# A section of at most this many words is quoted whole where it ranks first.
 SHORT_PASSAGE = 80
-# Sentences of what holds in general, and their nearness.
-GENERAL_SENTENCES, GENERAL_NEARNESS = 2, 0.9
+# Sentences of what holds in general, and their nearness: on half of ShARC more of them, or less near ones,
+# added words but not the right passage.
+GENERAL_SENTENCES, GENERAL_NEARNESS = 1, 0.95
 # Share of the score for an aspect's label; the whole question has the rest.
 ASPECT_SHARE = 0.65
 # Added to a sentence of an analysis, divided by the rank of its chunk: most of one is put together from the
@@ -58,6 +68,11 @@ LEFT_TO_OTHERS = 0.05
 FAR_BEHIND = 0.9
 # What a sentence loses where it looks wrong under a side's heading.
 OTHER_SIDE = 0.25
+# Added to what follows the lead in its paragraph: on both halves of CLAP NQ more of the reference is covered
+# in as many words.
+FOLLOWS = 0.3
+# Taken from a sentence that speaks of the text itself: it is left out where there is anything else.
+OF_THE_TEXT = 1.0
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 _ASKS = re.compile(
@@ -154,10 +169,20 @@ def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
 
 
 def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show a paragraph for each sub-question."""
+    """Show a paragraph for each sub-question; without any, the main point and what goes with it."""
     whole = ranking.score(request.question, request.question_vector)
     whole += FIRST_READ / np.array([sentence.rank for sentence in ranking.sentences])
-    return _share_out(request, ranking, whole, _score_aspects(request, ranking, whole))
+    whole += FORM * stating(request.question, ranking.sentences)
+    whole -= OF_THE_TEXT * _off_the_matter(request, ranking)
+    if request.aspects:
+        return _share_out(request, ranking, _score_aspects(request, ranking, whole))
+    limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)
+    lead = _best(ranking, whole)
+    _name_both(request.question, ranking, whole)
+    whole += FOLLOWS * following(ranking.sentences, lead)
+    chosen = ranking.choose(whole, limit, least, words=request.style.words)
+    chosen = with_steps(request.question, ranking, chosen, whole)
+    return [Block(in_document_order(chosen, ranking.sentences[lead]))]
 
 
 def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -189,36 +214,85 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
         if side is not None:
             row += views - OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
     shown_aspects = [not asked or side in (asked, None) for side in sides]
-    return _share_out(request, ranking, whole, scores, shown_aspects)
+    return _share_out(request, ranking, scores, shown_aspects)
 
 
 def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show the rule that was found first, then what other passages say that scores nearly as high.
+    """Show the rule that was found first, with what its section adds, and what else scores nearly as high.
 
-    Of the passage that ranks first a short text is quoted whole, of a longer one its best sentences; where
-    the asker's situation is known, they are those that fit it.
+    A short section is quoted whole, of a longer one the best sentences; where the asker's situation is known,
+    they are those that fit it.
     """
     whole = ranking.score(request.question, request.question_vector)
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
+    whole -= OF_THE_TEXT * _off_the_matter(request, ranking)
+    whole += FORM * stating(request.question, ranking.sentences)
     fitting, known = whole, False
     if request.user_context.strip() and request.context_vector is not None:
         theirs, known = ranking.score(request.user_context, request.context_vector), True
         fitting = (1 - CONTEXT_SHARE) * whole + CONTEXT_SHARE * theirs
-    readable = [s for s in ranking.sentences if s.quality >= READABLE] or ranking.sentences
-    first = min(s.rank for s in readable)
-    length = sum(len(s.text.split()) for s in readable if s.rank == first)
-    inside = np.array([s.rank == first for s in ranking.sentences])
-    limit, least = request.style.sentences, request.style.nearness * float(fitting[inside].max())
-    if length <= SHORT_PASSAGE:
-        limit, least = len(readable), -math.inf
+    inside = _rule_of(request, ranking, fitting)
+    lead = _best(ranking, np.where(inside, fitting, -np.inf))
+    limit, least = request.style.sentences, request.style.nearness * fitting[lead]
+    lengths = np.array([len(s.text.split()) for s in ranking.sentences])
+    if lengths[inside].sum() <= SHORT_PASSAGE:
+        limit, least = len(inside), -math.inf
+    fitting = fitting + FOLLOWS * following(ranking.sentences, lead)
     rule = ranking.choose(np.where(inside, fitting, -np.inf), limit, least)
+    rule = with_steps(request.question, ranking, rule, fitting)
+    rule = in_document_order(rule, ranking.sentences[lead])
     more = ranking.choose(
         np.where(inside, -np.inf, whole), GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), rule
     )
     if not known:
         return [Block([*rule, *more])]
     return [Block(rule, SITUATION_HEADING), Block(more, GENERAL_HEADING)]
+
+
+def _rule_of(request: AnswerRequest, ranking: Ranking, fitting: Scores) -> NDArray[np.bool_]:
+    """Return which sentences belong to the rule that fits best: those of its section in its chunk.
+
+    One chunk may hold the end of one section and the beginning of the next. Where a sentence of it is for
+    the asker ("under 8"), those for others ("from 14") are left out.
+    """
+    ranks = np.array([s.rank if s.quality >= READABLE else math.inf for s in ranking.sentences])
+    first = ranking.sentences[_best(ranking, np.where(ranks == ranks.min(), fitting, -np.inf))]
+    inside = np.array([(s.rank, s.heading) == (first.rank, first.heading) for s in ranking.sentences])
+    said = [
+        here and speaks_to(s.text, request.user_context)
+        for s, here in zip(ranking.sentences, inside, strict=True)
+    ]
+    if any(said):
+        inside &= [to is not False for to in said]
+    return inside
+
+
+def _best(ranking: Ranking, scores: Scores) -> int:
+    """Return the index of the sentence that leads: the best one that can be read."""
+    readable = np.array([s.quality >= READABLE for s in ranking.sentences])
+    return int(np.argmax(np.where(readable, scores, -np.inf) if readable.any() else scores))
+
+
+def _off_the_matter(request: AnswerRequest, ranking: Ranking) -> Scores:
+    """Return 1 for each sentence that speaks of the text itself, unless the question does, else 0."""
+    asked = asks_about_the_text(request.question)
+    return np.array([float(not asked and speaks_of_the_text(s.text)) for s in ranking.sentences])
+
+
+def _name_both(question: str, ranking: Ranking, scores: Scores) -> None:
+    """Raise the best sentence on each of two things that are compared, so that both are quoted."""
+    highest = max(scores.max(), 0.0)
+    held = [set(s.terms) | set(terms(s.heading)) for s in ranking.sentences]
+    pair = compared(question)
+    for wanted, other in zip(pair, reversed(pair), strict=True):
+        # What names one of them alone tells more of it than what names both.
+        fit = np.array(
+            [bool(wanted) and wanted <= words and not (other and other <= words) for words in held]
+        )
+        if fit.any():
+            best = int(np.argmax(np.where(fit, scores, -np.inf)))
+            scores[best] = max(scores[best], COMPLETES * highest)
 
 
 def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:
@@ -252,7 +326,6 @@ def _score_aspects(request: AnswerRequest, ranking: Ranking, whole: Scores) -> S
 def _share_out(
     request: AnswerRequest,
     ranking: Ranking,
-    whole: Scores,
     scores: Scores,
     shown: Sequence[bool] | None = None,
 ) -> list[Block]:
@@ -261,14 +334,10 @@ def _share_out(
     Args:
         request: with the aspects.
         ranking: of all sentences.
-        whole: the scores for the whole question, used where there are no aspects.
         scores: of `_score_aspects`.
         shown: which aspects are shown; all where it is not given.
     """
     near = request.style.nearness
-    if not request.aspects:
-        limit, least = 2 * request.style.sentences, near * whole.max()
-        return [Block(ranking.choose(whole, limit, least, words=request.style.words))]
     # An aspect whose best sentence falls far behind the other aspects' has nothing to say.
     floors = near * np.maximum(scores.max(axis=1), FAR_BEHIND * scores.max())
     used: list[AnswerSentence] = []
@@ -296,7 +365,7 @@ def _heading(label: str, question: str) -> str:
 # A fact stands in a document or not. An analysis is put together from passages that each name a part of it.
 # Views rarely use the asker's words. `benchmarks/evidence.py` chose `evidence` and `wording`.
 FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82)
-ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.6)
+ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.65)
 OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, wording=0.1, nearness=0.55)
 CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.5, sentences=4, nearness=0.6)
 # For `generate` outside the graph, which has the styles from its strategies: a new one needs no row here.

@@ -242,6 +242,137 @@ def test_a_contextual_answer_quotes_the_passage_that_ranks_first_before_any_othe
     assert [citation["source"] for citation in answer.citations[:2]] == ["rule", "rule"]
 
 
+def test_what_a_contextual_answer_adds_to_its_lead_stands_in_the_order_of_the_passage():
+    guidance = candidate(
+        "Subscribe to the warnings. Know the four levels. Tenants must fit a barrier before the flood. "
+        "Keep a bag by the door."
+    )
+
+    answer = extract_answer(
+        request(
+            "What about the flood?", [guidance], style=CONTEXTUAL_STYLE, user_context="Tenants with a barrier"
+        )
+    )
+
+    assert without_markers(answer) == [
+        "Tenants must fit a barrier before the flood.",
+        "Keep a bag by the door.",
+        "Subscribe to the warnings.",
+        "Know the four levels.",
+    ]
+
+
+def test_a_rule_for_another_age_is_left_out_of_the_situation_where_one_fits():
+    rules = candidate(
+        "Children from 8 on may swim alone with a badge. Children under 8 must swim with an adult."
+    )
+    asked = request("May she swim?", [rules], style=CONTEXTUAL_STYLE, user_context="My daughter is six.")
+
+    situation = extract_answer(asked).text.partition("**In general**")[0]
+
+    assert "under 8" in situation
+    assert "from 8 on" not in situation
+
+
+def test_a_contextual_answer_keeps_to_the_section_of_its_rule():
+    lease = candidate(
+        "The stairs are cleaned by the tenants in turn, every third week of the month.\n\n"
+        "Animals\n\nDogs are not permitted. A cat needs consent.\n\n"
+        "Repairs\n\nThe landlord keeps the roof in repair. The tenants bear the cost of small repairs."
+    )
+
+    answer = extract_answer(request("May we have dogs?", [lease], style=CONTEXTUAL_STYLE))
+
+    assert without_markers(answer) == ["Dogs are not permitted.", "A cat needs consent."]
+
+
+FILTER = (
+    "Filter\n\nThe filter keeps dust out of the pump and lasts for about two years in most homes.\n\n"
+    "- Switch the pump off and pull the plug out of the socket. The light goes out.\n"
+    "- Turn the grey cover to the left until it clicks, and lift it off.\n"
+    "- Take the old filter out and put the new one in with its arrow up.\n"
+    "- Press the cover down and turn it to the right; the light is green again after ten seconds. "
+    "The pump may then be used as before, with no further setting and no wait, for the next two years.\n\n"
+    "Storage\n\n- Store the pump upright."
+)
+
+
+@pytest.mark.parametrize("style", [ANALYTICAL_STYLE, CONTEXTUAL_STYLE], ids=["analytical", "contextual"])
+def test_a_question_for_steps_is_answered_with_all_of_them_in_order(style):
+    answer = extract_answer(request("How do I change the old filter?", [candidate(FILTER)], style=style))
+
+    lines = without_markers(answer)
+    steps = [line.split()[0] for line in lines if line.split()[0] in ("Switch", "Turn", "Take", "Press")]
+    assert sorted(steps) == ["Press", "Switch", "Take", "Turn"]
+    assert "Store" not in answer.text
+
+
+def test_an_analysis_leads_with_the_cause_and_leaves_out_what_speaks_of_the_text():
+    history = candidate(
+        "This chapter describes why the mine closed. The mine had many names. "
+        "The mine closed because cheap lead came from Spain. However, the village lived on."
+    )
+
+    lines = without_markers(
+        extract_answer(request("Why did the mine close?", [history], style=ANALYTICAL_STYLE))
+    )
+
+    assert lines[0] == "The mine closed because cheap lead came from Spain."
+    assert not any("This chapter" in line for line in lines)
+
+
+def test_an_analysis_names_its_text_where_it_is_asked_about_it():
+    history = candidate("This chapter describes why the mine closed. The mine had many names.")
+
+    answer = extract_answer(request("What does this chapter describe?", [history], style=ANALYTICAL_STYLE))
+
+    assert answer.text.startswith("This chapter describes")
+
+
+def test_a_comparison_quotes_something_on_both():
+    prices = candidate(
+        "A full ticket costs 39 pounds a month and opens the pool, the gym and all classes. "
+        "The desk is open from nine. The gym was built in 1987 by the town. "
+        "A pool ticket costs 24 pounds a month."
+    )
+
+    answer = extract_answer(
+        request(
+            "What is the difference between a full ticket and a pool ticket?",
+            [prices],
+            style=ANALYTICAL_STYLE,
+        )
+    )
+
+    assert "39 pounds" in answer.text
+    assert "24 pounds" in answer.text
+
+
+def test_a_sentence_of_an_analysis_that_refers_to_nothing_shown_is_left_out():
+    long = "The council of the town, " + ", ".join(f"member {n}" for n in range(99)) + ", met in the marsh."
+    history = candidate(
+        f"The wall protects the marsh from the sea. {long} It also agreed on a price for the marsh."
+    )
+
+    lines = without_markers(
+        extract_answer(request("How does the wall affect the marsh?", [history], style=ANALYTICAL_STYLE))
+    )
+
+    assert lines[0] == "The wall protects the marsh from the sea."
+    assert not any(line.startswith("It also") for line in lines)
+
+
+def test_the_words_of_a_heading_count_for_what_stands_under_it():
+    readme = candidate(
+        "# Snap\n\nSnap is one file.\n\n## How it decides\n\nTwo pictures are cut into tiles.\n\n"
+        "## Licence\n\nAnybody may copy the tool."
+    )
+
+    answer = extract_answer(request("how does it decide", [readme], style=ANALYTICAL_STYLE))
+
+    assert without_markers(answer)[0] == "Two pictures are cut into tiles."
+
+
 def test_a_fact_that_one_sentence_answers_clearly_is_told_in_that_sentence_alone():
     documents = [candidate(WALL), candidate(MARSH, source="marsh.txt")]
 

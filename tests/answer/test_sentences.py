@@ -39,9 +39,9 @@ def test_what_is_no_sentence_is_not_quoted(poor):
 
 @pytest.mark.parametrize("bullet", ["- ", "• ", "* ", "1. ", "(b) "])
 def test_a_list_item_is_quoted_without_its_bullet(bullet):
-    document = candidate(f"Do this:\n\n{bullet}Move the boats to the upper quay before dusk.")
+    document = candidate(f"{GOOD}\n\n{bullet}Move the boats to the upper quay before dusk.")
 
-    assert quoted(document) == ["Move the boats to the upper quay before dusk."]
+    assert quoted(document) == [GOOD, "Move the boats to the upper quay before dusk."]
 
 
 @pytest.mark.parametrize("short", ["231 people attended.", "The wall held.", "Warm water holds less oxygen."])
@@ -139,3 +139,23 @@ def test_a_plain_statement_needs_no_speaker():
     document = candidate("It rains.") | {"section": "Ruth Pascall, farmer"}
 
     assert speaker_of(document, 0, "It rains.") is None
+
+
+def test_sentences_with_other_numbers_do_not_repeat_each_other():
+    full, pool = collect(
+        candidate(
+            "A full ticket for the pool costs 39 pounds a month. A pool ticket costs 24 pounds a month."
+        )
+    )
+    again, shorter = collect(
+        candidate("The ticket for the pool costs 24 pounds. The pool ticket costs 24 pounds a month.")
+    )
+
+    assert not full.repeats(pool)
+    assert again.repeats(shorter)
+
+
+def test_a_numbered_heading_is_not_quoted():
+    lease = candidate("The flat is let.\n\n7. Changes to the flat\n\nWalls may be painted in white.")
+
+    assert quoted(lease) == ["The flat is let.", "Walls may be painted in white."]

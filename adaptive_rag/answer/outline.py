@@ -1,0 +1,53 @@
+"""The outline of a passage: its paragraphs, and the heading that each stands under."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from adaptive_rag.state import Chunk
+
+# In characters: a longer line is no heading.
+LONGEST_HEADING = 80
+
+_PARAGRAPH = re.compile(r"#{1,6} [^\n]*|\S(?:[^\n]|\n(?![ \t]*\n|#{1,6} ))*")
+# "## Staff", "7. Changes to the flat", "Sick leave", "How do I pay?"; not "- Keep it dry", "Tank | 5 litres"
+# or "Call us:"
+_HEADING = re.compile(r"(?:#{1,6}\s+)?(?:\d{1,2}(?:\.\d{1,2})*\.?\s+)?(?P<title>[A-Z][^\n|:]*[^\s.,;:!|])")
+_NUMBER = re.compile(r"\d")
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    """A paragraph of a passage."""
+
+    start: int  # as the passage's span counts
+    heading: str  # the nearest one above it; "" where none is known
+    heads: bool  # whether it is a heading itself
+
+
+def read_outline(passage: Chunk) -> list[Paragraph]:
+    """Return the paragraphs of a passage in order; blank lines and marked headings part them."""
+    text = passage["text"]
+    section = (passage["section"] or "").rpartition(" > ")[2].strip()
+    # A section that begins inside the passage does not head what stands before it.
+    heading = "" if section in text else section
+    pieces = list(_PARAGRAPH.finditer(text))
+    found = []
+    for piece, follower in zip_longest(pieces, pieces[1:]):
+        line = _HEADING.fullmatch(piece[0].rstrip())
+        # "1. Unplug it" above "2. Open the lid" is an item.
+        item = follower and _NUMBER.match(piece[0]) and _NUMBER.match(follower[0])
+        heads = bool(line and follower and not item and len(piece[0]) <= LONGEST_HEADING)
+        if line and heads:
+            heading = line["title"]
+        found.append(Paragraph(passage["start"] + piece.start(), heading, heads))
+    return found
+
+
+def paragraph_at(outline: Sequence[Paragraph], start: int) -> int:
+    """Return the index of the paragraph that holds a place."""
+    return max(0, bisect_right(outline, start, key=lambda paragraph: paragraph.start) - 1)

@@ -1,0 +1,43 @@
+import pytest
+
+from adaptive_rag.answer.outline import paragraph_at, read_outline
+from tests.answer.made import candidate
+
+HANDBOOK = (
+    "Shorter requests need notice.\n\nSick leave\n\nCall before nine. Bring a note.\n\n"
+    "7. Changes to the flat\n\nWalls may be painted.\n\n## What does it cost?\nIt costs 24 pounds.\n\n"
+    "1. Unplug it\n\n2. Open the lid"
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "heading"),
+    [
+        ("Shorter requests", ""),
+        ("Bring a note", "Sick leave"),
+        ("Walls may be painted", "Changes to the flat"),
+        ("It costs 24 pounds", "What does it cost?"),
+        ("1. Unplug it", "What does it cost?"),
+        ("2. Open the lid", "What does it cost?"),
+    ],
+)
+def test_a_paragraph_stands_under_the_heading_above_it(said, heading):
+    passage = candidate(HANDBOOK, start=500)
+    outline = read_outline(passage)
+    paragraph = outline[paragraph_at(outline, 500 + HANDBOOK.index(said))]
+
+    assert (paragraph.heading, paragraph.heads) == (heading, False)
+
+
+def test_the_section_heads_what_stands_before_the_first_heading_unless_it_begins_later():
+    begun = {**candidate("Call before nine."), "section": "Handbook > Sick leave"}
+    later = {**candidate("Shorter requests need notice.\n\nSick leave\n\nCall."), "section": "Sick leave"}
+
+    assert [read_outline(passage)[0].heading for passage in (begun, later)] == ["Sick leave", ""]
+
+
+@pytest.mark.parametrize(
+    "line", ["- Keep it dry", "Tank | 5 litres", "Call us:", "It is closed.", "keep dry"]
+)
+def test_a_line_that_is_no_heading_heads_nothing(line):
+    assert not any(p.heads for p in read_outline(candidate(f"{line}\n\nThe next paragraph stands here.")))
