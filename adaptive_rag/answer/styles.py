@@ -15,8 +15,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from adaptive_rag.answer.forms import expected_form
 from adaptive_rag.answer.passages import labels_at
-from adaptive_rag.answer.ranking import RANK, READABLE, Ranking, expected_form
+from adaptive_rag.answer.ranking import RANK, READABLE, Ranking
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences, in_first_person
 from adaptive_rag.answer.sides import (
     SIGNS,
@@ -37,6 +38,8 @@ from adaptive_rag.text.words import terms
 # Where the best sentence lacks the date, number or name asked for, a neighbour that has it gets this share of
 # its score.
 COMPLETES = 0.9
+# A sentence beside one that has the date, number or name asked for must come nearer to it by this share.
+ANSWERED = 0.06
 # What each word costs a sentence beside the best one: a short one is read at little cost.
 PER_WORD = 0.002
 # Share of the score for the asker's context in what fits their situation; the question has the rest.
@@ -140,15 +143,23 @@ def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     is shown too: "The borehole stood in Saltpan Road. It was closed in 2019."
     """
     scores = ranking.score(request.question, request.question_vector)
+    nearest, nearness = ranking.sentences[int(np.argmax(scores))], request.style.nearness
+    least = nearness * float(scores.max())
+    scores[~ranking.showable] = -np.inf
+    if nearest.quality > 0 and scores.max() < least:
+        # No sentence comes near the row or the label that answers: "Next meeting: 12 November, 7.30 pm".
+        return [Block([nearest])]
     completing = _completing(ranking, scores, request.question)
     best = int(np.argmax(scores))
     highest = max(scores[best], 0.0)  # so that the best one is shown even where all score below 0
+    if expected_form(request.question).is_sure and completing is None:
+        nearness += ANSWERED
     scores -= PER_WORD * np.array([len(s.text.split()) for s in ranking.sentences])
     scores[best] = highest
     if completing is not None:
         scores[completing] = max(scores[completing], COMPLETES * highest)
-    limit, least = 1 + request.style.sentences, request.style.nearness * highest
-    return [Block(ranking.choose(scores, limit, least))]
+    limit = 1 + request.style.sentences
+    return [Block(ranking.choose(scores, limit, nearness * highest, known=True))]
 
 
 def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -223,7 +234,7 @@ def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:
     """Return the index of a sentence near the best one that has the date, number or name which it lacks."""
     expected, asked = expected_form(question), set(terms(question))
     best = ranking.sentences[int(np.argmax(scores))]
-    if expected.form not in ("number", "time", "person", "place") or expected.fit(best.text, asked) == 1:
+    if not expected.is_sure or expected.fit(best.text, asked) == 1:
         return None
     beside = {
         s.position - best.position: i for i, s in enumerate(ranking.sentences) if s.document == best.document
