@@ -80,9 +80,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Aspect:
-    """A sub-question or viewpoint that passages were found for."""
+    """A sub-question or viewpoint that passages were found for, or a part of a question that asks several."""
 
-    label: str  # as it stands in the passages' `labels`
+    label: str  # as it stands in the passages' `labels`; a part's text
     vector: Vectors  # (dimension,)
 
 
@@ -101,6 +101,8 @@ class AnswerStyle:
     words: int = 150
     # share of the best sentence's score that a further sentence must reach
     nearness: float
+    # whether two questions in one are answered one by one
+    splits: bool = False
     # what the chat model is told, with "{sentences}" filled; "" takes the prompt file generate-NAME.md
     instruction: str = ""
 
@@ -119,6 +121,7 @@ class AnswerRequest:
     sentences: Sequence[Sentences]  # one for each document; spans count as the document's own do
     question_vector: Vectors  # (dimension,)
     aspects: Sequence[Aspect] = ()
+    parts: Sequence[Aspect] = ()  # the questions that the question asks, where it asks several
     user_context: str = ""
     context_vector: Vectors | None = None  # (dimension,), where user_context is given
     missing: Side | None = None  # the side that no passage takes, where that is sure; the answer says so
@@ -304,7 +307,7 @@ def _heading(label: str, question: str) -> str:
 
 # A fact stands in a document or not. An analysis is put together from passages that each name a part of it.
 # Views and advice rarely use the asker's words. evidence.py says where `evidence` comes from.
-FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82)
+FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.32, sentences=4, nearness=0.6)
 OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.3, nearness=0.55)
 CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.27, sentences=4, nearness=0.6)
