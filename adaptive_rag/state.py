@@ -53,6 +53,8 @@ class Query(TypedDict):
     label: NotRequired[str]
     # the side that a viewpoint takes toward what the question proposes: for, against, other
     side: NotRequired[str]
+    # whether it is one of several questions in one: candidates are scored for each by itself
+    part: NotRequired[bool]
     # weights of its scores by vector and by words in the sum; 1 where they are not given
     dense: NotRequired[float]
     sparse: NotRequired[float]

@@ -8,10 +8,11 @@ from typing import Any
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
-from adaptive_rag.answer.draft import ask_to_draft, extract_answer
-from adaptive_rag.answer.evidence import format_abstention, judge_evidence, nearest_quote
+from adaptive_rag.answer.draft import ask_to_draft
+from adaptive_rag.answer.evidence import format_abstention, nearest_quote
 from adaptive_rag.answer.grounding import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.message import answer_message
+from adaptive_rag.answer.parts import answer_locally
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.styles import STYLES, AnswerRequest, AnswerStyle, Aspect
 from adaptive_rag.context import Context, context_of
@@ -19,6 +20,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.query.history import full_question
+from adaptive_rag.query.parts import full_parts
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, State
@@ -74,8 +76,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             return _answer(state, review.text, review.citations, grounding, decisions, message_id)
         why = "no passage supports the model's answer"
         decisions.append(Decision(what="answer", chosen="extractive", why=why))
-    evidence = judge_evidence(request)
-    extracted = extract_answer(request) if evidence.sufficient or not context.uses("abstain") else None
+    evidence, extracted = answer_locally(request, abstains=context.uses("abstain"))
     if extracted is None or not extracted.text:
         return _abstain(state, context, evidence.reason, decisions, request)
     decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
@@ -114,7 +115,9 @@ def _answer_request(
     documents = state["documents"]
     labels = list(dict.fromkeys(label for document in documents for label in document["labels"]))
     question = full_question(state)
-    vectors = load_minilm().encode([question, *labels, *([user_context] if user_context else [])])
+    parts = full_parts(state) if style.splits else []
+    parts = parts if len(parts) > 1 else []
+    vectors = load_minilm().encode([question, *labels, *parts, *([user_context] if user_context else [])])
     return AnswerRequest(
         question=question,
         style=style,
@@ -122,6 +125,7 @@ def _answer_request(
         sentences=read_sentences(documents, source_of(context, state).sentences),
         question_vector=vectors[0],
         aspects=[Aspect(label, vectors[i]) for i, label in enumerate(labels, start=1)],
+        parts=[Aspect(part, vectors[i]) for i, part in enumerate(parts, start=1 + len(labels))],
         user_context=user_context,
         context_vector=vectors[-1] if user_context else None,
         missing=missing,

@@ -135,8 +135,15 @@ def _scored_for(state: StrategyState, context: Context) -> str:
 
 
 def score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
-    """Score candidates without a model, 0-10, by the texts that the search used."""
+    """Score candidates without a model, 0-10, by the texts that the search used.
+
+    Where the question asks several, a candidate has the score of the part that it answers best.
+    """
     queries = state.get("queries", [])
+    if parts := [query for query in queries if query.get("part")]:
+        source = source_of(context, state)
+        scores = [score_candidates(source, part["text"], candidates, queries=[part]) for part in parts]
+        return [max(of_parts) for of_parts in zip(*scores, strict=True)]
     return score_candidates(source_of(context, state), _asked(state), candidates, queries=queries)
 
 

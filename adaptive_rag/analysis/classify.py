@@ -8,6 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from adaptive_rag.analysis import lexicon as lx
+from adaptive_rag.analysis.parse import parse_question
 from adaptive_rag.context import Context
 from adaptive_rag.llm.messages import format_history
 from adaptive_rag.llm.replies import pick
@@ -20,6 +22,8 @@ _DENIED = re.compile(
     rf"\b(?:not|n't|isn.t|rather than|instead of|never)\s+(?:an?\s+|\w+ly\s+)?(?:{'|'.join(QUERY_TYPES)})",
     re.I,
 )
+
+_FIRST_PERSON = lx.SINGULAR_FIRST | lx.PLURAL_FIRST | lx.POSSESSIVE_FIRST
 
 
 class Classification(BaseModel):
@@ -51,6 +55,32 @@ def classify_by_model(
     else:
         why += f"; the model decided: {answer.reason or answer.type}"
     return decided(analysis, answer.type, "model", why)
+
+
+def by_its_kind(analysis: QueryAnalysis, question: str, threshold: float) -> QueryAnalysis:
+    """Return the analysis of a question with nothing to lean on: no conversation, no word on who asks.
+
+    "When was it founded?" is put to the documents, so "it" is their subject, and the question goes to the
+    likeliest of the other types. One in the first person still depends on who asks, and "What about
+    Sundays?" on what was said.
+    """
+    likely = analysis["probabilities"]
+    named = {analysis["type"], *analysis["alternatives"]}
+    parsed = parse_question(question)
+    depends = parsed.references.openers or not _FIRST_PERSON.isdisjoint(parsed.words)
+    if "contextual" not in named or depends:
+        return analysis
+    left = sum(chance for route, chance in likely.items() if route != "contextual")
+    others = sorted((route for route in likely if route != "contextual"), key=lambda r: -likely[r])
+    unsure = likely[others[0]] < threshold * left
+    why = f"{analysis['reason']}; nothing was said before it and nobody says who asks, so it is {others[0]}"
+    return {
+        **analysis,
+        "type": others[0],
+        "decided_by": "hedge" if unsure else "local",
+        "reason": f"{why} or {others[1]}" if unsure else why,
+        "alternatives": [others[1]] if unsure else [],
+    }
 
 
 def decided(analysis: QueryAnalysis, route: str, by: DecidedBy, why: str) -> QueryAnalysis:

@@ -32,7 +32,8 @@ _ASKS_FOR_VIEWS = re.compile(
 _ASKS_FOR_A_DATUM = re.compile(
     r"^(?:(?:and|so|in|on|at|by|from|to|for|about) )?"
     r"(?:who|whose|whom|when|where|"
-    r"how (?:many|much|tall|long|deep|old|far|high|wide|fast|hot|big|large|heavy|often)"
+    r"how (?:many|much|tall|long|deep|old|far|high|wide|fast|hot|warm|cold|thick|loud|late|early|big|large"
+    r"|heavy|often)"
     r"|(?:what|which) (?:year|month|day|date|time|century|city|town|country|state|river|company|person|king"
     r"|team|language|metal|planet|element|colou?r|number|percentage|age|channel|award)"
     r"|what (?:is|was|are|were) the (?:\w+ ){0,2}(?:names?|capital|number|term|word|title|height|length|depth"

@@ -43,7 +43,7 @@ _SPEAKS_OF = {
 }
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
-_OPENING = re.compile(r"^[\"'“‘(\[|*_]*[^\W_]")
+_OPENING = re.compile(r"^[\"'“‘(\[|*_`]*[^\W_]")
 _CONTENTS = re.compile(
     r"(?:\.\s?){4,}|(?:…|\.{2,})\s*\d*\s*$|^\s*(?:chapter|section|part)\s+[\dIVXLC]+\b.{0,60}$|"
     r"^(?:\d+\s+)?\d+(?:\.\d+)+\s+[A-Z][^.!?]*$",
@@ -329,7 +329,7 @@ def _quality(text: str, *, in_list: bool = False) -> float:
         text.startswith("#")
         or len(words) < 2
         or len(re.findall(r"\w+", text)) < 3
-        or letters < 0.55 * len(text)
+        or letters < 0.45 * len(text)
         or text.endswith("?")
         or _CONTENTS.search(text)
     ):

@@ -16,9 +16,10 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive_rag.answer.forms import expected_form
 from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.passages import labels_at
-from adaptive_rag.answer.ranking import FORM, RANK, READABLE, Ranking, expected_form
+from adaptive_rag.answer.ranking import FORM, RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import (
     asks_about_the_text,
     compared,
@@ -46,6 +47,8 @@ from adaptive_rag.text.words import terms
 # Where the best sentence lacks the date, number or name asked for, a neighbour that has it gets this share of
 # its score.
 COMPLETES = 0.9
+# A sentence beside one that has the date, number or name asked for must come nearer to it by this share.
+ANSWERED = 0.06
 # What each word costs a sentence beside the best one: a short one is read at little cost.
 PER_WORD = 0.002
 # Share of the score for the asker's context in what fits their situation; the question has the rest.
@@ -92,9 +95,9 @@ class Block:
 
 @dataclass(frozen=True)
 class Aspect:
-    """A sub-question or viewpoint that passages were found for."""
+    """A sub-question or viewpoint that passages were found for, or a part of a question that asks several."""
 
-    label: str  # as it stands in the passages' `labels`
+    label: str  # as it stands in the passages' `labels`; a part's text
     vector: Vectors  # (dimension,)
 
 
@@ -115,6 +118,8 @@ class AnswerStyle:
     nearness: float
     # what the words of the question that a text names, all of them, add to its cosine as evidence
     wording: float = 0.6
+    # whether two questions in one are answered one by one
+    splits: bool = False
     # what the chat model is told, with "{sentences}" filled; "" takes the prompt file generate-NAME.md
     instruction: str = ""
 
@@ -133,6 +138,7 @@ class AnswerRequest:
     sentences: Sequence[Sentences]  # one for each document; spans count as the document's own do
     question_vector: Vectors  # (dimension,)
     aspects: Sequence[Aspect] = ()
+    parts: Sequence[Aspect] = ()  # the questions that the question asks, where it asks several
     user_context: str = ""
     context_vector: Vectors | None = None  # (dimension,), where user_context is given
     missing: Side | None = None  # the side that no passage takes, where that is sure; the answer says so
@@ -157,15 +163,23 @@ def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     is shown too: "The borehole stood in Saltpan Road. It was closed in 2019."
     """
     scores = ranking.score(request.question, request.question_vector)
+    nearest, nearness = ranking.sentences[int(np.argmax(scores))], request.style.nearness
+    least = nearness * float(scores.max())
+    scores[~ranking.showable] = -np.inf
+    if nearest.quality > 0 and scores.max() < least:
+        # No sentence comes near the row or the label that answers: "Next meeting: 12 November, 7.30 pm".
+        return [Block([nearest])]
     completing = _completing(ranking, scores, request.question)
     best = int(np.argmax(scores))
     highest = max(scores[best], 0.0)  # so that the best one is shown even where all score below 0
+    if expected_form(request.question).is_sure and completing is None:
+        nearness += ANSWERED
     scores -= PER_WORD * np.array([len(s.text.split()) for s in ranking.sentences])
     scores[best] = highest
     if completing is not None:
         scores[completing] = max(scores[completing], COMPLETES * highest)
-    limit, least = 1 + request.style.sentences, request.style.nearness * highest
-    return [Block(ranking.choose(scores, limit, least))]
+    limit = 1 + request.style.sentences
+    return [Block(ranking.choose(scores, limit, nearness * highest, known=True))]
 
 
 def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -299,7 +313,7 @@ def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:
     """Return the index of a sentence near the best one that has the date, number or name which it lacks."""
     expected, asked = expected_form(question), set(terms(question))
     best = ranking.sentences[int(np.argmax(scores))]
-    if expected.form not in ("number", "time", "person", "place") or expected.fit(best.text, asked) == 1:
+    if not expected.is_sure or expected.fit(best.text, asked) == 1:
         return None
     beside = {
         s.position - best.position: i for i, s in enumerate(ranking.sentences) if s.document == best.document
@@ -364,7 +378,7 @@ def _heading(label: str, question: str) -> str:
 
 # A fact stands in a document or not. An analysis is put together from passages that each name a part of it.
 # Views rarely use the asker's words. `benchmarks/evidence.py` chose `evidence` and `wording`.
-FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82)
+FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.65)
 OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, wording=0.1, nearness=0.55)
 CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.5, sentences=4, nearness=0.6)

@@ -32,6 +32,12 @@ _ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last
 _ORDINAL = re.compile(rf"\bthe ({'|'.join(_ORDINALS)}) (?:one|option|point|item|step)\b", re.IGNORECASE)
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+)$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
+_AUXILIARY = r"(?:is|are|was|were|do|does|did|can|could|will|would|shall|should|must|may|might|has|have|had)"
+_VERB_FIRST = re.compile(rf"^(?:who|what)\s+(?!{_AUXILIARY}\b)\w+", re.IGNORECASE)
+_VERB_LAST = re.compile(
+    r"^(.*\b(?:do|does|did|can|could|will|would|shall|should|must|may|might)\b.*)\s\w+$|^(.*)\s\w+ed$",
+    re.IGNORECASE,
+)
 # A question with more content words of its own says what its pronouns stand for, as
 # "If a tenant loses the key of the flat, who pays for their new one?" does.
 OWN_TERMS = 4
@@ -57,6 +63,16 @@ def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_B
     own = _subject_words(question, f"{asked}\n{earlier}")
     words = dict.fromkeys(word for text in (*named, *own) for word in text.split())
     return " ".join(list(words)[:SUBJECT_WORDS])
+
+
+def lend_subject(part: str, first: str) -> str:
+    """Return a later part of a question with the subject of the first, where it names none of its own.
+
+    The first part's verb is no subject: "who opened the bath" and "when was the bath opened" lend "bath".
+    """
+    if not is_leaning(part) and len(_own_terms(part)) > 1:
+        return part
+    return "\n".join(filter(None, (part, " ".join(_subject_words(part, _without_verb(first))))))
 
 
 def is_leaning(question: str) -> bool:
@@ -88,6 +104,12 @@ def _subject_words(question: str, asked: str) -> list[str]:
         for word in _content_words(asked)
         if stem(word.lower()) not in has and word not in replaced and not (with_digit and _has_digit(word))
     ]
+
+
+def _without_verb(question: str) -> str:
+    """Cut a question's verb: that after "who" or "what", or that at the end after an auxiliary."""
+    verbless = _VERB_FIRST.sub("", question)
+    return verbless if verbless != question else _VERB_LAST.sub(r"\1\2", question)
 
 
 def _has_digit(word: str) -> bool:

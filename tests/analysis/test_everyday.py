@@ -75,3 +75,11 @@ def test_a_definition_or_a_founding_without_a_reference_is_factual(question: str
 )
 def test_its_twin_that_points_at_something_else_is_contextual(question: str) -> None:
     assert analyse(question)["type"] == "contextual"
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["How warm is the teaching pool?", "how cold is the cellar", "How late does the shop open?"],
+)
+def test_a_question_for_a_degree_is_factual(question: str) -> None:
+    assert analyse(question)["type"] == "factual"

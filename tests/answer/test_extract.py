@@ -102,6 +102,25 @@ def test_the_sentence_beside_that_has_what_was_asked_for_is_found(text, question
     assert said in extract_answer(request(question, [candidate(text), filler])).text
 
 
+def test_a_fact_leads_where_the_sentence_before_only_names_what_was_asked_about():
+    documents = [candidate("The Long Wall stands on Fish Quay. It was given fourteen gates in 1961.")]
+
+    answer = extract_answer(request("When was the Long Wall of Fish Quay given them?", documents))
+
+    assert without_markers(answer)[0] == "It was given fourteen gates in 1961."
+
+
+def test_a_row_that_no_sentence_comes_near_is_the_answer():
+    documents = [
+        candidate("Home office equipment 250 pounds every three years People team"),
+        candidate("Gulls nest on the roofs. The museum shows old boats and nets.", source="filler.txt"),
+    ]
+
+    answer = extract_answer(request("Who approves home office equipment?", documents))
+
+    assert without_markers(answer) == ["Home office equipment 250 pounds every three years People team"]
+
+
 def test_a_chunk_that_begins_in_the_middle_is_not_quoted_from_its_dangling_sentence():
     documents = [candidate("It has fourteen iron gates. The iron gates are closed at dusk.", start=900)]
 

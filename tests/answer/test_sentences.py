@@ -44,7 +44,16 @@ def test_a_list_item_is_quoted_without_its_bullet(bullet):
     assert quoted(document) == [GOOD, "Move the boats to the upper quay before dusk."]
 
 
-@pytest.mark.parametrize("short", ["231 people attended.", "The wall held.", "Warm water holds less oxygen."])
+@pytest.mark.parametrize(
+    "short",
+    [
+        "231 people attended.",
+        "The wall held.",
+        "Warm water holds less oxygen.",
+        "**Next meeting:** Tuesday 12 November 2024, 7.30 pm.",
+        "`tide run` ends with code 3.",
+    ],
+)
 def test_a_short_sentence_is_quoted(short):
     assert quoted(candidate(short)) == [short]
 

@@ -44,6 +44,24 @@ def decided(update):
     return analysis["type"], analysis["decided_by"], analysis["reason"]
 
 
+def test_a_bare_pronoun_with_nothing_before_it_is_read_as_what_the_documents_are_about(source):
+    update, _ = ask(source, "When was it founded?", model=False)
+    chosen, _, why = decided(update)
+    assert (chosen, chosen_strategy(update)) == ("factual", "factual")
+    assert "nothing was said before it" in why
+
+
+@pytest.mark.parametrize("question", ["What about Sundays?", "Can I bring my dog?"])
+def test_what_leans_on_a_conversation_or_on_who_asks_stays_contextual(source, question):
+    assert decided(ask(source, question, model=False)[0])[0] == "contextual"
+
+
+def test_a_pronoun_after_a_conversation_stays_contextual(source):
+    history = [{"role": "user", "text": "Who built the Long Wall?"}]
+    state = {"question": "When was it founded?", "history": history}
+    assert run_node(classify, state, settings_of(source))["query_type"] == "contextual"
+
+
 def test_by_default_a_model_is_asked_only_where_the_router_is_unsure(source):
     update, model = ask(source, SURE, {"type": "opinion"})
     assert model.skills == []

@@ -12,6 +12,7 @@ from adaptive_rag.query.spelling import correct_spelling
 TEXTS = {
     "warranty.txt": "The warranty of the pump lasts two years. Receipts must be kept.",
     "leave.txt": "The annual leave is 25 days. Holidays are agreed with the manager.",
+    "ferry.txt": "The plan was approved and read out on thursdays, in the style of dadaism.",
     "models.txt": "The P220 is sold by Tolland. A referendum was held.",
 }
 
@@ -41,6 +42,10 @@ def memory() -> MemoryIndex:
         ("What does the P240 cost?", {}),
         ("What did Torlund say?", {}),
         ("Who is Ana?", {}),
+        # forms of everyday words; another form of a word that stands there; too many letters off
+        ("Who approves it on tuesdays?", {}),
+        ("Who are the dadaists?", {}),
+        ("What could retard it?", {}),
     ],
 )
 def test_a_word_is_read_as_the_index_spells_it(index, memory, question, read_as) -> None:

@@ -1,0 +1,44 @@
+"""Answers two questions in one, each by itself, and says on which of them the documents hold nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from adaptive_rag.answer.draft import ExtractedAnswer, extract_answer
+from adaptive_rag.answer.evidence import Evidence, judge_evidence
+from adaptive_rag.answer.styles import AnswerRequest, Aspect
+from adaptive_rag.state import Candidate
+
+NOTHING = "The documents hold nothing on “{part}”."
+
+
+def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, ExtractedAnswer | None]:
+    """Return the evidence, and the answer where it is enough or the caller never `abstains`.
+
+    Each part of the question has a line. Where no part has evidence enough, the question is judged whole.
+    """
+    asked = [_asked(request, part) for part in request.parts]
+    judged = [judge_evidence(one) for one in asked]
+    if not any(evidence.sufficient for evidence in judged):
+        evidence = judge_evidence(request)
+        return evidence, extract_answer(request) if evidence.sufficient or not abstains else None
+    lines, citations = [], []
+    for one, evidence in zip(asked, judged, strict=True):
+        answer = extract_answer(one) if evidence.sufficient else None
+        if answer is None:
+            lines.append(NOTHING.format(part=one.question.partition("\n")[0]))
+        elif answer.text not in lines:
+            lines.append(answer.text)
+            citations += answer.citations
+    return max(judged, key=lambda evidence: evidence.score), ExtractedAnswer("\n".join(lines), citations)
+
+
+def _asked(request: AnswerRequest, part: Aspect) -> AnswerRequest:
+    """Return the request for one part; how near a passage is to all of them says nothing of this one."""
+    documents = [_without_nearness(document) for document in request.documents]
+    return replace(request, question=part.label, question_vector=part.vector, documents=documents, parts=())
+
+
+def _without_nearness(document: Candidate) -> Candidate:
+    scores = {name: score for name, score in document["scores"].items() if name != "dense"}
+    return {**document, "scores": scores}

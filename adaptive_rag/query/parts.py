@@ -1,0 +1,80 @@
+"""Two questions in one ("When was it founded and who runs it?"): split by rule, each with its subject."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from adaptive_rag.query.follow_up import lend_subject
+from adaptive_rag.query.history import full_question, spelt_question
+from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.words import terms
+
+# More parts than these are a list of wishes, which one answer serves better.
+MOST_PARTS = 3
+
+_JOINS = re.compile(r"^(?:(?:and|but|or|so|also)[, ]+)+", re.IGNORECASE)
+_WH = r"(?:who|whom|whose|what|when|where|which|why|how)"
+_ASKS = re.compile(
+    r"(?:(?:and|but|or|so|also|please)[, ]+)*(?:tell me |do you know )?"
+    r"(?:(?:in|at|on|by|for|from|since|until|to) )?"
+    rf"(?:{_WH}(?:['’]?s)?|is|are|was|were|do|does|did|can|could|will|would|should|must|may|has|have|had)\b",
+    re.IGNORECASE,
+)
+# "and who runs it", "and at what time", "and can I return it"; not "and has its office in Leeds", where "and"
+# joins two verbs.
+_NEXT = re.compile(
+    rf"[, ]+and (?=(?:(?:in|at|on|by|for|from|since|until|to) )?{_WH}\b"
+    r"|(?:is|are|was|were|do|does|did|has|have|had) (?:i|you|he|she|it|we|they|there)\b"
+    r"|(?:can|could|will|would|should|must|may) (?:i|you|he|she|it|we|they|there|the|an?|my|our|your)\b)",
+    re.IGNORECASE,
+)
+# "When and where was he born?"
+_TWO_WORDS = re.compile(
+    rf"^(?P<first>{_WH}),? and (?P<second>{_WH}) (?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL
+)
+_ENDS_ASKING = re.compile(rf"\b{_WH}$", re.IGNORECASE)
+# "the man who built the wall and who ...": the second "who" tells of the man as the first does.
+_TELLS = re.compile(r"\w (who|which|that|where|when|what|how|why|whose|whom)\b", re.IGNORECASE)
+
+
+def full_parts(state: Mapping[str, Any]) -> list[str]:
+    """Return the questions that a state's question asks, as they are searched and compared."""
+    parts = split_question(spelt_question(state))
+    return [full_question({**state, "spelt_question": part}) for part in parts]
+
+
+def split_question(question: str) -> list[str]:
+    """Return the questions that a text asks, each understood alone; the text itself where it asks one.
+
+    A later part that names no subject is given that of the first on a line of its own, as a follow-up is:
+    "When was the canal opened and who built it?" asks "When was the canal opened" and "who built it" with
+    "canal".
+    """
+    text = " ".join(question.split())
+    parts = [part for sentence in _sentences(text) for part in _clauses(sentence)]
+    if not 1 < len(parts) <= MOST_PARTS or not all(map(_ASKS.match, parts)):
+        return [question]
+    later = (_JOINS.sub("", part) for part in parts[1:])
+    return [parts[0], *(lend_subject(part, parts[0]) for part in later)]
+
+
+def _sentences(text: str) -> list[str]:
+    """Return the sentences of a text of questions; the text where it also tells something."""
+    found = [text[start:end].strip() for start, end in sentence_spans(text)]
+    return found if all(sentence.endswith("?") for sentence in found) else [text]
+
+
+def _clauses(sentence: str) -> list[str]:
+    sentence = sentence.rstrip(" ?.!")
+    if both := _TWO_WORDS.match(sentence):
+        return [f"{both[word]} {both['rest']}" for word in ("first", "second")]
+    clauses, start = [], 0
+    for joint in _NEXT.finditer(sentence):
+        clause, rest = sentence[start : joint.start()], sentence[joint.end() :]
+        told = {word.lower() for word in _TELLS.findall(clause)}
+        if terms(clause) and not _ENDS_ASKING.search(clause) and rest.split()[0].lower() not in told:
+            clauses.append(clause)
+            start = joint.end()
+    return [*clauses, sentence[start:]]

@@ -1,0 +1,44 @@
+from dataclasses import replace
+
+from adaptive_rag.answer.parts import answer_locally
+from adaptive_rag.answer.styles import FACTUAL_STYLE, Aspect
+from tests.answer.made import candidate, request, vector, without_markers
+
+EAGER = replace(FACTUAL_STYLE, evidence=0.3)
+PARTS = ("When was the ferry pier built", "Who repairs the ferry pier")
+PIER = candidate("The ferry pier was built in 1957. The ferry pier is repaired by Amrita Solanki.")
+
+
+def asked(document, *parts):
+    made = request(" and ".join(parts), [document], style=EAGER)
+    return replace(made, parts=[Aspect(part, vector(part)) for part in parts])
+
+
+def test_each_question_of_several_has_a_line():
+    _, answer = answer_locally(asked(PIER, *PARTS), abstains=True)
+
+    first, second = answer.text.splitlines()
+    assert first.startswith("The ferry pier was built in 1957.")
+    assert second.startswith("The ferry pier is repaired by Amrita Solanki.")
+
+
+def test_the_answer_says_of_which_question_the_documents_hold_nothing():
+    _, answer = answer_locally(asked(PIER, PARTS[0], "what do herring gulls eat\nferry"), abstains=True)
+
+    assert answer.text.splitlines()[-1] == "The documents hold nothing on “what do herring gulls eat”."
+    assert {citation["marker"] for citation in answer.citations} == {1}
+
+
+def test_a_sentence_that_answers_both_is_shown_once():
+    both = candidate("The ferry pier was built in 1957 by Amrita Solanki, who repairs the ferry pier.")
+
+    _, answer = answer_locally(asked(both, *PARTS), abstains=True)
+
+    assert len(without_markers(answer)) == 1
+
+
+def test_where_no_part_has_evidence_nothing_is_answered():
+    evidence, answer = answer_locally(asked(PIER, "what do gulls eat", "why do gulls cry"), abstains=True)
+
+    assert not evidence.sufficient
+    assert answer is None
