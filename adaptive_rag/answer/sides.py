@@ -173,7 +173,10 @@ class _Choice:
             if after is None or not bare:
                 continue
             reason = self.sentences[after]
-            if self._same_speaker(s, reason) and reason.quality >= READABLE and reason not in self.used:
+            if reason in whole:  # the declaration comes first
+                whole.remove(s)
+                whole.insert(whole.index(reason), s)
+            elif self._same_speaker(s, reason) and reason.quality >= READABLE and reason not in self.used:
                 whole.append(reason)
         return whole
 

@@ -51,7 +51,7 @@ _SAYING = (
 )
 # "Cllr Birk said", "the engineer Ms Okafor recommends", "Mr Alan Teague, who lives at no. 5, said"
 _REPORTED = re.compile(
-    rf"\b(?P<name>{_FULL_NAME}|(?<=\w ){_CAPITALISED})(?:, [^,.;]{{1,60}},)?(?: also| still|"
+    rf"\b(?P<name>{_FULL_NAME}|(?<=\w ){_CAPITALISED})(?:, [^,;]{{1,60}},)?(?: also| still|"
     rf" then)? {_SAYING}\b"
 )
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")

@@ -114,9 +114,12 @@ def reports_view(sentence: str) -> bool:
 def view_strength(vectors: Vectors) -> Scores:
     """Return how far sentences judge rather than tell, by their vectors; shape (sentences,), -0.2 to 0.4.
 
-    It is the cosine with the direction from plain statements (history, definitions, rules) to views.
+    It is the cosine with the direction from plain statements (history, definitions, rules) to views; 0 for
+    vectors of another model than the embedded one.
     """
-    return cosines(vectors, _view_direction()[None])[:, 0]
+    if vectors.shape[1] != _view_direction().size:
+        return np.zeros(len(vectors))
+    return np.asarray(cosines(vectors, _view_direction()[None])[:, 0], dtype=np.float64)
 
 
 def misplaced(side: Side, sentence: str) -> float:

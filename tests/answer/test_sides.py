@@ -17,6 +17,7 @@ FOR_HEADING, AGAINST_HEADING = (f"**{label[:1].upper()}{label[1:]}**" for label 
 QUESTION = "Should the sea wall be raised?"
 PRO = "A higher sea wall protects homes and keeps families safe"
 CON = "A higher sea wall is a waste of money and ruins the beach"
+RUIN = "A higher sea wall ruins the beach and costs a fortune"
 FACT = "The sea wall has fourteen gates and a walk on top"
 
 
@@ -64,8 +65,8 @@ def test_what_takes_no_side_clearly_stands_under_none():
 
 
 def test_where_no_passage_takes_a_side_the_views_stand_without_headings():
-    answer = answered([PRO, CON], labels=())
-    assert PRO in answer and CON in answer and "**" not in answer
+    answer = answered([PRO, RUIN], labels=())
+    assert PRO in answer and RUIN in answer and "**" not in answer
 
 
 TITLES = [
@@ -122,7 +123,7 @@ def test_where_nobody_takes_a_stand_the_nearest_facts_are_quoted():
 
 
 def test_nothing_stands_under_a_side_that_is_said_to_be_missing():
-    blocks = under(answered([PRO, CON], missing="against"))
+    blocks = under(answered([PRO, RUIN], missing="against"))
     assert AGAINST_HEADING not in blocks and FOR_HEADING in blocks
     assert "none against it" in blocks[""]
 
