@@ -9,7 +9,7 @@ import numpy as np
 
 from adaptive_rag.answer.ranking import READABLE
 from adaptive_rag.answer.sentences import AnswerSentence
-from adaptive_rag.answer.speakers import asked_speakers, listed, short_name, without_label
+from adaptive_rag.answer.speakers import asked_speakers, bare_name, in_words, without_label
 from adaptive_rag.answer.views import SIGNS, Views
 from adaptive_rag.rank.stances import LABELS, Side
 from adaptive_rag.text.vectors import Scores
@@ -140,13 +140,13 @@ class _Choice:
         counts = [(len(self.thoughts(views)), heading.lower()) for heading, views in groups if views]
         total = sum(count for count, _ in counts)
         voices = [self.views.voices[self._index(s)] for _, views in groups for s in views]
-        people = len({short_name(name) for name in voices if name})
+        people = len({bare_name(name) for name in voices if name})
         told = f"{total} views" + (f" of {people} people" if people > 1 else "")
         named = [f"{count} {sides.get(heading, heading)}" for count, heading in counts if heading]
         if total < 2 or not (named or people > 1):
             return ""
         if len(named) > 1:
-            return f"{told}: {listed(named)}."
+            return f"{told}: {in_words(named)}."
         return (
             f"{told}, {'both' if total == 2 else 'all'} {named[0].partition(' ')[2]}."
             if named

@@ -93,7 +93,7 @@ def without_label(text: str) -> str:
     return text[opening.end() :] if opening else text
 
 
-def short_name(speaker: str) -> str:
+def bare_name(speaker: str) -> str:
     """Return a speaker's name without what they are: "Nadia Petrov (Living Streets)" is "Nadia Petrov"."""
     return re.split(r" ?\(|, ", speaker)[0].strip("* ")
 
@@ -111,7 +111,7 @@ def asked_speakers(question: str, speakers: Iterable[str]) -> set[str]:
         for speaker in speakers
         if any(
             (name.lower() if lower else name) in words
-            for name in re.findall(r"[^\W\d_]{3,}", short_name(speaker))
+            for name in re.findall(r"[^\W\d_]{3,}", bare_name(speaker))
             if not titles.match(name)
         )
     }
@@ -188,13 +188,6 @@ def _headed(passage: Candidate, start: int, text: str) -> str | None:
     return heading if speaks(_QUOTED.sub("", spoken)) else None
 
 
-def names_of(speakers: Sequence[str], limit: int) -> str:
-    """Return the names as a list in words, at most so many: "Ana Ruiz, Ben Holt and 2 others"."""
-    names = list(dict.fromkeys(map(short_name, speakers)))
-    more = len(names) - limit
-    return listed([*names[:limit], f"{more} other{'s' if more > 1 else ''}"] if more > 0 else names)
-
-
-def listed(items: Sequence[str]) -> str:
+def in_words(items: Sequence[str]) -> str:
     """Return items as a list in words: "a, b and c"."""
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} and {items[-1]}"

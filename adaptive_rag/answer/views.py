@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import AnswerSentence
-from adaptive_rag.answer.speakers import message_speaker, reported_speaker, short_name, speaker_of
+from adaptive_rag.answer.speakers import bare_name, message_speaker, reported_speaker, speaker_of
 from adaptive_rag.rank.agreement import agreements, centred, declared_side
 from adaptive_rag.rank.stances import Side, reports_view, view_strength
 from adaptive_rag.source import Sentences
@@ -179,9 +179,9 @@ def _spoken_signs(own: Scores, voices: Sequence[str | None]) -> Scores:
     said: dict[str, set[float]] = {}
     for name, sign in zip(voices, own.tolist(), strict=True):
         if name and sign:
-            said.setdefault(short_name(name), set()).add(sign)
+            said.setdefault(bare_name(name), set()).add(sign)
     stands = {name: signs.pop() for name, signs in said.items() if len(signs) == 1}
-    return np.array([stands.get(short_name(name), 0.0) if name else 0.0 for name in voices])
+    return np.array([stands.get(bare_name(name), 0.0) if name else 0.0 for name in voices])
 
 
 def _hold_views(ranking: Ranking, declared: Scores) -> NDArray[np.bool_]:
