@@ -24,7 +24,7 @@ VIEW, DECLARED = 0.12, 0.25
 PASSAGE = 2.0
 # From which strength on a sentence is taken to judge: 78 % of the statements of opinion_perspectrum reach it,
 # 4 % of the sentences of SQuAD's passages and 9 % of ShARC's rules.
-JUDGES = 0.12
+JUDGES = 0.15
 # A document whose nearest sentence reaches less than this share of the nearest of all is on something else.
 ON_MATTER = 0.75
 SIGNS: Mapping[Side, int] = {"for": 1, "against": -1}
