@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.ranking import Ranking
-from adaptive_rag.answer.sentences import speaker_of
+from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.answer.speakers import speaker_of, without_label
 from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block, by_aspect
 from adaptive_rag.llm.messages import format_history, style_prompt
 from adaptive_rag.llm.passages import format_passages, neutralize
@@ -20,11 +21,7 @@ from adaptive_rag.rank.stances import Side
 from adaptive_rag.state import Candidate, Citation, Turn
 from adaptive_rag.text.markers import respell_markers, write_marker
 
-# What an answer says where all passages that take a side take the same one, and what a model is told then.
-ONE_SIDED: dict[Side, str] = {
-    "against": "Only arguments for it were found, none against it.",
-    "for": "Only arguments against it were found, none for it.",
-}
+# What a model is told where all passages that take a side take the same one.
 ONE_SIDED_PROMPT = (
     "By their words, the passages seem to hold no argument {missing} what the question proposes. If that is "
     "so, say it plainly, and do not supply one."
@@ -108,15 +105,13 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
     """Answer with exact sentences of the documents, in the blocks of the request's style.
 
     A sentence that refers back ("It ...") comes with the one before it. Headings are set in bold on a line
-    of their own. A side of the debate that is missing is said to be so first. The answer is empty where the
-    documents hold no readable sentence. An image is shown by its description, and no tag is left that a
-    page would act on; the quotes of the citations stay exact.
+    of their own. The answer is empty where the documents hold no readable sentence. An image is shown by its
+    description, and no tag is left that a page would act on; the quotes of the citations stay exact.
     """
     sentences = request.answer_sentences
     blocks = request.style.arrange(request, Ranking(sentences, request.question)) if sentences else []
     blocks = [block for block in blocks if block.sentences]
-    told = [ONE_SIDED[request.missing]] if request.missing and blocks else []
-    text, _ = keep_own_links("\n\n".join([*told, *(_format_block(request, block) for block in blocks)]), None)
+    text, _ = keep_own_links("\n\n".join(_format_block(request, block) for block in blocks), None)
     return ExtractedAnswer(
         text,
         [
@@ -128,16 +123,32 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
 
 
 def _format_block(request: AnswerRequest, block: Block) -> str:
-    shown, last = [], None
+    lines: list[str] = []
+    before: tuple[AnswerSentence, str | None] | None = None
     for number, sentence in enumerate(block.sentences, start=1):
-        # On one line; a bracketed number of the sentence's own would read as a marker of ours.
-        text = respell_markers(" ".join(sentence.text.split()))
-        passage = request.documents[sentence.document]
         # A message names its own.
+        passage = request.documents[sentence.document]
         speaker = None if sentence.alone else speaker_of(passage, sentence.start, sentence.text)
-        if speaker:
-            text = f"“{text}”" if speaker == last else f"{speaker}: “{text}”"
-        last = speaker
-        shown.append(f"{f'{number}. ' if block.numbered else ''}{text} {write_marker(sentence.document + 1)}")
-    body = ("\n" if block.numbered else " ").join(shown)
-    return f"**{block.heading}**\n{body}" if block.heading else body
+        same = before is not None and speaker is not None and speaker == before[1]
+        goes_on = same or (before is not None and sentence.is_beside(before[0]))
+        shown = f"{_said(sentence, speaker, named=not same)} {write_marker(sentence.document + 1)}"
+        if block.numbered:
+            lines.append(f"{number}. {shown}")
+        elif lines and (goes_on or not block.listed):
+            lines[-1] += f" {shown}"
+        else:
+            lines.append(f"- {shown}" if block.listed else shown)
+        before = sentence, speaker
+    heading = [f"**{block.heading}**"] if block.heading else []
+    body = "\n".join([*heading, *lines])
+    return f"{block.opening}\n\n{body}" if block.opening else body
+
+
+def _said(sentence: AnswerSentence, speaker: str | None, *, named: bool) -> str:
+    """Return a sentence on one line, quoted where its speaker is known."""
+    text = " ".join((without_label(sentence.text) if speaker else sentence.text).split())
+    # A bracketed number of the sentence's own would read as a marker of ours.
+    text = respell_markers(text)
+    if speaker is None:
+        return text
+    return f"{speaker}: “{text}”" if named else f"“{text}”"

@@ -11,7 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from adaptive_rag.answer.outline import Paragraph, paragraph_at, read_outline
-from adaptive_rag.answer.passages import chunk_at, parts_at, ranks_of, text_at
+from adaptive_rag.answer.passages import parts_at, ranks_of, text_at
 from adaptive_rag.answer.units import read_units
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
@@ -66,17 +66,6 @@ _FRAGMENT = re.compile(
 )
 # In words: a longer sentence that refers back can be understood alone.
 _REFERRING_WORDS = 40
-_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself|[Ww]e|[Oo]ur|us)\b")
-# "Dr Amrita Solanki, engineer to the council": two or three capitalised words, then a comma or nothing; not
-# "The Arabs".
-_PERSON = re.compile(
-    r"^(?!(?:The|An?|Our|My|Your|This|These|In|On|Of|For|About|How|Why|What)\b)"
-    r"(?:(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev)\.? )?"
-    r"[A-Z][\w'’-]+ (?:(?:[A-Z]\.|de|van|von|[A-Z][\w'’-]+) )?[A-Z][\w'’-]+(?:,|$)"
-)
-_HEADING_MARK = re.compile(r"^#{1,6}\s+")
-# In characters: a longer heading is no name.
-LONGEST_NAME = 80
 # Two sentences repeat each other from this cosine on, or from this share of the shorter one's words.
 SAME_MEANING, SAME_WORDS = 0.93, 0.8
 
@@ -153,33 +142,6 @@ def collect_sentences(passages: Sequence[Candidate], found: Sequence[Sentences])
                 while at + 1 < len(others) and others[at + 1].start < sentence.end:
                     del others[at + 1]
     return sorted((s for group in kept.values() for s in group), key=lambda s: (s.document, s.position))
-
-
-def in_first_person(text: str) -> bool:
-    """Tell whether a text is said in the first person."""
-    return bool(_FIRST_PERSON.search(text))
-
-
-def speaker_of(passage: Candidate, start: int, text: str) -> str | None:
-    """Return the person whom the heading above a first-person sentence names; None where that is not certain.
-
-    Args:
-        passage: the passage that holds the sentence.
-        start: where the sentence starts, as the passage's span counts.
-        text: the sentence.
-    """
-    if not in_first_person(text):
-        return None
-    chunk = chunk_at(passage, start, start + len(text))
-    section = (chunk["section"] or "").rpartition(" > ")[2].strip()
-    heading: str | None = None
-    for line in map(str.strip, text_at(chunk, chunk["start"], start).splitlines()):
-        if _HEADING_MARK.match(line) or (section and line == section):
-            heading = _HEADING_MARK.sub("", line)
-    if heading is None and section not in chunk["text"]:
-        # The section began before the chunk did.
-        heading = section
-    return heading if heading and len(heading) <= LONGEST_NAME and _PERSON.match(heading) else None
 
 
 def _text_number(passages: Sequence[Candidate], index: int) -> int:

@@ -2,168 +2,196 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from adaptive_rag.answer.ranking import Ranking
-from adaptive_rag.answer.sentences import AnswerSentence, in_first_person
-from adaptive_rag.rank.agreement import agreements, centred
-from adaptive_rag.rank.stances import CUES, LABELS, Side, reports_view
-from adaptive_rag.source import Sentences
-from adaptive_rag.state import Candidate
+from adaptive_rag.answer.ranking import READABLE
+from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.answer.speakers import asked_speakers, bare_name, in_words, without_label
+from adaptive_rag.answer.views import SIGNS, Views
+from adaptive_rag.rank.stances import LABELS, Side
 from adaptive_rag.text.vectors import Scores
 
-# What a sentence gains that holds or reports a view, and one that says which side its speaker takes.
-VIEW, DECLARED = 0.12, 0.25
-# What one of a passage of its own gains, at most, by how relevant the search found it.
-PASSAGE = 2.0
 # How clearly a sentence must take a side to stand under its heading; benchmarks/answer_sides.py measures it.
 CLEAR = 0.1
-SIGNS: Mapping[Side, int] = {"for": 1, "against": -1}
 # Views under one heading, at most, and the words of a side and of the whole answer; one view may be longer.
-VIEWS, SIDE_WORDS, ALL_WORDS = 5, 55, 140
+VIEWS, SIDE_WORDS, ALL_WORDS = 6, 40, 115
+# A declaration of at most so many words ("I am against it.") is quoted with the sentence after it.
+BARE = 8
+# The share of the score that others must reach from which on a named speaker is heard.
+NAMED = 0.7
 # What stands above the views that take no clear side, where others do.
 NEITHER_HEADING = "Without a clear side"
-# A passage of fewer words without a full stop is a title.
-FEWEST_WORDS = 4
-# The quality of a passage that is one view without its full stop ("Sea walls ruin the beach").
-UNPOINTED = 0.7
-_DATE = re.compile(
-    r"\b(?:1\d|20)\d\d\b|\b\d{1,2} (?:January|February|March|April|May|June|July|August|September|October|"
-    r"November|December)\b"
-)
-# "I am for option B", "I'm against it", "We recommend a wall"; not "I asked for a map".
-_DECLARES = re.compile(
-    r"\b(?:I|we)(?:['’]m| am|['’]re| are)(?: \w+)? (?:for|against|opposed to|in favou?r of)\b|"
-    r"\b(?:I|we)(?:['’]d| would| still| do not| don['’]t| do)? (?:support|oppose|recommend|reject|favou?r|"
-    r"believe|think|prefer|vote|rather)\b",
-    re.IGNORECASE,
-)
-# "I'm asked whether the wall should be raised" and "Record of the debate on the wall" name the matter alone.
-_NAMES_MATTER = re.compile(
-    r"\b(?:asked|questions?|debates?|discuss\w*|decisions?)\b[^.;:]{0,40}?\b(?:whether|if|on)\b",
-    re.IGNORECASE,
-)
+# What an answer says where all passages that take a side take the same one, and where none holds a view.
+ONE_SIDED: Mapping[Side, str] = {
+    "against": "Only arguments for it were found, none against it.",
+    "for": "Only arguments against it were found, none for it.",
+}
+NO_VIEW = "The passages that were read describe this, but hold no opinion on it. The closest:"
 
 
-def passage_bonus(documents: Sequence[Candidate], found: Sequence[Sentences], ranking: Ranking) -> Scores:
-    """Return what each sentence gains from its passage's relevance; shape (sentences,).
+@dataclass(frozen=True)
+class QuotedViews:
+    """The views that an answer quotes, each group under its heading, and what is said above them."""
 
-    It counts by the share of passages of one sentence: the search has weighed such a passage against all
-    others of its matter, and its words alone say less.
-    """
-    alone = float(np.mean([len(held.spans) == 1 for held in found]))
-    scores = [document["scores"] for document in documents]
-    relevance = np.array([own.get("relevance", own.get("fused", 0.0)) for own in scores])
-    share = relevance / max(float(relevance.max()), 1e-9)
-    return np.asarray(PASSAGE * alone * share[[s.document for s in ranking.sentences]], dtype=np.float64)
+    groups: list[tuple[str, list[AnswerSentence]]]
+    opening: str = ""
 
 
-def view_bonus(sentences: Sequence[AnswerSentence]) -> Scores:
-    """Return what each sentence gains where it holds or reports a view; shape (sentences,)."""
-    views = np.array([in_first_person(s.text) or reports_view(s.text) for s in sentences])
-    return VIEW * views + DECLARED * np.array([bool(_DECLARES.search(s.text)) for s in sentences])
+def quote_views(
+    views: Views, question: str, agreed: Scores, nearness: float, *, asked: Side | None, missing: Side | None
+) -> QuotedViews:
+    """Quote the views of each side, or of the one that the question asks about, then those of no clear side.
 
-
-def states_view(text: str, *, alone: bool) -> bool:
-    """Tell whether a sentence may stand as a view, and not what happened, what the matter is or a title.
+    Where the question names a speaker, theirs are quoted; where no sentence holds a view, the nearest
+    ones are.
 
     Args:
-        text: the sentence.
-        alone: whether it is a passage of its own. Beside others a plain fact is what they argue from.
-    """
-    if len(text.split()) < FEWEST_WORDS or _NAMES_MATTER.search(text):
-        return False
-    if reports_view(text):
-        return True
-    cue = any(words.search(text) for words in CUES.values())
-    return not _DATE.search(text) and (alone or cue or in_first_person(text))
-
-
-def with_short_views(ranking: Ranking, documents: Sequence[Candidate]) -> Ranking:
-    """Return the ranking, where a passage that is one view without its full stop reads as a sentence."""
-    return Ranking(
-        [
-            replace(s, text=f"{s.text}.", quality=max(s.quality, UNPOINTED))
-            if _is_short_view(s, documents[s.document])
-            else s
-            for s in ranking.sentences
-        ]
-    )
-
-
-def choose_views(
-    ranking: Ranking, scores: Scores, agreed: Scores, nearness: float, shown: Sequence[Side]
-) -> list[tuple[str, list[AnswerSentence]]]:
-    """Choose the views of each side that is shown, then those that take none clearly; each with its heading.
-
-    Args:
-        ranking: of all sentences.
-        scores: of the sentences for the question; shape (sentences,).
-        agreed: how far each speaks for the proposal (above 0) or against it (below 0); shape (sentences,).
+        views: of all sentences.
+        question: as it is asked.
+        agreed: how far each speaks for the proposal (above 0) or against it by its tone; shape (sentences,).
         nearness: the share of the best score that a view must reach.
-        shown: the sides whose views are shown.
+        asked: the side that the question asks about.
+        missing: the side that no passage seems to take.
     """
-    several = {s.document for s in ranking.sentences if s.position > 0}
-    holds = [states_view(s.text, alone=s.document not in several) for s in ranking.sentences]
-    views = np.where(holds, scores, -np.inf)
-    # Where all views that were read fit beside each other, none is left out.
-    few = _words([s for s, held in zip(ranking.sentences, holds, strict=True) if held]) <= SIDE_WORDS
-    least = -np.inf if few else nearness * float(views.max())
-    used: list[AnswerSentence] = []
-    groups = []
-    for side in shown:
-        theirs = np.where(SIGNS[side] * agreed >= CLEAR, views, -np.inf)
-        chosen = _choose(ranking, theirs, least, used, SIDE_WORDS)
-        used += chosen
-        groups.append((LABELS[side][:1].upper() + LABELS[side][1:], chosen))
-    if len(shown) == 1 and used:
-        return groups
-    unclear = np.where(np.abs(agreed) < CLEAR, views, -np.inf)
-    rest = _choose(ranking, unclear, least, used, ALL_WORDS - _words(used))
-    if not used and not rest:
-        # Nobody takes a stand: what comes nearest is said, under no side.
-        rest = _choose(ranking, scores, nearness * float(scores.max()), (), ALL_WORDS)
-    return [*groups, (NEITHER_HEADING if used else "", rest)]
+    choice = _Choice(views, nearness)
+    if named := asked_speakers(question, {name for name in views.voices if name}):
+        theirs = np.where([name in named for name in views.voices], views.scores, -np.inf)
+        return QuotedViews([("", choice.take(theirs, ALL_WORDS, nearness * float(theirs.max())))])
+    if not views.holds.any():
+        return QuotedViews([("", choice.take(views.scores, SIDE_WORDS))], NO_VIEW)
+    if missing and (SIGNS[missing] * views.declared > 0).any():
+        missing = None
+    if missing:  # nothing stands under a side that is said to be missing
+        agreed = SIGNS[missing] * np.minimum(SIGNS[missing] * agreed, 0.0)
+    agreed = np.where(views.declared, views.declared, agreed)
+    groups = choice.take_sides(agreed, [asked] if asked else ["for", "against"])
+    told = ONE_SIDED[missing] if missing and not asked else choice.summary(groups)
+    return QuotedViews(groups, told)
 
 
-def agreement(
-    question: str, documents: Sequence[Candidate], found: Sequence[Sentences], ranking: Ranking
-) -> Scores:
-    """Return how far each sentence speaks for what the question proposes, or against it; shape (sentences,).
+class _Choice:
+    """Chooses among the views, none twice."""
 
-    It counts from the middle between the sides of the passages that were read.
-    """
-    held = centred(agreements(question, documents, found))
-    return np.array([held[s.document][s.position] for s in ranking.sentences])
+    def __init__(self, views: Views, nearness: float) -> None:
+        self.views = views
+        self.sentences = views.ranking.sentences
+        self.used: list[AnswerSentence] = []
+        self._at = {(s.document, s.position): i for i, s in enumerate(self.sentences)}
+        # Where all statements that were read fit beside each other, none is left out.
+        held = [s for s, held in zip(self.sentences, views.holds, strict=True) if held]
+        few = views.statements and bool(held) and self._spoken(held) <= SIDE_WORDS
+        best = float(views.scores[views.holds].max() if held else views.scores.max())
+        self._least = -np.inf if few else nearness * best
 
+    def take_sides(self, agreed: Scores, shown: Sequence[Side]) -> list[tuple[str, list[AnswerSentence]]]:
+        """Choose the views of each side that is shown, then those that take none clearly; with headings."""
+        held = np.where(self.views.holds, self.views.scores, -np.inf)
+        groups = []
+        for side in shown:
+            theirs = np.where(SIGNS[side] * agreed >= CLEAR, held, -np.inf)
+            groups.append((LABELS[side][:1].upper() + LABELS[side][1:], self.take(theirs, SIDE_WORDS)))
+        if len(shown) == 1 and self.used:
+            return groups
+        unclear = np.where(np.abs(agreed) < CLEAR, held, -np.inf)
+        rest = self.take(
+            unclear, ALL_WORDS - self._spoken(self.used) - self._labels(self.used), spare=bool(self.used)
+        )
+        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", rest)]
 
-def _choose(
-    ranking: Ranking, scores: Scores, least: float, used: Sequence[AnswerSentence], words: int
-) -> list[AnswerSentence]:
-    """Choose as many views as have so many words together, at least one."""
-    for limit in range(VIEWS, 0, -1):
-        chosen = ranking.choose(scores, limit, least, used)
-        if _words(chosen) <= words:
-            break
-    return chosen
+    def take(
+        self, scores: Scores, words: int, least: float | None = None, *, spare: bool = False
+    ) -> list[AnswerSentence]:
+        """Choose views of so many words: one of each speaker, one of each passage, then others.
 
+        The first is chosen however long it is, unless the group can be spared. A named speaker is heard
+        from a lower score on.
+        """
+        least = self._least if least is None else least
+        first = self._first_of_each(scores)
+        named = np.where([name is not None for name in self.views.voices], first, -np.inf)
+        chosen: list[AnswerSentence] = []
+        for some, enough in ((named, NAMED * least if least > 0 else least), (first, least), (scores, least)):
+            for limit in range(VIEWS - len(self.thoughts(chosen)), 0, -1):
+                more = self.views.ranking.choose(some, limit, enough, [*self.used, *chosen])
+                whole = self._with_reasons([*chosen, *more])
+                if self._spoken(whole) <= words or (limit == 1 and not chosen and not spare):
+                    chosen = whole
+                    break
+        self.used += chosen
+        return chosen
 
-def _words(sentences: Sequence[AnswerSentence]) -> int:
-    return sum(len(sentence.text.split()) for sentence in sentences)
+    def _first_of_each(self, scores: Scores) -> Scores:
+        """Return the scores of the best sentence of each speaker, or of each passage without one."""
+        best: dict[str | int, int] = {}
+        for i, s in enumerate(self.sentences):
+            key = self.views.voices[i] or s.document
+            if key not in best or scores[i] > scores[best[key]]:
+                best[key] = i
+        first = np.full(len(scores), -np.inf)
+        first[list(best.values())] = scores[list(best.values())]
+        return first
 
+    def summary(self, groups: Sequence[tuple[str, Sequence[AnswerSentence]]]) -> str:
+        """Say how many views of which side are quoted, and of how many people, where the text marks them."""
+        sides = {LABELS["for"]: "for it", LABELS["against"]: "against it"}
+        counts = [(len(self.thoughts(views)), heading.lower()) for heading, views in groups if views]
+        total = sum(count for count, _ in counts)
+        voices = [self.views.voices[self._index(s)] for _, views in groups for s in views]
+        people = len({bare_name(name) for name in voices if name})
+        told = f"{total} views" + (f" of {people} people" if people > 1 else "")
+        named = [f"{count} {sides.get(heading, heading)}" for count, heading in counts if heading]
+        if total < 2 or not (named or people > 1):
+            return ""
+        if len(named) > 1:
+            return f"{told}: {in_words(named)}."
+        return (
+            f"{told}, {'both' if total == 2 else 'all'} {named[0].partition(' ')[2]}."
+            if named
+            else f"{told}."
+        )
 
-def _is_short_view(sentence: AnswerSentence, document: Candidate) -> bool:
-    """Tell whether a passage is one sentence that lacks its full stop, and no title."""
-    text = sentence.text
-    words = [word for word in re.findall(r"[^\W\d_]+", text) if len(word) > 3]
-    capitals = sum(word[0].isupper() for word in words)
-    return (
-        text == document["text"].strip()
-        and len(text.split()) >= FEWEST_WORDS
-        and text[-1].isalnum()
-        and capitals <= len(words) / 2
-    )
+    def thoughts(self, sentences: Sequence[AnswerSentence]) -> list[AnswerSentence]:
+        """Return the sentences that do not go on from the one before, by standing beside it or by speaker."""
+        return [
+            s
+            for i, s in enumerate(sentences)
+            if not i or not (s.is_beside(sentences[i - 1]) or self._same_speaker(s, sentences[i - 1]))
+        ]
+
+    def _with_reasons(self, chosen: Sequence[AnswerSentence]) -> list[AnswerSentence]:
+        """Return the views, each bare declaration of a speaker with the sentence after it."""
+        whole: list[AnswerSentence] = []
+        for s in chosen:
+            if s in whole:
+                continue
+            whole.append(s)
+            after = self._at.get((s.document, s.position + 1))
+            bare = self.views.declared[self._index(s)] and len(without_label(s.text).split()) <= BARE
+            if after is None or not bare:
+                continue
+            reason = self.sentences[after]
+            if reason in whole:  # the declaration comes first
+                whole.remove(s)
+                whole.insert(whole.index(reason), s)
+            elif self._same_speaker(s, reason) and reason.quality >= READABLE and reason not in self.used:
+                whole.append(reason)
+        return whole
+
+    def _same_speaker(self, one: AnswerSentence, other: AnswerSentence) -> bool:
+        speaker = self.views.speakers[self._index(one)]
+        return speaker is not None and speaker == self.views.speakers[self._index(other)]
+
+    def _index(self, sentence: AnswerSentence) -> int:
+        return self._at[sentence.document, sentence.position]
+
+    def _spoken(self, sentences: Sequence[AnswerSentence]) -> int:
+        """Count the words of the sentences themselves."""
+        return sum(len(without_label(s.text).split()) for s in sentences)
+
+    def _labels(self, sentences: Sequence[AnswerSentence]) -> int:
+        """Count the words of the speakers that are shown before them."""
+        labels = [self.views.speakers[self._index(s)] or "" for s in self.thoughts(sentences)]
+        return sum(len(label.split()) for label in labels)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -26,17 +26,11 @@ from adaptive_rag.answer.relations import (
     speaks_of_the_text,
     stating,
 )
-from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences, in_first_person
-from adaptive_rag.answer.sides import (
-    SIGNS,
-    VIEW,
-    agreement,
-    choose_views,
-    passage_bonus,
-    view_bonus,
-    with_short_views,
-)
+from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
+from adaptive_rag.answer.sides import ONE_SIDED, quote_views
 from adaptive_rag.answer.situation import speaks_to
+from adaptive_rag.answer.speakers import in_first_person
+from adaptive_rag.answer.views import VIEW, agreement, read_views, view_bonus
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.rank.stances import LABELS, Side, asked_side, misplaced, side_of
 from adaptive_rag.source import Sentences
@@ -91,6 +85,8 @@ class Block:
     sentences: list[AnswerSentence]  # as they are shown; an empty block is left out
     heading: str = ""
     numbered: bool = False  # whether each sentence stands on a line of its own with its number
+    listed: bool = False  # whether each thought stands on a line of its own with a dash
+    opening: str = ""  # what is said above the heading in our own words
 
 
 @dataclass(frozen=True)
@@ -209,26 +205,26 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     if asked and asked == request.missing:
         return []
     if {aspect.label for aspect in request.aspects} <= set(LABELS.values()):
-        ranking = with_short_views(ranking, request.documents)
-        whole = ranking.score(request.question, request.question_vector) + view_bonus(ranking.sentences)
-        whole += passage_bonus(request.documents, request.sentences, ranking)
-        agreed = np.zeros(len(whole))
+        views = read_views(
+            request.question, request.question_vector, request.documents, request.sentences, ranking
+        )
+        agreed = np.zeros(len(views.scores))
         if request.aspects:  # else no passage takes a side
             agreed = agreement(request.question, request.documents, request.sentences, ranking)
-        if request.missing:  # nothing stands under a side that is said to be missing
-            agreed = SIGNS[request.missing] * np.minimum(SIGNS[request.missing] * agreed, 0.0)
-        shown: list[Side] = [asked] if asked else ["for", "against"]
-        near = request.style.nearness
-        return [Block(views, heading) for heading, views in choose_views(ranking, whole, agreed, near, shown)]
-    views = view_bonus(ranking.sentences)
-    whole = ranking.score(request.question, request.question_vector) + views
+        near, missing = request.style.nearness, request.missing
+        quoted = quote_views(views, request.question, agreed, near, asked=asked, missing=missing)
+        blocks = [Block(shown, heading, listed=True) for heading, shown in quoted.groups]
+        return _opened(blocks, quoted.opening)
+    gained = view_bonus(ranking)
+    whole = ranking.score(request.question, request.question_vector) + gained
     scores = _score_aspects(request, ranking, whole)
     sides = [side_of(aspect.label) for aspect in request.aspects]
     for row, side in zip(scores, sides, strict=True):
         if side is not None:
-            row += views - OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
+            row += gained - OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
     shown_aspects = [not asked or side in (asked, None) for side in sides]
-    return _share_out(request, ranking, scores, shown_aspects)
+    blocks = _share_out(request, ranking, scores, shown_aspects)
+    return _opened(blocks, ONE_SIDED[request.missing]) if request.missing else blocks
 
 
 def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -307,6 +303,12 @@ def _name_both(question: str, ranking: Ranking, scores: Scores) -> None:
         if fit.any():
             best = int(np.argmax(np.where(fit, scores, -np.inf)))
             scores[best] = max(scores[best], COMPLETES * highest)
+
+
+def _opened(blocks: Sequence[Block], opening: str) -> list[Block]:
+    """Return the blocks that hold sentences, the first of them with what is said above it."""
+    shown = [block for block in blocks if block.sentences]
+    return [replace(block, opening=opening if block is shown[0] else "") for block in shown]
 
 
 def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:

@@ -7,7 +7,7 @@ speaks for "Should cars be banned?" and against "Should cars be allowed?".
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from adaptive_rag.rank.stances import CUES, LABELS, Side, any_of, asked_side
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Decision
 from adaptive_rag.text.vectors import Scores, Vectors, cosines
+from adaptive_rag.text.words import terms
 
 # Made by training/sentiment.py; belongs to the embedded model, of which all sentence vectors are.
 SENTIMENT = Path(__file__).with_name("sentiment.npy")
@@ -59,6 +60,82 @@ _BLAME_WORDS = any_of(
     r"too (?:much|many|high|low|far|expensive|powerful|soft|lenient|long|late|easy|big)|mistake|waste|crisis|"
     r"addict\w*|myth|dead|broken|lost|undemocratic|unconstitutional|(?:are|is|be) (?:you )?against"
 )
+# What somebody says, or is said of somebody: "I am for it", "Cllr Birk opposed it", "It is a mistake to".
+_APPROVES = re.compile(
+    r"\b(?:(?:I|we|he|she|they)(?:['’]m| am|['’]re| are|['’]s| is| was| were)(?: \w+)? (?:for|in favou?r of)|"
+    r"(?:am|are|is|['’]m|['’]re|was|were|be) (?:so |very )?(?:glad|happy|pleased|delighted)(?: that)?|"
+    r"(?<!not )(?<!n['’]t )(?:supports?|supported|welcom(?:e[sd]?|ing)|recommend(?:s|ed)?|favou?r(?:s|ed)?|"
+    r"approv(?:e[sd]?) of|agree(?:s|d)? with|praise[sd]?|advocate[sd]?|endorse[sd]?|"
+    r"vot(?:e[sd]?|ing) for|(?:it is|it was|was|is) (?:right|wise|time|a good (?:idea|thing)) (?:to|"
+    r"that)|in favou?r of))\b(?P<of>[^.;:!?]*)",
+    re.IGNORECASE,
+)
+_DISAPPROVES = re.compile(
+    r"\b(?:(?:am|are|is|was|were|['’]m|['’]re|['’]s|vot\w+|decided|argu\w+|spoke)(?: \w+)? (?:against|"
+    r"opposed to|not for)|"
+    r"(?<!as )oppos(?:e[sd]?|ing)|reject(?:s|ed)?|object(?:s|ed)? to|(?<!not )(?<!n['’]t )regret(?:s|"
+    r"ted)?|(?:am|are|is|was) sorry(?: that)?|"
+    r"worr(?:y|ies|ied) that|fear(?:s|ed)? that|disagree[sd]? with|disapprov\w+ of|condemn(?:s|ed)?|"
+    r"critici[sz]e[sd]?|(?:not|n['’]t) (?:support|welcome|recommend|favou?r|approve of|agree with)|"
+    r"doubt(?:s|ed)? (?:that|whether)|it (?:is|was|would be) (?:an? (?:\w+ )?mistake|wrong|foolish|"
+    r"a bad idea) to)\b(?P<of>[^.;:!?]*)",
+    re.IGNORECASE,
+)
+# Who is named as of a side: "Critics say that ...", "Those in favour name ..."; but "critics of the ban say".
+_PEOPLE_SAY = (
+    r" (?:\w+ly |also |often )?(?:say|said|argued?|named?|think|thought|claim(?:ed)?|fear(?:ed)?|"
+    r"point(?:ed)?|"
+    r"believed?|hold|held|warn(?:ed)?|see|saw|object(?:ed)?)\b"
+)
+_PEOPLE: dict[Side, re.Pattern[str]] = {
+    "for": re.compile(
+        r"\b(?:those in favou?r|supporters|proponents|advocates|defenders)" + _PEOPLE_SAY, re.I
+    ),
+    "against": re.compile(
+        r"\b(?:those against|opponents|critics|s[ck]eptics|detractors)" + _PEOPLE_SAY, re.I
+    ),
+}
+# "Closing the street is the best thing that ...": what the question is about, and what is said to be of it.
+_JUDGED = re.compile(
+    r"(?:^|\bthat |\bthink |\bbelieve )(?P<of>(?:(?!even|if|before|current)[\w'’-]+ ){1,8}?)"
+    r"(?:is|are|was|were|would be|will be|has been)(?P<not> not| never)?"
+    r"(?: (?:an?|the|both|only|also|so|very|just|really|quite|simply))*(?: (?!less)\w+)?? "
+    r"(?:(?P<good>good|best|great|right|sensible|wise|fair|wonderful|excellent|blessing|success|"
+    r"necessary|essential|"
+    r"overdue|justified|beneficial|worth\w*|positive)|(?:bad|worst|terrible|wrong|foolish|unwise|unfair|"
+    r"awful|"
+    r"mistake|disaster|curse|failure|unnecessary|burden|nonsense|unjust|unjustified|harmful|dangerous|"
+    r"pointless|"
+    r"useless|waste|unacceptable|immoral|unethical))\b(?! to\b)",
+    re.IGNORECASE,
+)
+_OUGHT = re.compile(
+    r"\b(?:should|must|ought to)(?P<not> not| never|n['’]t)?\b(?P<of>[^.;:!?]*)", re.IGNORECASE
+)
+# "I'm asked whether the wall should be raised", "this is not how we should".
+_ASKS_WHETHER = re.compile(r"\b(?:whether|if|how|why|what|who)\b[^.;:,]*$", re.IGNORECASE)
+# Who is for or against "it" speaks for themselves: "The traders there were against it, too" is of elsewhere.
+_OWN = re.compile(r"\b(?:I|we)\b[^.;:,]{0,25}$|^(?:I|we)\b|^[\"“]?(?:am|are)\b", re.IGNORECASE)
+# A plan to end something, as a sentence names it.
+_PLAN = any_of("(?:the|this|such a) (?:plan|proposal|scheme)")
+# What stands for the proposal itself: "I am against it", "I support the plan".
+_THE_MATTER = re.compile(
+    r"^(?:to |that )?(?:it|this|that|them|(?:the|this|that|such an?|any) (?:\w+ )?(?:proposals?|plans?|"
+    r"ideas?|motions?|"
+    r"measures?|scheme|project|trial|change))\b",
+    re.IGNORECASE,
+)
+# Words by which a sentence says that a thing is at an end already: "I am glad that homework is gone."
+_GONE = any_of("gone|no longer|no more|given up")
+# Letters that two forms of a word share at least: "closed" and "closure".
+STEM = 4
+# Words after a declaration that are read for what it is about, and after "should" for what is to be done.
+ABOUT, DONE = 8, 2
+
+# "Is it good or bad?" proposes the first.
+_EITHER_WAY = re.compile(
+    r"\b(\w+) or (?:an? )?(?:bad|worse|wrong|harmful|unfair|unsafe|dangerous|curse|mistake)\b", re.I
+)
 _WORD = re.compile(r"\w+")
 _DENIAL = re.compile(r"(?<!or )\b(?:not|never|no)\b(?! only)|n['’]t\b", re.IGNORECASE)
 _DUTY = any_of("should|must|ought")
@@ -71,12 +148,40 @@ def proposal_sign(question: str) -> int:
     To end a thing, to deny and to blame each turn the sign: "Should smoking not be illegal?" is 1 again.
     Blame counts only where nobody "should" do anything, and not in "What are the dangers?".
     """
-    asked = matter(question)
+    asked = _EITHER_WAY.sub(r"\1", matter(question))
     blames = bool(_BLAME_WORDS.search(asked)) and not (
         _DUTY.search(asked) or _OPEN_QUESTION.match(asked) or asked_side(asked)
     )
     turned = bool(_ENDING_WORDS.search(asked) or blames) != bool(_DENIAL.search(asked))
     return -1 if turned else 1
+
+
+def declared_side(question: str, sentence: str) -> Side | None:
+    """Return the side of the question that a sentence says somebody takes; None if it says none.
+
+    "I am against it" and "I oppose the closure" both speak against "Should the road be closed?", "It is a
+    mistake to abolish homework" speaks for "Is homework good?".
+    """
+    asked = _stems(matter(question))
+    for pattern, sign in ((_DISAPPROVES, -1), (_APPROVES, 1)):
+        for found in pattern.finditer(sentence):
+            of = " ".join(found["of"].split()[:ABOUT])
+            if _THE_MATTER.match(of) and _OWN.search(sentence[: found.start()] + found[0][:4]):
+                return _side(sign)
+            if asked & _stems(of):
+                return _side(sign * _sign_of(of) * proposal_sign(question))
+    for found in _OUGHT.finditer(sentence):
+        if _ASKS_WHETHER.search(sentence, 0, found.start()):
+            continue
+        of = " ".join(found["of"].split()[:ABOUT])
+        if asked & _stems(" ".join(of.split()[:DONE])):
+            return _side((-1 if found["not"] else 1) * _sign_of(of) * proposal_sign(question))
+    for found in _JUDGED.finditer(sentence):
+        if asked & _stems(found["of"]):
+            sign = 1 if bool(found["good"]) != bool(found["not"]) else -1
+            return _side(sign * _sign_of(found["of"]) * proposal_sign(question))
+    named = [side for side, people in _PEOPLE.items() if people.search(sentence)]
+    return named[0] if len(named) == 1 else None
 
 
 def agreements(
@@ -87,20 +192,30 @@ def agreements(
     One array of shape (sentences,) for each candidate.
     """
     sign = proposal_sign(question)
-    return [sign * leans(candidate, held) for candidate, held in zip(candidates, sentences, strict=True)]
+    asked = matter(question)
+    ending = {word.lower()[:STEM] for word in _ENDING_WORDS.findall(asked)} if sign < 0 else set()
+    return [
+        sign * leans(candidate, held, ending) for candidate, held in zip(candidates, sentences, strict=True)
+    ]
 
 
-def leans(candidate: Candidate, sentences: Sentences) -> Scores:
+def leans(candidate: Candidate, sentences: Sentences, ending: Collection[str] = ()) -> Scores:
     """Return how far each sentence leans towards praise (above 0) or blame (below 0); shape (sentences,).
 
     It is the cosine with the direction from blame to praise, and a little for its words of either kind. Where
     a ban is spoken of, that is taken off what any ban leans to: "Banning cars saves lives" blames cars.
+    So it is for a plan to end something: `ending` are the first letters of the question's words for it.
     """
     if not len(sentences.spans):
         return np.zeros(0)
     texts = [candidate["text"][start:end] for start, end in sentences.spans - candidate["start"]]
     tones = [[_tone_of(word) for word in _WORD.findall(text)] for text in texts]
     of_bans = np.array([any(ban for _, ban in found) for found in tones])
+    if ending:
+        of_bans |= [
+            bool(_PLAN.search(text)) or any(word[:STEM].lower() in ending for word in _WORD.findall(text))
+            for text in texts
+        ]
     words = np.array([sum(tone for tone, _ in found) for found in tones])
     leaning = cosines(sentences.vectors, _sentiment()[None])[:, 0] + CUES_WEIGHT * np.tanh(words)
     return np.asarray(np.where(of_bans, BAN_LEAN - leaning, leaning), dtype=np.float64)
@@ -187,6 +302,19 @@ def decide_sides(held: Sequence[Scores]) -> Decision:
     taken = {side for agreement in centred(held) for side in sides_of(agreement)} - {missing}
     why = f"of {len(held)} passages, none speaks {missing}" if missing else "no side is surely missing"
     return Decision(what="sides", chosen={"found": sorted(taken), "missing": missing}, why=why)
+
+
+def _side(sign: int) -> Side:
+    return "for" if sign > 0 else "against"
+
+
+def _sign_of(text: str) -> int:
+    """Return -1 where a text is about the end of a thing, 1 otherwise."""
+    return -1 if _ENDING_WORDS.search(text) or _GONE.search(text) else 1
+
+
+def _stems(text: str) -> set[str]:
+    return {term[:STEM] for term in terms(text) if len(term) >= STEM}
 
 
 def _means(held: Sequence[Scores]) -> Scores:

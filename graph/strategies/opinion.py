@@ -7,7 +7,8 @@ from adaptive_rag.graph.strategies.strategy import Strategy, build_fan_out
 from adaptive_rag.nodes import balance, viewpoints
 from adaptive_rag.rank.window import ReadingBudget
 
-READING = ReadingBudget(tokens=1000, least=4, most=24, drops_weak=False)
+# Views of one matter stand far apart in long documents: eight full chunks, where others read four.
+READING = ReadingBudget(tokens=2000, least=4, most=24, drops_weak=False)
 
 STRATEGY = Strategy(
     name="opinion",

@@ -1,6 +1,6 @@
 import pytest
 
-from adaptive_rag.answer.sentences import collect_sentences, speaker_of
+from adaptive_rag.answer.sentences import collect_sentences
 from tests.answer.made import candidate, sentences_of
 
 
@@ -110,44 +110,6 @@ def test_sentences_that_refer_back_are_known(text, expected):
     last = collect(candidate(f"Something stands in front here. {text}"))[-1]
 
     assert last.refers_back is expected
-
-
-VOICES = (
-    "## Dr Amrita Solanki, engineer\n\nI recommend it.\n\n"
-    "## Ruth Pascall\n\nI am against it.\n\n## Notes\n\nWe met."
-)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "speaker"),
-    [
-        ("I recommend it.", "Dr Amrita Solanki, engineer"),
-        ("I am against it.", "Ruth Pascall"),
-        ("We met.", None),
-    ],
-)
-def test_the_nearest_heading_names_the_speaker(sentence, speaker):
-    assert speaker_of(candidate(VOICES), VOICES.index(sentence), sentence) == speaker
-
-
-def test_a_section_that_began_before_the_chunk_names_the_speaker():
-    document = candidate("I say no.", start=300) | {"section": "Debate > Ruth Pascall, farmer"}
-
-    assert speaker_of(document, 300, "I say no.") == "Ruth Pascall, farmer"
-
-
-def test_words_before_the_heading_are_not_put_in_its_mouth():
-    text = "I say no.\n\nRuth Pascall, farmer\n\nI say yes."
-    document = candidate(text) | {"section": "Debate > Ruth Pascall, farmer"}
-
-    assert speaker_of(document, 0, "I say no.") is None
-    assert speaker_of(document, text.index("I say yes."), "I say yes.") == "Ruth Pascall, farmer"
-
-
-def test_a_plain_statement_needs_no_speaker():
-    document = candidate("It rains.") | {"section": "Ruth Pascall, farmer"}
-
-    assert speaker_of(document, 0, "It rains.") is None
 
 
 def test_sentences_with_other_numbers_do_not_repeat_each_other():

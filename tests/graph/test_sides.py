@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.answer.draft import ONE_SIDED
+from adaptive_rag.answer.sides import ONE_SIDED
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
 
