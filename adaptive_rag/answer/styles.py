@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from adaptive_rag.answer.forms import expected_form
 from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.passages import labels_at
-from adaptive_rag.answer.ranking import FORM, RANK, READABLE, Ranking
+from adaptive_rag.answer.ranking import RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import (
     asks_about_the_text,
     compared,
@@ -182,7 +182,7 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     """Show a paragraph for each sub-question; without any, the main point and what goes with it."""
     whole = ranking.score(request.question, request.question_vector)
     whole += FIRST_READ / np.array([sentence.rank for sentence in ranking.sentences])
-    whole += FORM * stating(request.question, ranking.sentences)
+    whole += RANK * stating(request.question, ranking.sentences)
     whole -= OF_THE_TEXT * _off_the_matter(request, ranking)
     if request.aspects:
         return _share_out(request, ranking, _score_aspects(request, ranking, whole))
@@ -237,7 +237,7 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
     whole -= OF_THE_TEXT * _off_the_matter(request, ranking)
-    whole += FORM * stating(request.question, ranking.sentences)
+    whole += RANK * stating(request.question, ranking.sentences)
     fitting, known = whole, False
     if request.user_context.strip() and request.context_vector is not None:
         theirs, known = ranking.score(request.user_context, request.context_vector), True
