@@ -142,12 +142,13 @@ def states_view(text: str, strength: float, *, alone: bool) -> bool:
 
 def with_short_views(ranking: Ranking, documents: Sequence[Candidate]) -> Ranking:
     """Return the ranking, where a passage that is one view without its full stop reads as a sentence."""
+    short = [_is_short_view(s, documents[s.document]) for s in ranking.sentences]
+    if not any(short):
+        return ranking
     return Ranking(
         [
-            replace(s, text=f"{s.text}.", quality=max(s.quality, UNPOINTED))
-            if _is_short_view(s, documents[s.document])
-            else s
-            for s in ranking.sentences
+            replace(s, text=f"{s.text}.", quality=max(s.quality, UNPOINTED)) if is_short else s
+            for s, is_short in zip(ranking.sentences, short, strict=True)
         ]
     )
 

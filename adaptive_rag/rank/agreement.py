@@ -142,6 +142,7 @@ _DUTY = any_of("should|must|ought")
 _OPEN_QUESTION = re.compile(r"\W*(?:what|which|who|why|how|where|when)\b", re.IGNORECASE)
 
 
+@lru_cache(maxsize=256)
 def proposal_sign(question: str) -> int:
     """Return 1 where praise speaks for what the question proposes, -1 where blame does.
 
@@ -162,7 +163,7 @@ def declared_side(question: str, sentence: str) -> Side | None:
     "I am against it" and "I oppose the closure" both speak against "Should the road be closed?", "It is a
     mistake to abolish homework" speaks for "Is homework good?".
     """
-    asked = _stems(matter(question))
+    asked = _asked_stems(question)
     for pattern, sign in ((_DISAPPROVES, -1), (_APPROVES, 1)):
         for found in pattern.finditer(sentence):
             of = " ".join(found["of"].split()[:ABOUT])
@@ -311,6 +312,11 @@ def _side(sign: int) -> Side:
 def _sign_of(text: str) -> int:
     """Return -1 where a text is about the end of a thing, 1 otherwise."""
     return -1 if _ENDING_WORDS.search(text) or _GONE.search(text) else 1
+
+
+@lru_cache(maxsize=256)
+def _asked_stems(question: str) -> set[str]:
+    return _stems(matter(question))
 
 
 def _stems(text: str) -> set[str]:
