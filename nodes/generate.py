@@ -19,7 +19,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
-from adaptive_rag.query.history import full_question
+from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
@@ -179,7 +179,7 @@ def _abstain(
     source = source_of(context, state)
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = nearest_quote(request) if request else None
-    text = format_abstention(state["question"], queries, documents, nearest)
+    text = format_abstention(spelt_question(state), queries, documents, nearest)
     decision = Decision(what="evidence", chosen="abstain", why=why)
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 
