@@ -18,10 +18,12 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePath
+from types import MappingProxyType
 
 import numpy as np
 
 from adaptive_rag.answer.links import keep_own_links
+from adaptive_rag.answer.near_miss import other_numbers
 from adaptive_rag.answer.passages import chunks_of, cite_span, section_at
 from adaptive_rag.answer.ranking import READABLE
 from adaptive_rag.answer.sentences import AnswerSentence
@@ -39,9 +41,9 @@ MIDDLE, SLOPE = 1.18, 5.0
 CLOSEST = 0.06
 # What a word that no passage has weighs, as a multiple: a common one is mostly said in another way ("how big"
 # for "3.8 litres"), a rare one, a number or a name tells that something else is spoken of. Chosen on half of
-# the public questions, of which they refuse as many as equal weights; over the documents of
-# benchmarks.typed_questions and others like them a few less that have an answer.
-COMMON_MISSING, RARE_MISSING = 0.2, 2.0
+# the public questions: on the other half they refuse as many without an answer as equal weights do, or more,
+# and fewer that have one.
+COMMON_MISSING, RARE_MISSING = 0.5, 2.0
 # Characters of the nearest sentence that a refusal quotes.
 LONGEST_QUOTE = 240
 # From this cosine on a sentence has to do with the question: half of the sentences that come nearest in
@@ -72,6 +74,8 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     if request.context_vector is not None and len(weighted_terms(request.question)) < FEW_TERMS:
         theirs = measure(request, sentences, request.user_context, request.context_vector)
         measures = max(measures, theirs, key=lambda found: sum(found.values()))
+    if instead := other_numbers(request.question, request.documents):
+        return Evidence(0.0, False, _reason_instead(instead), measures=measures)
     total, threshold = sum(measures.values()), request.style.evidence
     score = likelihood(total)
     return Evidence(
@@ -177,6 +181,7 @@ def format_abstention(
     queries: Sequence[str],
     documents: int | None = None,
     nearest: tuple[str, Citation] | None = None,
+    instead: Mapping[str, Sequence[str]] = MappingProxyType({}),
 ) -> str:
     """Say that the documents do not hold the answer, what was searched, and what came nearest.
 
@@ -185,6 +190,7 @@ def format_abstention(
         queries: the texts that were sent to the index; of each is named what it says beyond the question.
         documents: how many were searched, where that is known.
         nearest: a sentence that came near, and its citation.
+        instead: what the question numbers as no passage does, with what they have in its place.
     """
     asked = _on_one_line(question)
     beyond = (_on_one_line(_on_one_line(query).replace(asked, "")) for query in queries)
@@ -197,6 +203,8 @@ def format_abstention(
         lines.append(
             f"I searched {searched}{f', also for {_listed(others, SHOWN_QUERIES)}' if others else ''}."
         )
+    if instead:
+        lines.append(f"{_reason_instead(instead)}.")
     if nearest is not None:
         text, citation = nearest
         page = f", page {citation['page']}" if citation["page"] is not None else ""
@@ -222,6 +230,12 @@ def _name(source: str) -> str:
 def _listed(items: Sequence[str], limit: int) -> str:
     shown = [*items[:limit], f"{len(items) - limit} more"] if len(items) > limit else list(items)
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def _reason_instead(instead: Mapping[str, Sequence[str]]) -> str:
+    found = [f"“{text}”" for texts in instead.values() for text in texts]
+    missing = [f"“{text}”" for text in instead]
+    return f"What I read has {_listed(found, SHOWN_QUERIES)}, but not {_listed(missing, SHOWN_QUERIES)}"
 
 
 def _reason(measures: Mapping[str, float], score: float, threshold: float) -> str:
