@@ -57,8 +57,8 @@ def test_a_rare_word_a_name_or_a_number_that_is_missing_weighs_most_and_a_common
     tank = request("", [candidate("The tank holds 3.8 litres.")]).answer_sentences
     weights = term_weights("How big is the zinc tank of Zworykin, 12 litres?", tank)
 
-    assert weights["big"] < 0.7 < 1 < weights["zinc"]
-    assert weights["12"] == weights["zworykin"] == 4
+    assert weights["big"] < 0.75 < 1 < weights["zinc"]
+    assert weights["12"] == weights["zworykin"] == pytest.approx(3.2)
     assert term_weights("How big?", tank, {"big"})["big"] == 1
 
 
