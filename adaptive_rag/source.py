@@ -133,6 +133,15 @@ class SpellsWords(Protocol):
 
 
 @runtime_checkable
+class HoldsWords(Protocol):
+    """A source that can tell whether a word stands in its chunks."""
+
+    def holds(self, word: str) -> bool:
+        """Tell whether a chunk holds a word as it is, in either case."""
+        ...
+
+
+@runtime_checkable
 class ListsSources(Protocol):
     """A source that can list its documents."""
 

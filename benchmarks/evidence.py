@@ -91,7 +91,7 @@ def recorded() -> Iterator[list[tuple[AnswerRequest, Evidence]]]:
         calls.append((request, evidence))
         return evidence
 
-    with patch("adaptive_rag.nodes.generate.judge_evidence", judge):
+    with patch("adaptive_rag.answer.parts.judge_evidence", judge):
         yield calls
 
 

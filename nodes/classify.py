@@ -23,7 +23,7 @@ from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import join_context, read_question
 from adaptive_rag.query.small_talk import reply_to_small_talk
-from adaptive_rag.query.spelling import correct_spelling
+from adaptive_rag.query.spelling import IN_FULL, correct_spelling
 from adaptive_rag.rank.rerank import check_calls
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.search.search import prepare
@@ -152,7 +152,8 @@ def _read_decisions(subject: str, read_as: Mapping[str, str]) -> list[Decision]:
     why = "the question leans on what was said before it"
     decisions = [Decision(what="subject added", chosen=subject, why=why)] if subject else []
     for word, other in read_as.items():
-        why = f"read {word!r} as {other!r}: no passage holds the one, and the other is spelt much like it"
+        alike = "what it is short for" if word.lower() in IN_FULL else "spelt much like it"
+        why = f"read {word!r} as {other!r}: no passage holds the one, and the other is {alike}"
         decisions.append(Decision(what="spelling", chosen=other, why=why))
     return decisions
 

@@ -12,6 +12,7 @@ from adaptive_rag.answer.draft import ask_to_draft
 from adaptive_rag.answer.evidence import format_abstention, nearest_quote
 from adaptive_rag.answer.grounding import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.message import answer_message
+from adaptive_rag.answer.near_miss import other_numbers
 from adaptive_rag.answer.parts import answer_locally
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.styles import STYLES, AnswerRequest, AnswerStyle, Aspect
@@ -19,7 +20,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
-from adaptive_rag.query.history import full_question
+from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
 from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
@@ -179,7 +180,8 @@ def _abstain(
     source = source_of(context, state)
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = nearest_quote(request) if request else None
-    text = format_abstention(state["question"], queries, documents, nearest)
+    instead = other_numbers(state["question"], state["documents"])
+    text = format_abstention(spelt_question(state), queries, documents, nearest, instead)
     decision = Decision(what="evidence", chosen="abstain", why=why)
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 

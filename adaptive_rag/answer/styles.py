@@ -383,7 +383,7 @@ def _heading(label: str, question: str) -> str:
 FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.65)
 OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, wording=0.1, nearness=0.55)
-CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.5, sentences=4, nearness=0.6)
+CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.55, sentences=4, nearness=0.6)
 # For `generate` outside the graph, which has the styles from its strategies: a new one needs no row here.
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(
     {

@@ -60,6 +60,11 @@ class FilteredIndex:
         reader, rows, _ = self._load()
         return reader.spelt_like(word, rows.tolist())
 
+    def holds(self, word: str) -> bool:
+        """Tell whether a chunk holds a word as it is, in either case."""
+        reader, rows, _ = self._load()
+        return reader.holds(word, rows.tolist())
+
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and how many chunks each has."""
         return {name: count for name, count in self.index.sources().items() if name in self._names}

@@ -152,6 +152,10 @@ class Index:
         """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
         return self.reader().spelt_like(word)
 
+    def holds(self, word: str) -> bool:
+        """Tell whether a chunk holds a word as it is, in either case."""
+        return self.reader().holds(word)
+
     def notes(self, source: str) -> Sequence[str]:
         """Return what could not be read of a document, or had to be guessed."""
         record = self.reader().manifest.sources.get(source)

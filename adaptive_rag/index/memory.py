@@ -72,6 +72,10 @@ class MemoryIndex:
             return []
         return difflib.get_close_matches(word, sorted(known), n=8)
 
+    def holds(self, word: str) -> bool:
+        """Tell whether a chunk holds a word as it is, in either case."""
+        return any(word in words(chunk["text"]) for chunk in self._chunks)
+
     def sources(self) -> dict[str, int]:
         """Return the sources and how many chunks each has."""
         return dict(Counter(chunk["source"] for chunk in self._chunks))

@@ -214,14 +214,24 @@ class TableReader:
         texts = " ".join(hits[TEXT].to_pylist()).lower()
         return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
 
+    def holds(self, word: str, among: Sequence[int] | None = None) -> bool:
+        """Tell whether a chunk holds a word as it is, in either case. `among` narrows the chunks to rows."""
+        if not self._in_memory:
+            return len(self.match(word, 1, among)[0]) > 0
+        return self._has_text(rf"\b{re.escape(word)}\b", among)
+
     def _holds(self, word: str, among: Sequence[int] | None) -> bool:
         """Tell whether chunks hold a word; where they are in memory, also inside another word."""
         if not self._in_memory:
             return len(self.match(word, 1, among)[0]) > 0
+        return self._has_text(re.escape(word), among)
+
+    def _has_text(self, pattern: str, among: Sequence[int] | None) -> bool:
+        """Tell whether a pattern is found in the chunks in memory, in either case."""
         import pyarrow.compute as pc
 
         columns = self._chunk_columns.columns if among is None else self._chunk_columns.take(among)
-        found = pc.match_substring(columns[TEXT], pattern=word, ignore_case=True)
+        found = pc.match_substring_regex(columns[TEXT], pattern=pattern, ignore_case=True)
         return bool(pc.any(found).as_py())
 
     def candidates(self, rows: Sequence[int], query: Vectors, bm25: Mapping[int, float]) -> list[Candidate]:

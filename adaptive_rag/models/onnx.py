@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import threading
 from collections.abc import Sequence
@@ -104,6 +105,18 @@ class OnnxEmbeddings(Embeddings):
     def is_word(self, word: str) -> bool:
         """Tell whether a word is one piece to the tokenizer, as everyday words are and slips are not."""
         return len(self._tokenizer.encode(word, add_special_tokens=False).ids) == 1
+
+    def rarity(self, word: str) -> float:
+        """Return how rare a lower-case word is in English: 0 as common as "the", 1 not in the vocabulary.
+
+        The words of BERT's vocabulary (Devlin et al. 2019) stand in the order of their frequency, of which
+        the rank tells the logarithm (Zipf's law).
+        """
+        first, rank = self._tokenizer.token_to_id("the"), self._tokenizer.token_to_id(word)
+        if first is None or rank is None:
+            return 1.0
+        last = self._tokenizer.get_vocab_size()
+        return math.log(max(rank, first) / first) / math.log(last / first)
 
     def forget(self) -> None:
         """Forget the vectors of recent texts, so that a measurement starts cold."""

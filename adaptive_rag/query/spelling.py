@@ -1,4 +1,4 @@
-"""Misspelt words of a question, read as the index spells them."""
+"""Short forms of a question, written in full, and misspelt words, read as the index spells them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.source import ChunkSource, SpellsWords
+from adaptive_rag.source import ChunkSource, HoldsWords, SpellsWords
 from adaptive_rag.text.words import stem
 
 # Shorter words have too many neighbours; a word with a digit is a name of its own ("P220" is not "P240").
@@ -25,6 +25,33 @@ _ENDINGS = (
     ("ing", "e"),
     *((cut, "") for cut in ("s", "es", "d", "ed", "r", "er", "ing")),
 )
+# Contractions typed without their apostrophe: auxiliaries with "not", and "is", "are", "have" and "will"
+# behind pronouns and question words. Left out are those that are words of their own: "ill", "id", "its".
+_CONTRACTED = {
+    "is": ("s", "who what where when why how that there here he she"),
+    "not": ("nt", "do does did is are was were has have had could would should must need"),
+    "are": ("re", "you they"),
+    "have": ("ve", "I you we they"),
+    "will": ("ll", "you they"),
+}
+# Short forms of chats and notes that have one meaning in a question, put together by hand. Han, Cook and
+# Baldwin (2012), "Automatically Constructing a Normalisation Dictionary for Microblogs", have many more, most
+# of them rare in questions, or words and names of their own.
+_SHORT_FORMS = """
+    im I am, cant cannot, wont will not, ppl people, pls please, plz please, thx thanks, u you, ur your,
+    r are, cuz because, coz because, abt about, tho though, thru through, w/o without,
+    asap as soon as possible, tmrw tomorrow, tmr tomorrow, 2moro tomorrow, 2day today,
+    gonna going to, wanna want to, gotta have to,
+    gimme give me, lemme let me, dunno do not know, wat what, bday birthday, hols holidays, veg vegetables,
+    hrs hours, mins minutes, wks weeks, mths months, yrs years, approx approximately, avg average,
+    qty quantity
+"""
+IN_FULL = {
+    f"{word}{end}".lower(): f"{word} {full}"
+    for full, (end, before) in _CONTRACTED.items()
+    for word in before.split()
+} | dict(entry.split(maxsplit=1) for entry in _SHORT_FORMS.strip().split(","))
+_SHORT = re.compile(r"(?<![\w'’/.-])(?:w/o|[^\W_]+)(?![\w'’/-]|\.\w)")
 # Words of one question that are looked up; a pasted page is not a question with many slips.
 MOST = 8
 
@@ -32,12 +59,13 @@ MOST = 8
 def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str, str]]:
     """Return the question as the index spells it, and what was read as what.
 
-    A word is corrected that no chunk holds, that is no everyday word of English (one piece to the embedded
-    model's tokenizer) nor a form of one, and that begins as a word of some chunk does and is spelt much
-    like it.
+    A short form that no chunk holds is written in full: "whos on call", "how many ppl". Any other word is
+    corrected that no chunk holds, that is no everyday word of English (one piece to the embedded model's
+    tokenizer) nor a form of one, and that begins as a word of some chunk does and is spelt much like it.
     """
+    question, in_full = _write_in_full(question, source)
     if not isinstance(source, SpellsWords):
-        return question, {}
+        return question, in_full
     known = load_minilm().is_word
     words = (match for match in _WORD.finditer(question) if not known(match[0]))
     rare = [match for match in words if not _is_form(match[0].lower(), known)][:MOST]
@@ -52,7 +80,20 @@ def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str,
         if found := difflib.get_close_matches(word, near, n=1, cutoff=ALIKE_NAMES if is_name else ALIKE):
             read_as[match[0]] = found[0].capitalize() if match[0][0].isupper() else found[0]
     corrected = _WORD.sub(lambda match: read_as.get(match[0], match[0]), question)
-    return corrected, read_as
+    return corrected, in_full | read_as
+
+
+def _write_in_full(question: str, source: ChunkSource) -> tuple[str, dict[str, str]]:
+    """Write the short forms of a question in full, but not those in capitals, which are names ("PPL")."""
+    if not isinstance(source, HoldsWords):
+        return question, {}
+    read_as = {}
+    for match in _SHORT.finditer(question):
+        short = match[0]
+        typed = short if match.start() else short[0].lower() + short[1:]
+        if typed in IN_FULL and not source.holds(typed):
+            read_as[short] = IN_FULL[typed] if typed == short else IN_FULL[typed].capitalize()
+    return _SHORT.sub(lambda match: read_as.get(match[0], match[0]), question), read_as
 
 
 def _is_form(word: str, known: Callable[[str], bool]) -> bool:

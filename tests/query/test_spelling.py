@@ -13,7 +13,7 @@ TEXTS = {
     "warranty.txt": "The warranty of the pump lasts two years. Receipts must be kept.",
     "leave.txt": "The annual leave is 25 days. Holidays are agreed with the manager.",
     "ferry.txt": "The plan was approved and read out on thursdays, in the style of dadaism.",
-    "models.txt": "The P220 is sold by Tolland. A referendum was held.",
+    "models.txt": "The P220 is sold by Tolland. A referendum was held. It takes 3 Hrs.",
 }
 
 
@@ -36,6 +36,15 @@ def memory() -> MemoryIndex:
         ("How much anual leave is there?", {"anual": "annual"}),
         ("Who agrees Hollidays?", {"Hollidays": "Holidays"}),
         ("Must I keep reciepts?", {"reciepts": "receipts"}),
+        # short forms
+        ("whos on call", {"whos": "who is"}),
+        ("Whats the price w/o tax, pls?", {"Whats": "What is", "w/o": "without", "pls": "please"}),
+        ("what if im ill and cant come", {"im": "I am", "cant": "cannot"}),
+        ("how many ppl drowned", {"ppl": "people"}),
+        # in capitals it is a name; a chunk holds it; words of their own
+        ("Do I need a PPL?", {}),
+        ("how many hrs is that", {}),
+        ("is the well ill", {}),
         # known, everyday, with a digit, a name unlike enough, or short
         ("How long is the warranty?", {}),
         ("Who painted the picture?", {}),
@@ -59,6 +68,20 @@ def test_words_of_other_documents_are_not_told(index: Index) -> None:
     narrowed = FilteredIndex(index, {"leave.txt"})
     assert correct_spelling("How long is the warenty?", narrowed)[1] == {}
     assert correct_spelling("How much anual leave?", narrowed)[1] == {"anual": "annual"}
+
+
+def test_what_other_documents_shorten_is_written_in_full(index: Index) -> None:
+    narrowed = FilteredIndex(index, {"leave.txt"})
+    assert correct_spelling("how many hrs is that", narrowed) == ("how many hours is that", {"hrs": "hours"})
+
+
+def test_the_trace_tells_what_a_short_form_was_read_as(index: Index) -> None:
+    output = AdaptiveRAG(index).invoke("whats the annual leave")
+    assert "25 days" in output["answer"]
+    [decision] = [d for d in output["trace"][0]["decisions"] if d["what"] == "spelling"]
+    assert decision["why"] == (
+        "read 'whats' as 'what is': no passage holds the one, and the other is what it is short for"
+    )
 
 
 def test_a_misspelt_question_is_answered(index: Index) -> None:
