@@ -128,6 +128,7 @@ def _answer_request(
         parts=[Aspect(part, vectors[i]) for i, part in enumerate(parts, start=1 + len(labels))],
         user_context=user_context,
         context_vector=vectors[-1] if user_context else None,
+        said="\n".join(turn["text"] for turn in state.get("history", []) if turn["role"] == "agent"),
         missing=missing,
     )
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.forms import expected_form
+from adaptive_rag.answer.rows import holds_number
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.text.speech import speakers_asked
@@ -84,7 +85,13 @@ class Ranking:
         scores: Scores = self._prior + np.maximum(alone, resolved)
         scores += WORDS * self._bm25(list(weights))
         scores += AROUND * np.array([coverage(weights, near) for near in self._near])
-        scores += FORM * np.array([expected.fit(s.text, asked) for s in self.sentences])
+        scores += FORM * np.array(
+            [
+                # The cells of a table hold sums without their currency.
+                expected.fit(s.text, asked) or float(expected.form == "money" and holds_number(s.cells))
+                for s in self.sentences
+            ]
+        )
         speakers = speakers_asked(text, {s.speaker for s in self.sentences if s.speaker})
         scores += SPOKEN * np.array([s.speaker in speakers for s in self.sentences])
         return scores

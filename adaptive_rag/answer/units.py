@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.speech import Head, read_head
-from adaptive_rag.text.tables import describe_row, find_tables
+from adaptive_rag.text.tables import describe_row, find_tables, name_cells
 
 # In characters: a longer list or message is quoted item by item, or sentence by sentence; and the longest
 # lead-in that is shown before it.
@@ -41,6 +41,7 @@ class Unit:
     alone: bool = True  # whether it needs nothing around it; a list may go on from what stands before
     speaker: str = ""  # who says it
     quality: float = 1.0  # as that of a sentence; 0 where it only serves others, such as a row of names
+    cells: tuple[tuple[str, str], ...] = ()  # of a row, each after the name of its column
 
 
 def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Unit]:
@@ -78,7 +79,7 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
         return
     names, values = (tuple(field[part] for field in named) for part in ("name", "value"))
     if len(text) <= LONGEST_PIECE:
-        yield Unit(0, len(text), describe_row(values, names))
+        yield Unit(0, len(text), describe_row(values, names), cells=tuple(name_cells(values, names)))
         return
     start = 0
     for name, value in zip(names, values, strict=True):
@@ -137,7 +138,8 @@ def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Un
             words = re.findall(r"[^\W_]+", " ".join(row.cells))
             readable = len(words) > 1 and row.end - row.start <= 2 * LONGEST_PIECE
             shown = describe_row(row.cells, table.columns)
-            yield Unit(row.start, row.end, shown, about, quality=1.0 if readable else 0.0)
+            cells = tuple(name_cells(row.cells, table.columns))
+            yield Unit(row.start, row.end, shown, about, quality=1.0 if readable else 0.0, cells=cells)
 
 
 def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:

@@ -70,12 +70,19 @@ def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
 
 def describe_row(cells: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """Put a row in words: "Brass hinge: price 4.20, stock 12"."""
+    (_, subject), *named = name_cells(cells, columns)
+    said = ", ".join(f"{name} {cell}".strip() for name, cell in named)
+    return f"{subject.rstrip(' :')}: {said}" if subject and said else subject or said
+
+
+def name_cells(cells: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the first cell of a row and the others that are not empty, each after its column's name."""
     if columns and len(cells) < len(columns):
         cells = (*cells, *("",) * (len(columns) - len(cells)))  # empty ones at the end
     names = columns if len(columns) == len(cells) else ("",) * len(cells)
-    subject, *values = ("" if cell in (EMPTY_CELL, "-") else cell for cell in cells)
-    named = [f"{_as_word(name)} {cell}".strip() for name, cell in zip(names[1:], values, strict=True) if cell]
-    return f"{subject.rstrip(' :')}: {', '.join(named)}" if subject and named else subject or ", ".join(named)
+    held = ("" if cell in (EMPTY_CELL, "-") else cell for cell in cells)
+    named = [(_as_word(name), cell) for name, cell in zip(names, held, strict=True)]
+    return named[:1] + [(name, cell) for name, cell in named[1:] if cell]
 
 
 def _named(rows: list[Row]) -> Table:
