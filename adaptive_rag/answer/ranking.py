@@ -100,15 +100,12 @@ class Ranking:
     def showable(self) -> Flags:
         """Tell which sentences may be shown: those that can be read and have what they refer back to.
 
-        Where none can be read, all may.
+        Where none has both, those that can be read may be shown; where none can be read, all.
         """
-        readable = any(sentence.quality >= READABLE for sentence in self.sentences)
-        return np.array(
-            [
-                (s.quality >= READABLE or not readable) and self._referred_to(s) is not None
-                for s in self.sentences
-            ]
-        )
+        readable = np.array([s.quality >= READABLE for s in self.sentences])
+        readable = readable if readable.any() else ~readable
+        understood = readable & [self._referred_to(s) is not None for s in self.sentences]
+        return np.asarray(understood if understood.any() else readable)
 
     def choose(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +21,8 @@ LONGEST_TITLE = 80
 # In words: items that are longer on average are sentences of their own under a mere heading.
 SHORT_ITEM = 10
 
+# Opens and closes a block of code that is shown on lines of its own.
+CODE_FENCE = "```"
 _FIELD = re.compile(r"(?P<name>[^:\n]{1,60}): (?P<value>[^\n]+)")
 _FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
 _COMMENTED = re.compile(
@@ -98,12 +101,20 @@ def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
         for stanza in _COMMENTED.finditer(text, start, end):
             lines = [line for line in stanza[0].split("\n") if line.strip()]
             comments = [_COMMENT.sub("", line) for line in lines if _COMMENT.match(line)]
-            code = "; ".join(" ".join(line.split()) for line in lines if not _COMMENT.match(line))
-            said = " ".join(comments) or lead
+            code = [line.rstrip() for line in lines if not _COMMENT.match(line)]
             first, last = stanza.start(), stanza.end()
             if code and last - first <= LONGEST_PIECE:
-                shown = f"{said.rstrip(' :.')}: `{code}`" if said else f"`{code}`"
+                shown = _show_code(code, " ".join(comments) or lead, about)
                 yield Unit(*_trimmed(text, first, last), shown, f"{about} {lead}")
+
+
+def _show_code(code: list[str], said: str, heading: str) -> str:
+    """Show one line of code within the text, and more as a block on lines of their own."""
+    if len(code) == 1:
+        line = f"`{' '.join(code[0].split())}`"
+        return f"{said.rstrip(' :.')}: {line}" if said else line
+    block = textwrap.dedent("\n".join(code))
+    return f"{(said or heading or 'Code').rstrip(' :.')}:\n{CODE_FENCE}\n{block}\n{CODE_FENCE}"
 
 
 def _fenced(text: str) -> Iterator[tuple[int, int]]:

@@ -42,6 +42,11 @@ pip install tidecast
 tidecast fetch --days 365
 # predict the next week
 tidecast predict --station DOV
+
+# keep a station out of the forecast
+for station in DOV HAR; do
+  tidecast mute --station $station
+done
 ```
 
 The levels service needs:
@@ -205,6 +210,12 @@ def test_a_list_of_one_item_is_quoted_with_its_lead_in():
         "Most owners use the form.",
         "You cannot use it if you: are a company or a trustee.",
     ]
+
+
+def test_code_of_several_lines_is_shown_as_a_block_below_what_it_is_for(rag):
+    answer = rag.invoke("What command keeps a station out of the forecast?")["answer"]
+    block = "```\nfor station in DOV HAR; do\n  tidecast mute --station $station\ndone\n```"
+    assert f"keep a station out of the forecast: [1]\n{block}" in answer
 
 
 def test_a_timetable_is_no_chat():
