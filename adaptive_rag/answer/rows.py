@@ -58,10 +58,16 @@ def holds_number(cells: Sequence[Cell]) -> bool:
 
 def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
     """Return the cells that a question asks for by the names of their columns, else by its form."""
-    asked = set(terms(question))
-    asked.update(stem(name) for word in words(question) for name in _MEASURES.get(word, "").split())
-    if named := [cell for cell in cells if asked.intersection(terms(cell[0]))]:
-        return named
+    told = terms(question)
+    asked = {*told, *(stem(name) for word in words(question) for name in _MEASURES.get(word, "").split())}
+    named = {cell: shared for cell in cells if (shared := asked.intersection(terms(cell[0])))}
+    if named:
+        # "The D300 Pro" asks for no cell below "D300"; "the D300 or the D300 Pro" does.
+        return [
+            cell
+            for cell, shared in named.items()
+            if not any(shared < other for other in named.values()) or any(told.count(t) > 1 for t in shared)
+        ]
     expected = expected_form(question)
     if expected.form not in ("money", "number", "time"):
         return []
@@ -74,6 +80,6 @@ def _say(name: str, value: str) -> str:
         name, value = unit["name"], f"{value} {unit['unit']}"
     if name.casefold() in _BLAND:
         return value
-    if name[-1:].isdigit():
+    if any(map(str.isdigit, name)):
         return f"{value} ({name})"
     return f"{name} {value}".strip()

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from adaptive_rag.answer.forms import expected_form
 from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.passages import labels_at
-from adaptive_rag.answer.ranking import AROUND, NAMED, RANK, READABLE, Ranking
+from adaptive_rag.answer.ranking import AROUND, RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import (
     asks_about_the_text,
     compared,
@@ -305,7 +305,7 @@ def _of_the_follow_up(request: AnswerRequest, ranking: Ranking) -> Scores:
     told = _plain(request.said)
     # Of a row another cell may have been shown, but its name was.
     said = np.array([_plain(s.cells[0][1] if s.cells else s.text) in told for s in ranking.sentences])
-    return np.asarray(AROUND * named - SAID * (said & (named < NAMED)))
+    return np.asarray(AROUND * named - SAID * said * (1 - named))
 
 
 def _plain(text: str) -> str:

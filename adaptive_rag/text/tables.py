@@ -20,7 +20,8 @@ _DAY_OR_MONTH = re.compile(
     r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?:1[89]|20)\d\d")
+# A year, or a name such as "D300": they stand above columns too.
+_NAMING = re.compile(r"(?:1[89]|20)\d\d|\b[A-Z]+-?\d+\b")
 
 
 @dataclass(frozen=True)
@@ -105,11 +106,11 @@ def _cells(line: str) -> tuple[str, ...]:
 def _names_columns(rows: list[tuple[str, ...]]) -> bool:
     """Tell whether the first of a table's rows names its columns.
 
-    "Tool | Deposit | Days" does; "Weight | 11.5 kg" does not. "Colour | red" above "Wood | oak" is read as a
-    row: a row of two cells is understood without names.
+    "Tool | Deposit | Days" and "Property | D300 | D300 Pro" do; "Weight | 11.5 kg" does not. "Colour | red"
+    above "Wood | oak" is read as a row: a row of two cells is understood without names.
     """
     first, rest = rows[0], rows[1:]
-    if not rest or not all(first) or any(re.search(r"\d", _YEAR.sub("", cell)) for cell in first):
+    if not rest or not all(first) or any(re.search(r"\d", _NAMING.sub("", cell)) for cell in first):
         return False
     return len(first) > 2 or sum(bool(re.search(r"\d", row[-1])) for row in rest) > len(rest) / 2
 

@@ -12,6 +12,7 @@ CASSETTE = (
     ("stock", "8"),
     ("weight g", "445"),
 )
+MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,8 @@ CASSETTE = (
             "Tell me about the drill",
             "Drill: deposit 30, shelf B2",
         ),
+        (MODELS, "How heavy is the D300 Pro?", "Weight: 15.6 kg (D300 Pro)"),
+        (MODELS, "How heavy are the D300 and the D300 Pro?", "Weight: 12.8 kg (D300), 15.6 kg (D300 Pro)"),
         ((("", "Drill"),), "where is the drill", "Drill"),
     ],
 )
