@@ -79,7 +79,10 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         decisions.append(Decision(what="answer", chosen="extractive", why=why))
     evidence, extracted = answer_locally(request, abstains=context.uses("abstain"))
     if extracted is None or not extracted.text:
-        return _abstain(state, context, evidence.reason, decisions, request)
+        why = evidence.reason
+        if extracted is not None:
+            why = f"no passage argues {missing} it" if missing else "no sentence that was read can be quoted"
+        return _abstain(state, context, why, decisions, request)
     decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
     text = (
         f"**{CLOSEST_HEADING}**\n{extracted.text}"
@@ -129,6 +132,7 @@ def _answer_request(
         parts=[Aspect(part, vectors[i]) for i, part in enumerate(parts, start=1 + len(labels))],
         user_context=user_context,
         context_vector=vectors[-1] if user_context else None,
+        said="\n".join(turn["text"] for turn in state.get("history", []) if turn["role"] == "agent"),
         missing=missing,
     )
 

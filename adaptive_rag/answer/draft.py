@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,7 +13,8 @@ from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import speaker_of, without_label
-from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block, by_aspect
+from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block, by_aspect, by_side
+from adaptive_rag.answer.units import CODE_FENCE
 from adaptive_rag.llm.messages import format_history, style_prompt
 from adaptive_rag.llm.passages import format_passages, neutralize
 from adaptive_rag.llm.replies import answer_text
@@ -104,13 +106,19 @@ class ExtractedAnswer:
 def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
     """Answer with exact sentences of the documents, in the blocks of the request's style.
 
-    A sentence that refers back ("It ...") comes with the one before it. Headings are set in bold on a line
+    Where none comes near enough to the best one, that one is quoted. A sentence that refers back ("It ...")
+    comes with the one before it. Headings are set in bold on a line
     of their own. The answer is empty where the documents hold no readable sentence. An image is shown by its
     description, and no tag is left that a page would act on; the quotes of the citations stay exact.
     """
     sentences = request.answer_sentences
-    blocks = request.style.arrange(request, Ranking(sentences, request.question)) if sentences else []
+    ranking = Ranking(sentences, request.question) if sentences else None
+    blocks = request.style.arrange(request, ranking) if ranking else []
     blocks = [block for block in blocks if block.sentences]
+    # Views that were looked for in vain are no reason to quote something else.
+    if ranking and not blocks and request.style.arrange is not by_side:
+        scores = ranking.score(request.question, request.question_vector)
+        blocks = [Block(ranking.choose(scores, 1, -math.inf))]
     text, _ = keep_own_links("\n\n".join(_format_block(request, block) for block in blocks), None)
     return ExtractedAnswer(
         text,
@@ -131,10 +139,12 @@ def _format_block(request: AnswerRequest, block: Block) -> str:
         speaker = None if sentence.alone else speaker_of(passage, sentence.start, sentence.text)
         same = before is not None and speaker is not None and speaker == before[1]
         goes_on = same or (before is not None and sentence.is_beside(before[0]))
-        shown = f"{_said(sentence, speaker, named=not same)} {write_marker(sentence.document + 1)}"
+        # The marker stands after what leads to a block of code, and the block on lines of its own.
+        said, fence, code = _said(sentence, speaker, named=not same).partition(f"\n{CODE_FENCE}\n")
+        shown = f"{said} {write_marker(sentence.document + 1)}{fence}{code}"
         if block.numbered:
             lines.append(f"{number}. {shown}")
-        elif lines and (goes_on or not block.listed):
+        elif lines and (goes_on or not block.listed) and not lines[-1].endswith(CODE_FENCE):
             lines[-1] += f" {shown}"
         else:
             lines.append(f"- {shown}" if block.listed else shown)
@@ -145,8 +155,10 @@ def _format_block(request: AnswerRequest, block: Block) -> str:
 
 
 def _said(sentence: AnswerSentence, speaker: str | None, *, named: bool) -> str:
-    """Return a sentence on one line, quoted where its speaker is known."""
-    text = " ".join((without_label(sentence.text) if speaker else sentence.text).split())
+    """Return a sentence on one line, quoted where its speaker is known; a block of code keeps its lines."""
+    text = without_label(sentence.text) if speaker else sentence.text
+    if not text.endswith(f"\n{CODE_FENCE}"):
+        text = " ".join(text.split())
     # A bracketed number of the sentence's own would read as a marker of ours.
     text = respell_markers(text)
     if speaker is None:

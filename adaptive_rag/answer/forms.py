@@ -56,7 +56,7 @@ _TIME = re.compile(
 )
 _MONEY = re.compile(
     r"[$£€¥]\s?\d|\d\s?[€$£¥]|\b(?:usd|eur|gbp|chf)\b|\d ?p\b|"
-    r"\d(?: \w+)? (?:pounds?|euros?|dollars?|cents?|pence|francs?|yen|million|billion)\b|"
+    r"\d(?: (?!per )\w+)? (?:pounds?|euros?|dollars?|cents?|pence|francs?|yen|million|billion)\b|"
     r"\b(?:price|cost|fee|amount)\b[^.]{0,30}\d|\b(?:free|no (?:charge|cost|fee))\b",
     re.IGNORECASE,
 )
@@ -71,6 +71,22 @@ _DIGIT = re.compile(
     r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|hundred|thousand|million|billion|half|third|quarter)\b",
     re.IGNORECASE,
 )
+# A year is no count.
+_COUNT = re.compile(rf"(?!(?:1[5-9]|20)\d\ds?\b)(?:{_DIGIT.pattern})", re.IGNORECASE)
+_LENGTH = r"(?:mm|cm|m|km|inch(?:es)?|foot|feet|yards?|(?:centi|milli|kilo)?met(?:re|er)s?|miles?)\b"
+_DURATION = r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|fortnights?|months?|years?|decades?)\b"
+# What stands after the number that a question asks for.
+_UNITS = {
+    "long": f"(?:{_DURATION}|{_LENGTH})",
+    "old": _DURATION,
+    "far": _LENGTH,
+    "tall": _LENGTH,
+    "high": _LENGTH,
+    "deep": _LENGTH,
+    "wide": _LENGTH,
+    "heavy": r"(?:m?g|kg|kilo(?:gram)?s?|grams?|tons?|tonnes?|pounds?|lbs?|stone|ounces?|oz)\b",
+}
+_HOW = re.compile(rf"\bhow ({'|'.join(_UNITS)})\b", re.IGNORECASE)
 _COPULA = (
     r"(?:(?:is|are|was|were|can be)(?: (?:defined|known|called))?|refers? to|means?|denotes?|describes?|"
     r"aims? to|consists? of|involves?|focus(?:es)? on|represents?|encompass(?:es)?|ensures?|stands? for)"
@@ -87,6 +103,7 @@ class ExpectedForm:
     form: AnswerForm
     subject: str = ""
     about_a_life: bool = False
+    unit: str = ""  # a pattern of what stands after the number: weeks or miles for "how long"
 
     @property
     def is_sure(self) -> bool:
@@ -104,7 +121,7 @@ class ExpectedForm:
             case "money":
                 return float(bool(_MONEY.search(sentence)))
             case "number":
-                return _counts(self.subject, sentence)
+                return _counts(self.subject, sentence, self.unit)
             case "place":
                 return float(bool(_PLACE.search(sentence)))
             case "person":
@@ -124,7 +141,9 @@ def expected_form(question: str) -> ExpectedForm:
     form = next((form for form, pattern in _FORMS if re.search(pattern, text, re.IGNORECASE)), None)
     if form == "number":
         counted = re.search(r"\bhow many (?:\w+ )??(\w+)", text, re.IGNORECASE)
-        return ExpectedForm(form, counted[1] if counted else "")
+        measured = _HOW.search(text)
+        unit = _UNITS[measured[1].lower()] if measured else ""
+        return ExpectedForm(form, counted[1] if counted else "", unit=unit)
     # "Who was Hypatia?" asks what to know about a person, not for a name.
     if form and not (form == "person" and _is_subject(subject)):
         return ExpectedForm(form, about_a_life=bool(_LIFE_ASKED.search(text)))
@@ -143,17 +162,18 @@ def _is_subject(subject: str) -> bool:
     )
 
 
-def _counts(unit: str, sentence: str) -> float:
-    """Return 1 where a number stands before what is counted, less where it stands elsewhere."""
-    if not _DIGIT.search(sentence):
-        return 0.0
-    if not unit:
+def _counts(counted: str, sentence: str, unit: str) -> float:
+    """Return 1 where a number stands before what is counted or its unit, less where it stands elsewhere."""
+    if unit and re.search(rf"(?:{_DIGIT.pattern})[ -]?{unit}", sentence, re.IGNORECASE):
         return 1.0
-    near = any(
-        stem(unit.lower()) in terms(sentence[match.end() : match.end() + 40])
+    if counted and any(
+        stem(counted.lower()) in terms(sentence[match.end() : match.end() + 40])
         for match in _DIGIT.finditer(sentence)
-    )
-    return 1.0 if near else 0.5
+    ):
+        return 1.0
+    if not _COUNT.search(sentence):
+        return 0.0
+    return 0.5 if counted or unit else 1.0
 
 
 def _defines(subject: str, sentence: str) -> float:

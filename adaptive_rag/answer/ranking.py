@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.forms import expected_form
+from adaptive_rag.answer.rows import holds_number
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.text.speech import speakers_asked
@@ -84,7 +85,13 @@ class Ranking:
         scores: Scores = self._prior + np.maximum(alone, resolved)
         scores += WORDS * self._bm25(list(weights))
         scores += AROUND * np.array([coverage(weights, near) for near in self._near])
-        scores += FORM * np.array([expected.fit(s.text, asked) for s in self.sentences])
+        scores += FORM * np.array(
+            [
+                # The cells of a table hold sums without their currency.
+                expected.fit(s.text, asked) or float(expected.form == "money" and holds_number(s.cells))
+                for s in self.sentences
+            ]
+        )
         speakers = speakers_asked(text, {s.speaker for s in self.sentences if s.speaker})
         scores += SPOKEN * np.array([s.speaker in speakers for s in self.sentences])
         return scores
@@ -93,15 +100,12 @@ class Ranking:
     def showable(self) -> Flags:
         """Tell which sentences may be shown: those that can be read and have what they refer back to.
 
-        Where none can be read, all may.
+        Where none has both, those that can be read may be shown; where none can be read, all.
         """
-        readable = any(sentence.quality >= READABLE for sentence in self.sentences)
-        return np.array(
-            [
-                (s.quality >= READABLE or not readable) and self._referred_to(s) is not None
-                for s in self.sentences
-            ]
-        )
+        readable = np.array([s.quality >= READABLE for s in self.sentences])
+        readable = readable if readable.any() else ~readable
+        understood = readable & [self._referred_to(s) is not None for s in self.sentences]
+        return np.asarray(understood if understood.any() else readable)
 
     def choose(
         self,

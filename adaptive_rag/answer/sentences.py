@@ -18,7 +18,10 @@ from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.words import terms
 
-_BULLET = re.compile(r"^(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-z]|[A-Z](?=\))|[ivx]{1,4})[.)])\s+")
+# "- ", "(a) ", "2. ", and the "7.2 " of a clause
+_BULLET = re.compile(
+    r"^(?:(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-z]|[A-Z](?=\))|[ivx]{1,4})[.)])\s+|\d{1,2}(?:\.\d{1,2})+\.?\s+(?=[A-Z]))"
+)
 # "built in 1957[3]", "the wall. [6, 7]", "the wall.³"; "as is shown in [3]" keeps what it speaks of
 _NOTE_MARK = re.compile(
     r"(?<=[^\W_])\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|(?<=[.,;:!?”\"’')\]])[¹²³⁴-⁹⁰]+|"
@@ -90,6 +93,7 @@ class AnswerSentence:
     paragraph: int = 0  # counts those of its passage
     heading: str = ""  # the nearest one above it
     listed: bool = False  # whether it begins an item of a list
+    cells: tuple[tuple[str, str], ...] = ()  # of a table's row, each after the name of its column
 
     @cached_property
     def refers_back(self) -> bool:
@@ -234,6 +238,7 @@ def _units_of(
             continues=False,
             alone=unit.alone,
             speaker=unit.speaker,
+            cells=unit.cells,
             paragraph=(paragraph := paragraph_at(outline, unit.start)),
             heading=outline[paragraph].heading,
         )

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from types import MappingProxyType
 
 import numpy as np
@@ -19,28 +20,32 @@ from numpy.typing import NDArray
 from adaptive_rag.answer.forms import expected_form
 from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.passages import labels_at
-from adaptive_rag.answer.ranking import RANK, READABLE, Ranking
+from adaptive_rag.answer.ranking import AROUND, RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import (
     asks_about_the_text,
     compared,
     speaks_of_the_text,
     stating,
 )
+from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.sides import ONE_SIDED, quote_views
 from adaptive_rag.answer.situation import speaks_to
 from adaptive_rag.answer.speakers import in_first_person
 from adaptive_rag.answer.views import VIEW, agreement, read_views, view_bonus
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.query.follow_up import own_words
 from adaptive_rag.rank.stances import LABELS, Side, asked_side, misplaced, side_of
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import Scores
-from adaptive_rag.text.words import terms
+from adaptive_rag.text.words import coverage, terms, weighted_terms, words
 
 # Where the best sentence lacks the date, number or name asked for, a neighbour that has it gets this share of
 # its score.
 COMPLETES = 0.9
+# One farther off in the document is shown too where it reaches this share of the best one's.
+FARTHEST = 0.75
 # A sentence beside one that has the date, number or name asked for must come nearer to it by this share.
 ANSWERED = 0.06
 # What each word costs a sentence beside the best one: a short one is read at little cost.
@@ -70,6 +75,8 @@ OTHER_SIDE = 0.25
 FOLLOWS = 0.3
 # Taken from a sentence that speaks of the text itself: it is left out where there is anything else.
 OF_THE_TEXT = 1.0
+# Taken from what the last answers said already: as much.
+SAID = 1.0
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 _ASKS = re.compile(
@@ -137,6 +144,7 @@ class AnswerRequest:
     parts: Sequence[Aspect] = ()  # the questions that the question asks, where it asks several
     user_context: str = ""
     context_vector: Vectors | None = None  # (dimension,), where user_context is given
+    said: str = ""  # the answers before a follow-up
     missing: Side | None = None  # the side that no passage takes, where that is sure; the answer says so
 
     def __post_init__(self) -> None:
@@ -148,8 +156,11 @@ class AnswerRequest:
 
     @cached_property
     def answer_sentences(self) -> list[AnswerSentence]:
-        """Return the sentences of the documents that may be quoted, each once."""
-        return collect_sentences(self.documents, self.sentences)
+        """Return the sentences of the documents that may be quoted, each once; of rows what is asked for."""
+        return [
+            replace(sentence, text=say_row(sentence.cells, self.question)) if sentence.cells else sentence
+            for sentence in collect_sentences(self.documents, self.sentences)
+        ]
 
 
 def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -158,7 +169,7 @@ def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     Where a date, a number or a name is asked for and the best one lacks it, a sentence near it that has it
     is shown too: "The borehole stood in Saltpan Road. It was closed in 2019."
     """
-    scores = ranking.score(request.question, request.question_vector)
+    scores = ranking.score(request.question, request.question_vector) + _of_the_follow_up(request, ranking)
     nearest, nearness = ranking.sentences[int(np.argmax(scores))], request.style.nearness
     least = nearness * float(scores.max())
     scores[~ranking.showable] = -np.inf
@@ -174,6 +185,7 @@ def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     scores[best] = highest
     if completing is not None:
         scores[completing] = max(scores[completing], COMPLETES * highest)
+    scores[_other_rows(ranking, best, request.question.partition("\n")[0])] = -np.inf
     limit = 1 + request.style.sentences
     return [Block(ranking.choose(scores, limit, nearness * highest, known=True))]
 
@@ -231,9 +243,11 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     """Show the rule that was found first, with what its section adds, and what else scores nearly as high.
 
     A short section is quoted whole, of a longer one the best sentences; where the asker's situation is known,
-    they are those that fit it.
+    they are those that fit it. A follow-up that asks for a fact is answered as such.
     """
-    whole = ranking.score(request.question, request.question_vector)
+    if request.said and not request.user_context.strip() and expected_form(request.question).is_sure:
+        return factual(request, ranking)
+    whole = ranking.score(request.question, request.question_vector) + _of_the_follow_up(request, ranking)
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
     whole -= OF_THE_TEXT * _off_the_matter(request, ranking)
@@ -276,6 +290,26 @@ def _rule_of(request: AnswerRequest, ranking: Ranking, fitting: Scores) -> NDArr
     if any(said):
         inside &= [to is not False for to in said]
     return inside
+
+
+def _of_the_follow_up(request: AnswerRequest, ranking: Ranking) -> Scores:
+    """Return what a follow-up's own words add to each sentence, and what is taken where it was said before.
+
+    "And when did it close?" after its opening asks for a sentence that says "closed", and does not want the
+    opening again. What was said before stays where it names what is asked now: "is it in stock?".
+    """
+    own = own_words(request.question)
+    if not (own and request.said):
+        return np.zeros(len(ranking.sentences))
+    named = np.array([coverage(own, set(s.terms)) for s in ranking.sentences])
+    told = _plain(request.said)
+    # Of a row another cell may have been shown, but its name was.
+    said = np.array([_plain(s.cells[0][1] if s.cells else s.text) in told for s in ranking.sentences])
+    return np.asarray(AROUND * named - SAID * said * (1 - named))
+
+
+def _plain(text: str) -> str:
+    return " ".join(words(text))
 
 
 def _best(ranking: Ranking, scores: Scores) -> int:
@@ -324,7 +358,34 @@ def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:
         s = ranking.sentences[i]
         if s.quality >= READABLE and expected.fit(s.text, asked) == 1:
             return i
-    return None
+    if expected.fit(best.text, asked) > 0:
+        return None
+    fitting = [
+        score if s.document == best.document and expected.fit(s.text, asked) == 1 else -np.inf
+        for s, score in zip(ranking.sentences, scores, strict=True)
+    ]
+    far = int(np.argmax(fitting))
+    return far if fitting[far] >= FARTHEST * scores.max() else None
+
+
+def _other_rows(ranking: Ranking, best: int, question: str) -> NDArray[np.bool_]:
+    """Tell which rows are about something else than the best one: they name less of the question.
+
+    In "11-speed cassette" the number counts with the word beside it: "9-speed, 11-34" lacks it.
+    """
+    weights, pairs = weighted_terms(question), _numbered(terms(question))
+    named = np.array(
+        [
+            coverage(weights, set(s.terms)) + len(pairs & _numbered(s.terms)) if s.cells else 0.0
+            for s in ranking.sentences
+        ]
+    )
+    rows = np.array([bool(s.cells) for s in ranking.sentences])
+    return np.asarray(rows[best] & rows & (named < named[best]))
+
+
+def _numbered(words: Sequence[str]) -> set[tuple[str, str]]:
+    return {pair for pair in pairwise(words) if any(word[0].isdigit() for word in pair)}
 
 
 def _score_aspects(request: AnswerRequest, ranking: Ranking, whole: Scores) -> Scores:

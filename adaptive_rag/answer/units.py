@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.speech import Head, read_head
-from adaptive_rag.text.tables import describe_row, find_tables
+from adaptive_rag.text.tables import describe_row, find_tables, name_cells
 
 # In characters: a longer list or message is quoted item by item, or sentence by sentence; and the longest
 # lead-in that is shown before it.
@@ -20,6 +21,8 @@ LONGEST_TITLE = 80
 # In words: items that are longer on average are sentences of their own under a mere heading.
 SHORT_ITEM = 10
 
+# Opens and closes a block of code that is shown on lines of its own.
+CODE_FENCE = "```"
 _FIELD = re.compile(r"(?P<name>[^:\n]{1,60}): (?P<value>[^\n]+)")
 _FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
 _COMMENTED = re.compile(
@@ -41,6 +44,7 @@ class Unit:
     alone: bool = True  # whether it needs nothing around it; a list may go on from what stands before
     speaker: str = ""  # who says it
     quality: float = 1.0  # as that of a sentence; 0 where it only serves others, such as a row of names
+    cells: tuple[tuple[str, str], ...] = ()  # of a row, each after the name of its column
 
 
 def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Unit]:
@@ -78,7 +82,7 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
         return
     names, values = (tuple(field[part] for field in named) for part in ("name", "value"))
     if len(text) <= LONGEST_PIECE:
-        yield Unit(0, len(text), describe_row(values, names))
+        yield Unit(0, len(text), describe_row(values, names), cells=tuple(name_cells(values, names)))
         return
     start = 0
     for name, value in zip(names, values, strict=True):
@@ -97,12 +101,20 @@ def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
         for stanza in _COMMENTED.finditer(text, start, end):
             lines = [line for line in stanza[0].split("\n") if line.strip()]
             comments = [_COMMENT.sub("", line) for line in lines if _COMMENT.match(line)]
-            code = "; ".join(" ".join(line.split()) for line in lines if not _COMMENT.match(line))
-            said = " ".join(comments) or lead
+            code = [line.rstrip() for line in lines if not _COMMENT.match(line)]
             first, last = stanza.start(), stanza.end()
             if code and last - first <= LONGEST_PIECE:
-                shown = f"{said.rstrip(' :.')}: `{code}`" if said else f"`{code}`"
+                shown = _show_code(code, " ".join(comments) or lead, about)
                 yield Unit(*_trimmed(text, first, last), shown, f"{about} {lead}")
+
+
+def _show_code(code: list[str], said: str, heading: str) -> str:
+    """Show one line of code within the text, and more as a block on lines of their own."""
+    if len(code) == 1:
+        line = f"`{' '.join(code[0].split())}`"
+        return f"{said.rstrip(' :.')}: {line}" if said else line
+    block = textwrap.dedent("\n".join(code))
+    return f"{(said or heading or 'Code').rstrip(' :.')}:\n{CODE_FENCE}\n{block}\n{CODE_FENCE}"
 
 
 def _fenced(text: str) -> Iterator[tuple[int, int]]:
@@ -137,7 +149,8 @@ def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Un
             words = re.findall(r"[^\W_]+", " ".join(row.cells))
             readable = len(words) > 1 and row.end - row.start <= 2 * LONGEST_PIECE
             shown = describe_row(row.cells, table.columns)
-            yield Unit(row.start, row.end, shown, about, quality=1.0 if readable else 0.0)
+            cells = tuple(name_cells(row.cells, table.columns))
+            yield Unit(row.start, row.end, shown, about, quality=1.0 if readable else 0.0, cells=cells)
 
 
 def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:

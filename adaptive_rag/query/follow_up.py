@@ -10,7 +10,7 @@ from adaptive_rag.query.history import content_terms
 from adaptive_rag.state import Turn
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
-from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms
+from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, weighted_terms
 
 # "And in 2021?", "What about the second one?"; "And" alone begins no question that stands by itself.
 _GOES_ON = re.compile(
@@ -38,6 +38,7 @@ _VERB_LAST = re.compile(
     r"^(.*\b(?:do|does|did|can|could|will|would|shall|should|must|may|might)\b.*)\s\w+$|^(.*)\s\w+ed$",
     re.IGNORECASE,
 )
+_HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
 # A question with more content words of its own says what its pronouns stand for, as
 # "If a tenant loses the key of the flat, who pays for their new one?" does.
 OWN_TERMS = 4
@@ -73,6 +74,15 @@ def lend_subject(part: str, first: str) -> str:
     if not is_leaning(part) and len(_own_terms(part)) > 1:
         return part
     return "\n".join(filter(None, (part, " ".join(_subject_words(part, _without_verb(first))))))
+
+
+def own_words(question: str) -> dict[str, float]:
+    """Return the weighted stems that a follow-up with its subject below it brings itself.
+
+    None of "How often should I do that?": "how often" asks for a form. None where no subject stands below.
+    """
+    own, _, subject = question.partition("\n")
+    return weighted_terms(_HOW.sub(" ", own)) if subject else {}
 
 
 def is_leaning(question: str) -> bool:

@@ -20,7 +20,8 @@ _DAY_OR_MONTH = re.compile(
     r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
     re.IGNORECASE,
 )
-_YEAR = re.compile(r"(?:1[89]|20)\d\d")
+# A year, or a name such as "D300": they stand above columns too.
+_NAMING = re.compile(r"(?:1[89]|20)\d\d|\b[A-Z]+-?\d+\b")
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,19 @@ def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
 
 def describe_row(cells: tuple[str, ...], columns: tuple[str, ...]) -> str:
     """Put a row in words: "Brass hinge: price 4.20, stock 12"."""
+    (_, subject), *named = name_cells(cells, columns)
+    said = ", ".join(f"{name} {cell}".strip() for name, cell in named)
+    return f"{subject.rstrip(' :')}: {said}" if subject and said else subject or said
+
+
+def name_cells(cells: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the first cell of a row and the others that are not empty, each after its column's name."""
     if columns and len(cells) < len(columns):
         cells = (*cells, *("",) * (len(columns) - len(cells)))  # empty ones at the end
     names = columns if len(columns) == len(cells) else ("",) * len(cells)
-    subject, *values = ("" if cell in (EMPTY_CELL, "-") else cell for cell in cells)
-    named = [f"{_as_word(name)} {cell}".strip() for name, cell in zip(names[1:], values, strict=True) if cell]
-    return f"{subject.rstrip(' :')}: {', '.join(named)}" if subject and named else subject or ", ".join(named)
+    held = ("" if cell in (EMPTY_CELL, "-") else cell for cell in cells)
+    named = [(_as_word(name), cell) for name, cell in zip(names, held, strict=True)]
+    return named[:1] + [(name, cell) for name, cell in named[1:] if cell]
 
 
 def _named(rows: list[Row]) -> Table:
@@ -98,11 +106,11 @@ def _cells(line: str) -> tuple[str, ...]:
 def _names_columns(rows: list[tuple[str, ...]]) -> bool:
     """Tell whether the first of a table's rows names its columns.
 
-    "Tool | Deposit | Days" does; "Weight | 11.5 kg" does not. "Colour | red" above "Wood | oak" is read as a
-    row: a row of two cells is understood without names.
+    "Tool | Deposit | Days" and "Property | D300 | D300 Pro" do; "Weight | 11.5 kg" does not. "Colour | red"
+    above "Wood | oak" is read as a row: a row of two cells is understood without names.
     """
     first, rest = rows[0], rows[1:]
-    if not rest or not all(first) or any(re.search(r"\d", _YEAR.sub("", cell)) for cell in first):
+    if not rest or not all(first) or any(re.search(r"\d", _NAMING.sub("", cell)) for cell in first):
         return False
     return len(first) > 2 or sum(bool(re.search(r"\d", row[-1])) for row in rest) > len(rest) / 2
 

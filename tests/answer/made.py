@@ -47,7 +47,7 @@ def sentences_of(document):
     return Sentences(spans=np.array(spans, dtype=np.int64).reshape(-1, 2), vectors=vectors(texts))
 
 
-def request(question, documents, *, style=STYLES["factual"], aspects=(), user_context=""):
+def request(question, documents, *, style=STYLES["factual"], aspects=(), user_context="", said=""):
     return AnswerRequest(
         question=question,
         style=style,
@@ -56,6 +56,7 @@ def request(question, documents, *, style=STYLES["factual"], aspects=(), user_co
         question_vector=vector(question),
         aspects=[Aspect(label, vector(label)) for label in aspects],
         user_context=user_context,
+        said=said,
         context_vector=vector(user_context) if user_context else None,
     )
 

@@ -487,3 +487,19 @@ def test_a_style_of_ones_own_shows_numbered_steps_in_the_order_of_the_document()
     assert [citation["quote"] for citation in answer.citations] == [
         line[3:-4] for line in answer.text.splitlines()[1:]
     ]
+
+
+@pytest.mark.parametrize("style", ["factual", "analytical", "contextual"])
+def test_the_best_sentence_is_quoted_where_all_have_lost_what_they_refer_back_to(style):
+    asked = request(
+        "When was the borehole closed?",
+        [candidate("It was closed with concrete in 2019.")],
+        style=STYLES[style],
+    )
+    assert extract_answer(asked).text.endswith("It was closed with concrete in 2019. [1]")
+
+
+def test_the_best_sentence_is_quoted_where_a_style_finds_none():
+    style = AnswerStyle(arrange=lambda request, ranking: [], evidence=0.5, nearness=0.5)
+    asked = request("How long is the wall?", [candidate(WALL)], style=style)
+    assert "It is 2.3 kilometres long. [1]" in extract_answer(asked).text

@@ -42,6 +42,11 @@ pip install tidecast
 tidecast fetch --days 365
 # predict the next week
 tidecast predict --station DOV
+
+# keep a station out of the forecast
+for station in DOV HAR; do
+  tidecast mute --station $station
+done
 ```
 
 The levels service needs:
@@ -99,27 +104,27 @@ def rag(folder, tmp_path_factory):
     [
         (
             "How much is the brass hinge?",
-            "Brass hinge: price 4.20, stock 12, supplier Harlow Metals [1]",
+            "Brass hinge: price 4.20 [1]",
             "item: Brass hinge\nprice: 4.20\nstock: 12\nsupplier: Harlow Metals",
         ),
         (
             "What is the deposit for the hedge trimmer?",
-            "Hedge trimmer: deposit 40 euros, days 2, shelf C1 [1]",
+            "Hedge trimmer: deposit 40 euros [1]",
             "Hedge trimmer | 40 euros | 2 | C1",
         ),
         (
             "On which shelf is the tile cutter?",
-            "Tile cutter: deposit 30 euros, shelf B2 [1]",
+            "Tile cutter: shelf B2 [1]",
             "Tile cutter | 30 euros | – | B2",
         ),
         (
             "What does error code E4 mean?",
-            "E4: meaning Motor too hot, remedy Let it cool for 30 minutes [1]",
+            "E4: Motor too hot [1]",
             "E4 | Motor too hot | Let it cool for 30 minutes",
         ),
         (
             "What is the default timeout?",
-            "`timeout`: default 10 s, meaning how long to wait for the service [1]",
+            "`timeout`: default 10 s [1]",
             "| `timeout` | 10 s | how long to wait for the service |",
         ),
         (
@@ -182,7 +187,7 @@ def test_a_row_far_below_the_names_of_its_columns_is_still_read_with_them(tmp_pa
     (tmp_path / "parts.md").write_text(f"# Parts\n\n| Part | Price | Shelf |\n|---|---|---|\n{rows}\n")
     rag = AdaptiveRAG.from_documents(tmp_path / "parts.md", index=tmp_path / "index")
 
-    assert "Part 141: price 423.50, shelf 1 [1]" in rag.invoke("What is the price of Part 141?")["answer"]
+    assert "Part 141: price 423.50 [1]" in rag.invoke("What is the price of Part 141?")["answer"]
 
 
 def read(text, **keys):
@@ -205,6 +210,12 @@ def test_a_list_of_one_item_is_quoted_with_its_lead_in():
         "Most owners use the form.",
         "You cannot use it if you: are a company or a trustee.",
     ]
+
+
+def test_code_of_several_lines_is_shown_as_a_block_below_what_it_is_for(rag):
+    answer = rag.invoke("What command keeps a station out of the forecast?")["answer"]
+    block = "```\nfor station in DOV HAR; do\n  tidecast mute --station $station\ndone\n```"
+    assert f"keep a station out of the forecast: [1]\n{block}" in answer
 
 
 def test_a_timetable_is_no_chat():

@@ -16,6 +16,12 @@ def test_rows_of_equal_cells_below_plain_names_stay_rows():
     assert len(table.rows) == 2
 
 
+def test_names_of_models_stand_above_columns():
+    (table,) = find_tables("Property | D300 | D300 Pro\nWeight | 12.4 kg | 15.6 kg\nTank | 5 l | 7 l")
+    assert table.columns == ("Property", "D300", "D300 Pro")
+    assert [row.cells[0] for row in table.rows] == ["Weight", "Tank"]
+
+
 @pytest.mark.parametrize(
     ("cells", "columns", "said"),
     [

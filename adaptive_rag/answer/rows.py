@@ -1,0 +1,85 @@
+"""A row of a table as an answer shows it: its name, and the cells that the question asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from adaptive_rag.answer.forms import expected_form
+from adaptive_rag.text.words import stem, terms, words
+
+Cell = tuple[str, str]  # the name of its column, and what stands in it
+
+# Names of columns that say nothing of what stands below them: "Tank: value 3.8 litres".
+_BLAND = {"value", "values", "amount", "data", "detail", "details", "description", "information", "meaning"}
+# What a question's word asks for, as the columns of tables are named.
+_MEASURES = {
+    "heavy": "weight",
+    "tall": "height",
+    "high": "height",
+    "long": "length duration",
+    "wide": "width",
+    "deep": "depth",
+    "fast": "speed",
+    "old": "age",
+    "big": "size capacity",
+    "large": "size capacity",
+    "many": "quantity number count",
+    "when": "date day time",
+}
+# "Deposit (pounds)" above 30: "deposit 30 pounds"
+_WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[%°€£$])\)")
+_NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
+
+
+def say_row(cells: Sequence[Cell], question: str) -> str:
+    """Put a row in words: its name, the cells that say what it is, and those that the question asks for.
+
+    A question asks for a cell by the name of its column ("is it in stock") or by the form of its answer
+    ("how much is it"). Where it asks for none so, all are shown.
+
+    Args:
+        cells: the first one names the row.
+        question: its first line; a subject from an earlier question may stand below.
+    """
+    asked = question.partition("\n")[0]
+    (_, subject), *others = cells
+    wanted = _asked_for(others, asked)
+    told = set(terms(question))
+    shown = [cell for cell in others if not wanted or cell in wanted or told.intersection(terms(cell[1]))]
+    said = ", ".join(_say(name, value) for name, value in shown)
+    return f"{subject.rstrip(' :')}: {said}" if subject and said else subject or said
+
+
+def holds_number(cells: Sequence[Cell]) -> bool:
+    """Tell whether a cell beside the name of the row is a mere number."""
+    return any(_NUMBER.fullmatch(value) for _, value in cells[1:])
+
+
+def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
+    """Return the cells that a question asks for by the names of their columns, else by its form."""
+    told = terms(question)
+    asked = {*told, *(stem(name) for word in words(question) for name in _MEASURES.get(word, "").split())}
+    named = {cell: shared for cell in cells if (shared := asked.intersection(terms(cell[0])))}
+    if named:
+        # "The D300 Pro" asks for no cell below "D300"; "the D300 or the D300 Pro" does.
+        return [
+            cell
+            for cell, shared in named.items()
+            if not any(shared < other for other in named.values()) or any(told.count(t) > 1 for t in shared)
+        ]
+    expected = expected_form(question)
+    if expected.form not in ("money", "number", "time"):
+        return []
+    return [cell for cell in cells if expected.fit(" ".join(cell), asked) > 0]
+
+
+def _say(name: str, value: str) -> str:
+    unit = _WITH_UNIT.fullmatch(name)
+    if unit and _NUMBER.fullmatch(value):
+        name, value = unit["name"], f"{value} {unit['unit']}"
+    if name.casefold() in _BLAND:
+        return value
+    if any(map(str.isdigit, name)):
+        return f"{value} ({name})"
+    return f"{name} {value}".strip()

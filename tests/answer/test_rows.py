@@ -1,0 +1,51 @@
+"""Which cells of a table's row an answer shows."""
+
+import pytest
+
+from adaptive_rag.answer.rows import say_row
+
+CASSETTE = (
+    ("part", "BP-7"),
+    ("product", "Cassette 11-42"),
+    ("category", "Drivetrain"),
+    ("price", "79.90"),
+    ("stock", "8"),
+    ("weight g", "445"),
+)
+MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "question", "said"),
+    [
+        (CASSETTE, "how much is the cassette", "BP-7: product Cassette 11-42, price 79.90"),
+        (CASSETTE, "is it in stock?\ncassette price", "BP-7: product Cassette 11-42, stock 8"),
+        (CASSETTE, "How heavy is the cassette?", "BP-7: product Cassette 11-42, weight g 445"),
+        (
+            (("", "Waiting list"), ("2022", "64"), ("2023", "71")),
+            "how many were on the waiting list in 2022",
+            "Waiting list: 64 (2022)",
+        ),
+        ((("", "Tank"), ("value", "3.8 litres")), "how big is the tank", "Tank: 3.8 litres"),
+        (
+            (("tool", "Drill"), ("deposit (pounds)", "30"), ("shelf", "B2")),
+            "What is the deposit for the drill?",
+            "Drill: deposit 30 pounds",
+        ),
+        (
+            (("", "Rent"), ("amount", "£900"), ("when", "1 May 2024 to 30 April 2025")),
+            "when is the rent £900",
+            "Rent: £900, when 1 May 2024 to 30 April 2025",
+        ),
+        (
+            (("tool", "Drill"), ("deposit", "30"), ("shelf", "B2")),
+            "Tell me about the drill",
+            "Drill: deposit 30, shelf B2",
+        ),
+        (MODELS, "How heavy is the D300 Pro?", "Weight: 15.6 kg (D300 Pro)"),
+        (MODELS, "How heavy are the D300 and the D300 Pro?", "Weight: 12.8 kg (D300), 15.6 kg (D300 Pro)"),
+        ((("", "Drill"),), "where is the drill", "Drill"),
+    ],
+)
+def test_a_row_is_shown_with_the_cells_that_are_asked_for(cells, question, said):
+    assert say_row(cells, question) == said
