@@ -25,7 +25,7 @@ _HEADING_MARK = re.compile(r"^#{1,6}\s+")
 _TURN = re.compile(
     rf"^[ \t]*(?:[-*•] )?(?P<bold>\*\*|__)?(?P<label>(?P<name>{_FULL_NAME}|"
     rf"{_CAPITALISED})(?: ?\([^()\n]{{1,60}}\)|"
-    r", [^:\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?[ \t]+(?=\S)",
+    r", [^:.\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?[ \t]+(?=\S)",
     re.MULTILINE,
 )
 # What single words before a colon are, where they are no names.
@@ -40,8 +40,8 @@ _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|
 # "Sir, - ", "Dear editor, "
 _GREETING = re.compile(r"(?:Sirs?|Madam|Dear [\w ]{1,40})(?:,? [-–—] ?|,\s+)")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
-# "Leila (13:31): “"; made by units.py.
-_MESSAGE = re.compile(r"^(?P<name>[^“”\n:]{1,60}) \([^()]{1,20}\): “")
+# "Leila (13:31): “", and Frank in "Ana: “Are you sad?” Frank: “No."; made by units.py.
+_MESSAGE = re.compile(r"(?:^|” )(?P<name>[^“”\n:]{1,60}?)(?: \([^()]{1,20}\))?: “")
 _SAYING = (
     r"(?:sa(?:id|ys)|th(?:ought|inks)|argue[sd]|believe[sd]|claim(?:s|ed)|h(?:eld|olds)|wr(?:ote|ites)|"
     r"answer(?:s|ed)|repl(?:ies|ied)|warn(?:s|ed)|add(?:s|ed)|point(?:s|ed) out|complain(?:s|ed)|"
@@ -82,9 +82,9 @@ def reported_speaker(text: str) -> str | None:
 
 
 def message_speaker(text: str) -> str | None:
-    """Return who wrote a message of a chat as an answer shows it; None for any other text."""
-    found = _MESSAGE.match(text)
-    return found["name"] if found else None
+    """Return who wrote a message or answers a question as a quote shows it; None for any other text."""
+    names = [found["name"] for found in _MESSAGE.finditer(text)]
+    return names[-1] if names and _MESSAGE.match(text) else None
 
 
 def without_label(text: str) -> str:
@@ -158,7 +158,8 @@ def _signed(passage: Candidate, start: int) -> str | None:
         named = len(last) <= LONGEST_NAME and bool(_PERSON.match(last)) and last[-1] not in ".:;?!"
         if named and (len(lines) > 1 or position):
             body = text[salutations[-1] if salutations else begin : begin + position + len(paragraph)]
-            return last if salutations or in_first_person(_QUOTED.sub("", body)) else None
+            of_letters = _SALUTATION.search(text) or in_first_person(_QUOTED.sub("", body))
+            return last if of_letters else None
         position += len(paragraph) + 2
     return None
 
