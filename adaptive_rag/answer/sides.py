@@ -18,7 +18,7 @@ from adaptive_rag.text.vectors import Scores
 # How clearly a sentence must take a side to stand under its heading; benchmarks/answer_sides.py measures it.
 CLEAR = 0.1
 # Views under one heading, at most, and the words of a side and of the whole answer; one view may be longer.
-VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 115
+VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 108
 # Sentences of one speaker under a heading, at most.
 LINES = 2
 # A declaration of at most so many words ("I am against it.") is quoted with the sentence after it.
@@ -97,9 +97,10 @@ class _Choice:
         """Choose the views of each side that is shown, then those that take none clearly; with headings."""
         held = np.where(self.views.holds, self.views.scores, -np.inf)
         groups = []
+        spare = ALL_WORDS - self._spoken(self.used) - self._labels(self.used)
         for side in shown:
             theirs = np.where(SIGNS[side] * agreed >= CLEAR, held, -np.inf)
-            words = SIDE_WORDS if len(shown) > 1 else ALL_WORDS
+            words = min(SIDE_WORDS, spare // len(shown)) if len(shown) > 1 else spare
             # who takes this side is heard, however near the other side's come
             own = np.where(SIGNS[side] * self.views.declared > 0, theirs, -np.inf)
             least = min(self._least, self._nearness * float(own.max())) if np.isfinite(own).any() else None
