@@ -18,7 +18,7 @@ from adaptive_rag.text.vectors import Scores
 # How clearly a sentence must take a side to stand under its heading; benchmarks/answer_sides.py measures it.
 CLEAR = 0.1
 # Views under one heading, at most, and the words of a side and of the whole answer; one view may be longer.
-VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 108
+VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 104
 # Sentences of one speaker under a heading, at most.
 LINES = 2
 # A declaration of at most so many words ("I am against it.") is quoted with the sentence after it.
@@ -96,6 +96,9 @@ class _Choice:
     def take_sides(self, agreed: Scores, shown: Sequence[Side]) -> list[tuple[str, list[AnswerSentence]]]:
         """Choose the views of each side that is shown, then those that take none clearly; with headings."""
         held = np.where(self.views.holds, self.views.scores, -np.inf)
+        unclear = np.where(np.abs(agreed) < CLEAR, held, -np.inf)
+        # of the group that is asked about these are heard first, and stand last
+        asked = self.take(np.where(self.views.of_group, unclear, -np.inf), SIDE_WORDS, spare=True)
         groups = []
         spare = ALL_WORDS - self._spoken(self.used) - self._labels(self.used)
         for side in shown:
@@ -105,11 +108,10 @@ class _Choice:
             own = np.where(SIGNS[side] * self.views.declared > 0, theirs, -np.inf)
             least = min(self._least, self._nearness * float(own.max())) if np.isfinite(own).any() else None
             groups.append((LABELS[side][:1].upper() + LABELS[side][1:], self.take(theirs, words, least)))
-        unclear = np.where(np.abs(agreed) < CLEAR, held, -np.inf)
         rest = self.take(
             unclear, ALL_WORDS - self._spoken(self.used) - self._labels(self.used), spare=bool(self.used)
         )
-        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", rest)]
+        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", [*asked, *rest])]
 
     def take_both(self) -> list[AnswerSentence]:
         """Choose what reports both sides best, in one or two sentences; it stands first, under no heading."""
@@ -152,7 +154,7 @@ class _Choice:
                 if self._heard(more[-1], chosen) >= lines:
                     continue
                 whole = self._with_reasons([*chosen, *more])
-                if self._spoken(whole) <= words or (not chosen and not spare):
+                if self._spoken(whole) + spare * self._labels(whole) <= words or (not chosen and not spare):
                     chosen = whole
         self.used += chosen
         keys = [self._key(self._index(s)) for s in chosen]

@@ -54,6 +54,18 @@ _REPORTED = re.compile(
     rf"\b(?P<name>{_FULL_NAME}|(?<=\w ){_CAPITALISED})(?:, [^,;]{{1,60}},)?(?: also| still|"
     rf" then)? {_SAYING}\b"
 )
+# "What do the traders think of it?"; not "What do people think of it?"
+_ASKED_GROUP = re.compile(
+    r"\bwhat (?:do|does|did|would) (?:the |our |local )?"
+    r"(?P<group>(?!(?:most |many |some |other )?people\b|you\b|we\b|they\b|others\b|every)"
+    r"[\w'’-]+(?: [\w'’-]+){0,4}?)(?: themselves)? (?:think|say|feel|want)\b",
+    re.IGNORECASE,
+)
+# "As a grandmother who ...", "I own the café on the corner"
+_SELF = re.compile(
+    r"\b(?:As an? |(?:I|We) (?:have )?(?:am an? |own |run |drive |live |teach |taught |work |keep |farm ))"
+    r"[^,.;]*"
+)
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
 # In characters: a longer heading or line is no name.
 LONGEST_NAME = 80
@@ -96,6 +108,20 @@ def without_label(text: str) -> str:
 def bare_name(speaker: str) -> str:
     """Return a speaker's name without what they are: "Nadia Petrov (Living Streets)" is "Nadia Petrov"."""
     return re.split(r" ?\(|, ", speaker)[0].strip("* ")
+
+
+def asked_group(question: str) -> str | None:
+    """Return whose views a question asks for: "traders" in "What do traders think?"; None for people's."""
+    found = _ASKED_GROUP.search(question)
+    return found["group"] if found else None
+
+
+def roles_of(speaker: str, text: str) -> list[str]:
+    """Return what a speaker is by their label, and by what the sentence says of themselves."""
+    title = re.match(rf"{_TITLE} ", speaker)
+    told = speaker[len(bare_name(speaker)) :].strip(" ,()")
+    said = _SELF.search(text)
+    return [found for found in (title and title[0].strip(), told, said and said[0]) if found]
 
 
 def asked_speakers(question: str, speakers: Iterable[str]) -> set[str]:
