@@ -18,7 +18,9 @@ from adaptive_rag.text.vectors import Scores
 # How clearly a sentence must take a side to stand under its heading; benchmarks/answer_sides.py measures it.
 CLEAR = 0.1
 # Views under one heading, at most, and the words of a side and of the whole answer; one view may be longer.
-VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 104
+VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 108
+# Words of those of the group asked about who take no clear side.
+GROUP_WORDS = 36
 # Sentences of one speaker under a heading, at most.
 LINES = 2
 # A declaration of at most so many words ("I am against it.") is quoted with the sentence after it.
@@ -98,7 +100,7 @@ class _Choice:
         held = np.where(self.views.holds, self.views.scores, -np.inf)
         unclear = np.where(np.abs(agreed) < CLEAR, held, -np.inf)
         # of the group that is asked about these are heard first, and stand last
-        asked = self.take(np.where(self.views.of_group, unclear, -np.inf), SIDE_WORDS, spare=True)
+        asked = self.take(np.where(self.views.of_group, unclear, -np.inf), GROUP_WORDS, spare=True)
         groups = []
         spare = ALL_WORDS - self._spoken(self.used) - self._labels(self.used)
         for side in shown:

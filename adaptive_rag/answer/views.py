@@ -288,7 +288,7 @@ def _beside_other_side(sentences: Sequence[AnswerSentence]) -> NDArray[np.bool_]
         for step in (-1, 1)
         for s in sentences
     ]
-    return np.array(beside).reshape(2, -1).any(axis=0)
+    return np.asarray(np.array(beside).reshape(2, -1).any(axis=0), dtype=np.bool_)
 
 
 def _tell_by_tone(
