@@ -28,6 +28,7 @@ from adaptive_rag.answer.passages import chunks_of, cite_span, section_at
 from adaptive_rag.answer.ranking import READABLE
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.styles import AnswerRequest
+from adaptive_rag.answer.views import attested
 from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.query.history import REFUSAL
 from adaptive_rag.state import Citation
@@ -78,11 +79,16 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
         return Evidence(0.0, False, _reason_instead(instead), measures=measures)
     total, threshold = sum(measures.values()), request.style.evidence
     score = likelihood(total)
+    barely = likelihood(total - CLOSEST) < threshold
+    if barely and request.style.heeds_speakers:
+        said = attested(request.question, request.documents, sentences)
+        if said:
+            return Evidence(max(score, threshold), True, f"{said}; {_reason(measures, score, threshold)}")
     return Evidence(
         score,
         sufficient=score >= threshold,
         reason=_reason(measures, score, threshold),
-        closest=likelihood(total - CLOSEST) < threshold <= score,
+        closest=barely and score >= threshold,
         measures=measures,
     )
 

@@ -11,13 +11,18 @@ from adaptive_rag.answer.ranking import READABLE
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import asked_speakers, bare_name, in_words, without_label
 from adaptive_rag.answer.views import SIGNS, Views
+from adaptive_rag.rank.agreement import reported_side
 from adaptive_rag.rank.stances import LABELS, Side
 from adaptive_rag.text.vectors import Scores
 
 # How clearly a sentence must take a side to stand under its heading; benchmarks/answer_sides.py measures it.
 CLEAR = 0.1
 # Views under one heading, at most, and the words of a side and of the whole answer; one view may be longer.
-VIEWS, SIDE_WORDS, ALL_WORDS = 6, 40, 115
+VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 108
+# Words of those of the group asked about who take no clear side.
+GROUP_WORDS = 36
+# Sentences of one speaker under a heading, at most.
+LINES = 2
 # A declaration of at most so many words ("I am against it.") is quoted with the sentence after it.
 BARE = 8
 # The share of the score that others must reach from which on a named speaker is heard.
@@ -59,17 +64,20 @@ def quote_views(
     choice = _Choice(views, nearness)
     if named := asked_speakers(question, {name for name in views.voices if name}):
         theirs = np.where([name in named for name in views.voices], views.scores, -np.inf)
-        return QuotedViews([("", choice.take(theirs, ALL_WORDS, nearness * float(theirs.max())))])
+        return QuotedViews(
+            [("", choice.take(theirs, 2 * SIDE_WORDS, NAMED * float(theirs.max()), lines=np.inf))]
+        )
     if not views.holds.any():
         return QuotedViews([("", choice.take(views.scores, SIDE_WORDS))], NO_VIEW)
     if missing and (SIGNS[missing] * views.declared > 0).any():
         missing = None
     if missing:  # nothing stands under a side that is said to be missing
         agreed = SIGNS[missing] * np.minimum(SIGNS[missing] * agreed, 0.0)
-    agreed = np.where(views.declared, views.declared, agreed)
+    agreed = np.where(views.declared, views.declared, np.where(views.toned, agreed, 0.0))
+    both = [] if asked else choice.take_both()
     groups = choice.take_sides(agreed, [asked] if asked else ["for", "against"])
     told = ONE_SIDED[missing] if missing and not asked else choice.summary(groups)
-    return QuotedViews(groups, told)
+    return QuotedViews([("", both), *groups], told)
 
 
 class _Choice:
@@ -79,6 +87,7 @@ class _Choice:
         self.views = views
         self.sentences = views.ranking.sentences
         self.used: list[AnswerSentence] = []
+        self._nearness = nearness
         self._at = {(s.document, s.position): i for i, s in enumerate(self.sentences)}
         # Where all statements that were read fit beside each other, none is left out.
         held = [s for s, held in zip(self.sentences, views.holds, strict=True) if held]
@@ -89,45 +98,86 @@ class _Choice:
     def take_sides(self, agreed: Scores, shown: Sequence[Side]) -> list[tuple[str, list[AnswerSentence]]]:
         """Choose the views of each side that is shown, then those that take none clearly; with headings."""
         held = np.where(self.views.holds, self.views.scores, -np.inf)
+        unclear = np.where(np.abs(agreed) < CLEAR, held, -np.inf)
+        # of the group that is asked about these are heard first, and stand last
+        asked = self.take(np.where(self.views.of_group, unclear, -np.inf), GROUP_WORDS, spare=True)
         groups = []
+        spare = ALL_WORDS - self._spoken(self.used) - self._labels(self.used)
         for side in shown:
             theirs = np.where(SIGNS[side] * agreed >= CLEAR, held, -np.inf)
-            groups.append((LABELS[side][:1].upper() + LABELS[side][1:], self.take(theirs, SIDE_WORDS)))
-        if len(shown) == 1 and self.used:
-            return groups
-        unclear = np.where(np.abs(agreed) < CLEAR, held, -np.inf)
+            words = min(SIDE_WORDS, spare // len(shown)) if len(shown) > 1 else spare
+            # who takes this side is heard, however near the other side's come
+            own = np.where(SIGNS[side] * self.views.declared > 0, theirs, -np.inf)
+            least = min(self._least, self._nearness * float(own.max())) if np.isfinite(own).any() else None
+            groups.append((LABELS[side][:1].upper() + LABELS[side][1:], self.take(theirs, words, least)))
         rest = self.take(
             unclear, ALL_WORDS - self._spoken(self.used) - self._labels(self.used), spare=bool(self.used)
         )
-        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", rest)]
+        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", [*asked, *rest])]
+
+    def take_both(self) -> list[AnswerSentence]:
+        """Choose what reports both sides best, in one or two sentences; it stands first, under no heading."""
+        both = np.where(self.views.both, self.views.scores, -np.inf)
+        best = self.views.ranking.choose(both, 1, self._least)
+        if best and reported_side(best[-1].text):  # the other side stands before or after it
+            last = best.pop()
+            at = [(last.document, last.position + step) for step in (-1, 0, 1)]
+            pair = [self.sentences[self._at[key]] for key in at if key in self._at]
+            best += [s for s in pair if s not in best and self.views.both[self._index(s)]]
+        self.used += best
+        return best
 
     def take(
-        self, scores: Scores, words: int, least: float | None = None, *, spare: bool = False
+        self,
+        scores: Scores,
+        words: int,
+        least: float | None = None,
+        *,
+        spare: bool = False,
+        lines: float = LINES,
     ) -> list[AnswerSentence]:
         """Choose views of so many words: one of each speaker, one of each passage, then others.
 
         The first is chosen however long it is, unless the group can be spared. A named speaker is heard
-        from a lower score on.
+        from a lower score on, in at most so many lines; what one says stands together.
         """
         least = self._least if least is None else least
         first = self._first_of_each(scores)
         named = np.where([name is not None for name in self.views.voices], first, -np.inf)
         chosen: list[AnswerSentence] = []
         for some, enough in ((named, NAMED * least if least > 0 else least), (first, least), (scores, least)):
-            for limit in range(VIEWS - len(self.thoughts(chosen)), 0, -1):
-                more = self.views.ranking.choose(some, limit, enough, [*self.used, *chosen])
-                whole = self._with_reasons([*chosen, *more])
-                if self._spoken(whole) <= words or (limit == 1 and not chosen and not spare):
-                    chosen = whole
+            left = some.copy()
+            while np.isfinite(left).any() and len(self.thoughts(chosen)) < VIEWS:
+                more = self.views.ranking.choose(left, 1, enough, [*self.used, *chosen])
+                if not more:
                     break
+                left[self._index(more[-1])] = -np.inf
+                more = [s for s in more if self._sign(s) in (0, self._sign(more[-1]))]
+                if self._heard(more[-1], chosen) >= lines:
+                    continue
+                whole = self._with_reasons([*chosen, *more])
+                if self._spoken(whole) + spare * self._labels(whole) <= words or (not chosen and not spare):
+                    chosen = whole
         self.used += chosen
-        return chosen
+        keys = [self._key(self._index(s)) for s in chosen]
+        order = sorted(range(len(chosen)), key=lambda i: keys.index(keys[i]))
+        return [chosen[i] for i in order]
+
+    def _heard(self, sentence: AnswerSentence, chosen: Sequence[AnswerSentence]) -> int:
+        """Count the chosen sentences of whoever says a sentence; 0 where nobody is named."""
+        key = self._key(self._index(sentence))
+        return sum(isinstance(key, str) and self._key(self._index(s)) == key for s in chosen)
+
+    def _key(self, index: int) -> str | int:
+        """Return who says a sentence, or else its passage."""
+        name = self.views.voices[index]
+        return bare_name(name) if name else self.sentences[index].document
 
     def _first_of_each(self, scores: Scores) -> Scores:
         """Return the scores of the best sentence of each speaker, or of each passage without one."""
         best: dict[str | int, int] = {}
-        for i, s in enumerate(self.sentences):
-            key = self.views.voices[i] or s.document
+        for i in range(len(self.sentences)):
+            key = self._key(i)
             if key not in best or scores[i] > scores[best[key]]:
                 best[key] = i
         first = np.full(len(scores), -np.inf)
@@ -183,6 +233,9 @@ class _Choice:
     def _same_speaker(self, one: AnswerSentence, other: AnswerSentence) -> bool:
         speaker = self.views.speakers[self._index(one)]
         return speaker is not None and speaker == self.views.speakers[self._index(other)]
+
+    def _sign(self, sentence: AnswerSentence) -> float:
+        return float(self.views.declared[self._index(sentence)])
 
     def _index(self, sentence: AnswerSentence) -> int:
         return self._at[sentence.document, sentence.position]

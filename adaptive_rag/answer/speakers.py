@@ -25,7 +25,7 @@ _HEADING_MARK = re.compile(r"^#{1,6}\s+")
 _TURN = re.compile(
     rf"^[ \t]*(?:[-*•] )?(?P<bold>\*\*|__)?(?P<label>(?P<name>{_FULL_NAME}|"
     rf"{_CAPITALISED})(?: ?\([^()\n]{{1,60}}\)|"
-    r", [^:\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?[ \t]+(?=\S)",
+    r", [^:.\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?[ \t]+(?=\S)",
     re.MULTILINE,
 )
 # What single words before a colon are, where they are no names.
@@ -40,8 +40,8 @@ _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|
 # "Sir, - ", "Dear editor, "
 _GREETING = re.compile(r"(?:Sirs?|Madam|Dear [\w ]{1,40})(?:,? [-–—] ?|,\s+)")
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
-# "Leila (13:31): “"; made by units.py.
-_MESSAGE = re.compile(r"^(?P<name>[^“”\n:]{1,60}) \([^()]{1,20}\): “")
+# "Leila (13:31): “", and Frank in "Ana: “Are you sad?” Frank: “No."; made by units.py.
+_MESSAGE = re.compile(r"(?:^|” )(?P<name>[^“”\n:]{1,60}?)(?: \([^()]{1,20}\))?: “")
 _SAYING = (
     r"(?:sa(?:id|ys)|th(?:ought|inks)|argue[sd]|believe[sd]|claim(?:s|ed)|h(?:eld|olds)|wr(?:ote|ites)|"
     r"answer(?:s|ed)|repl(?:ies|ied)|warn(?:s|ed)|add(?:s|ed)|point(?:s|ed) out|complain(?:s|ed)|"
@@ -53,6 +53,18 @@ _SAYING = (
 _REPORTED = re.compile(
     rf"\b(?P<name>{_FULL_NAME}|(?<=\w ){_CAPITALISED})(?:, [^,;]{{1,60}},)?(?: also| still|"
     rf" then)? {_SAYING}\b"
+)
+# "What do the traders think of it?"; not "What do people think of it?"
+_ASKED_GROUP = re.compile(
+    r"\bwhat (?:do|does|did|would) (?:the |our |local )?"
+    r"(?P<group>(?!(?:most |many |some |other )?people\b|you\b|we\b|they\b|others\b|every)"
+    r"[\w'’-]+(?: [\w'’-]+){0,4}?)(?: themselves)? (?:think|say|feel|want)\b",
+    re.IGNORECASE,
+)
+# "As a grandmother who ...", "I own the café on the corner"
+_SELF = re.compile(
+    r"\b(?:As an? |(?:I|We) (?:have )?(?:am an? |own |run |drive |live |teach |taught |work |keep |farm ))"
+    r"[^,.;]*"
 )
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
 # In characters: a longer heading or line is no name.
@@ -82,9 +94,9 @@ def reported_speaker(text: str) -> str | None:
 
 
 def message_speaker(text: str) -> str | None:
-    """Return who wrote a message of a chat as an answer shows it; None for any other text."""
-    found = _MESSAGE.match(text)
-    return found["name"] if found else None
+    """Return who wrote a message or answers a question as a quote shows it; None for any other text."""
+    names = [found["name"] for found in _MESSAGE.finditer(text)]
+    return names[-1] if names and _MESSAGE.match(text) else None
 
 
 def without_label(text: str) -> str:
@@ -96,6 +108,20 @@ def without_label(text: str) -> str:
 def bare_name(speaker: str) -> str:
     """Return a speaker's name without what they are: "Nadia Petrov (Living Streets)" is "Nadia Petrov"."""
     return re.split(r" ?\(|, ", speaker)[0].strip("* ")
+
+
+def asked_group(question: str) -> str | None:
+    """Return whose views a question asks for: "traders" in "What do traders think?"; None for people's."""
+    found = _ASKED_GROUP.search(question)
+    return found["group"] if found else None
+
+
+def roles_of(speaker: str, text: str) -> list[str]:
+    """Return what a speaker is by their label, and by what the sentence says of themselves."""
+    title = re.match(rf"{_TITLE} ", speaker)
+    told = speaker[len(bare_name(speaker)) :].strip(" ,()")
+    said = _SELF.search(text)
+    return [found for found in (title and title[0].strip(), told, said and said[0]) if found]
 
 
 def asked_speakers(question: str, speakers: Iterable[str]) -> set[str]:
@@ -158,7 +184,8 @@ def _signed(passage: Candidate, start: int) -> str | None:
         named = len(last) <= LONGEST_NAME and bool(_PERSON.match(last)) and last[-1] not in ".:;?!"
         if named and (len(lines) > 1 or position):
             body = text[salutations[-1] if salutations else begin : begin + position + len(paragraph)]
-            return last if salutations or in_first_person(_QUOTED.sub("", body)) else None
+            of_letters = _SALUTATION.search(text) or in_first_person(_QUOTED.sub("", body))
+            return last if of_letters else None
         position += len(paragraph) + 2
     return None
 

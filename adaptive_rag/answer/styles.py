@@ -32,7 +32,7 @@ from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.answer.sides import ONE_SIDED, quote_views
 from adaptive_rag.answer.situation import speaks_to
 from adaptive_rag.answer.speakers import in_first_person
-from adaptive_rag.answer.views import VIEW, agreement, read_views, view_bonus
+from adaptive_rag.answer.views import SIGNS, VIEW, agreement, read_views, view_bonus
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.query.follow_up import own_words
 from adaptive_rag.rank.stances import LABELS, Side, asked_side, misplaced, side_of
@@ -123,6 +123,8 @@ class AnswerStyle:
     wording: float = 0.6
     # whether two questions in one are answered one by one
     splits: bool = False
+    # whether it is evidence enough that somebody named speaks of the matter, or somebody takes a side on it
+    heeds_speakers: bool = False
     # what the chat model is told, with "{sentences}" filled; "" takes the prompt file generate-NAME.md
     instruction: str = ""
 
@@ -192,6 +194,8 @@ def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
 
 def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     """Show a paragraph for each sub-question; without any, the main point and what goes with it."""
+    if request.aspects and {aspect.label for aspect in request.aspects} <= set(LABELS.values()):
+        return by_side(request, ranking)
     whole = ranking.score(request.question, request.question_vector)
     whole += FIRST_READ / np.array([sentence.rank for sentence in ranking.sentences])
     whole += RANK * stating(request.question, ranking.sentences)
@@ -214,8 +218,6 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     takes sides are held back.
     """
     asked = asked_side(request.question)
-    if asked and asked == request.missing:
-        return []
     if {aspect.label for aspect in request.aspects} <= set(LABELS.values()):
         views = read_views(
             request.question, request.question_vector, request.documents, request.sentences, ranking
@@ -224,9 +226,13 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
         if request.aspects:  # else no passage takes a side
             agreed = agreement(request.question, request.documents, request.sentences, ranking)
         near, missing = request.style.nearness, request.missing
+        if asked and asked == missing and not (SIGNS[asked] * views.declared > 0).any():
+            return []
         quoted = quote_views(views, request.question, agreed, near, asked=asked, missing=missing)
         blocks = [Block(shown, heading, listed=True) for heading, shown in quoted.groups]
         return _opened(blocks, quoted.opening)
+    if asked and asked == request.missing:
+        return []
     gained = view_bonus(ranking)
     whole = ranking.score(request.question, request.question_vector) + gained
     scores = _score_aspects(request, ranking, whole)
@@ -443,7 +449,7 @@ def _heading(label: str, question: str) -> str:
 # Views rarely use the asker's words. `benchmarks/evidence.py` chose `evidence` and `wording`.
 FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.65)
-OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, wording=0.1, nearness=0.55)
+OPINION_STYLE = AnswerStyle(arrange=by_side, evidence=0.1, wording=0.1, nearness=0.55, heeds_speakers=True)
 CONTEXTUAL_STYLE = AnswerStyle(arrange=for_situation, evidence=0.55, sentences=4, nearness=0.6)
 # For `generate` outside the graph, which has the styles from its strategies: a new one needs no row here.
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(

@@ -11,15 +11,37 @@ from numpy.typing import NDArray
 
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import AnswerSentence
-from adaptive_rag.answer.speakers import bare_name, message_speaker, reported_speaker, speaker_of
-from adaptive_rag.rank.agreement import agreements, centred, declared_side
+from adaptive_rag.answer.speakers import (
+    asked_group,
+    asked_speakers,
+    bare_name,
+    message_speaker,
+    reported_speaker,
+    roles_of,
+    speaker_of,
+)
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.rank.agreement import (
+    agreements,
+    centred,
+    declared_side,
+    names_all,
+    names_matter,
+    reported_side,
+    weighs_both,
+)
 from adaptive_rag.rank.stances import Side, reports_view, view_strength
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.vectors import Scores, Vectors
+from adaptive_rag.text.vectors import Scores, Vectors, cosines
 
 # What a sentence gains that holds or reports a view, and one that says which side its speaker takes.
 VIEW, DECLARED = 0.12, 0.25
+# What one of a speaker of the group gains that is asked about ("What do traders think?"), the cosine of the
+# group and what somebody is below which nobody is of it, and the one from which on anybody is. In
+# benchmarks.typed_questions "traders" and "bookseller" come to 0.36, "parents" and "father of two" to 0.43,
+# "parents" and "teacher" to 0.21.
+GROUP, OF_GROUP, SURELY_OF_GROUP = 1.0, 0.28, 0.35
 # What one of a passage of its own gains, at most, by how relevant the search found it.
 PASSAGE = 2.0
 # From which strength on a sentence is taken to judge: 78 % of the statements of opinion_perspectrum reach it,
@@ -27,6 +49,8 @@ PASSAGE = 2.0
 JUDGES = 0.15
 # A document whose nearest sentence reaches less than this share of the nearest of all is on something else.
 ON_MATTER = 0.75
+# So does a sentence that nobody is said to say, below this share: it is on something else in the document.
+NEAR_ENOUGH = 0.5
 SIGNS: Mapping[Side, int] = {"for": 1, "against": -1}
 # A passage of fewer words without a full stop is a title.
 FEWEST_WORDS = 4
@@ -43,10 +67,19 @@ _DECLARES = re.compile(
     r"believe|think|prefer|vote|rather)\b",
     re.IGNORECASE,
 )
-# "I'm asked whether the wall should be raised" and "Record of the debate on the wall" name the matter alone.
+# "I'm asked whether the wall should be raised", "Record of the debate on the wall" and "The building of the
+# houses was disputed." name the matter alone.
 _NAMES_MATTER = re.compile(
-    r"\b(?:asked|questions?|debates?|discuss\w*|decisions?)\b[^.;:]{0,40}?\b(?:whether|if|on)\b",
+    r"\b(?:asked|questions?|debates?|discuss\w*|decisions?)\b[^.;:]{0,40}?\b(?:whether|if|on)\b|"
+    r"\b(?:town|city|council|county|government|board|committee) proposes to\b|"
+    r"\b(?:is|was|were|are) (?:much |hotly |long )?(?:disputed|debated|discussed)\.$",
     re.IGNORECASE,
+)
+
+
+# "I own the café on the corner of Silver Street." says who speaks, and no more.
+_INTRODUCES = re.compile(
+    r"(?:I|We) (?:have )?(?:own|run|drive|live|teach|taught|work|keep|farm|use|am an?)\b[^,;]*$"
 )
 
 
@@ -64,6 +97,12 @@ class Views:
     holds: NDArray[np.bool_]
     # 1 for and -1 against where it says so, or its speaker does; else 0
     declared: Scores
+    # whether its tone may tell its side, where nothing is declared
+    toned: NDArray[np.bool_]
+    # whether it reports both sides
+    both: NDArray[np.bool_]
+    # whether its speaker is of the group that is asked about
+    of_group: NDArray[np.bool_]
     # whether every passage is one statement
     statements: bool
 
@@ -90,14 +129,46 @@ def read_views(
         for s in ranking.sentences
     ]
     voices = [name or reported_speaker(s.text) for name, s in zip(speakers, ranking.sentences, strict=True)]
-    own = _declared_signs(question, ranking.sentences)
+    both = np.array([weighs_both(s.text) for s in ranking.sentences])
+    own = np.where(both, 0.0, _declared_signs(question, ranking.sentences))
+    both |= _beside_other_side(ranking.sentences)
     declared = np.where(own, own, _spoken_signs(own, voices))
     relevance = ranking.score(question, vector)
     scores = relevance + view_bonus(ranking) + DECLARED * np.abs(own)
     scores += passage_bonus(documents, found, ranking)
-    holds = _hold_views(ranking, declared) & _on_matter(ranking, documents, relevance)
+    named = np.array([names_matter(question, s.text) for s in ranking.sentences])
+    spoken = np.array(
+        [name is not None and not s.alone for name, s in zip(speakers, ranking.sentences, strict=True)]
+    )
+    asked = group_bonus(question, ranking, speakers)
+    scores += asked
+    argued = (declared != 0) | (named & spoken) | (asked > 0)
+    holds = _hold_views(ranking, argued) & _on_matter(ranking, documents, relevance, voices)
+    toned = _tell_by_tone(ranking, voices, named)
     statements = all(s.position == 0 for s in ranking.sentences)
-    return Views(ranking, speakers, voices, scores, holds, declared, statements)
+    return Views(
+        ranking, speakers, voices, scores, holds, declared, toned, both & holds, asked > 0, statements
+    )
+
+
+def attested(
+    question: str, documents: Sequence[Candidate], sentences: Sequence[AnswerSentence]
+) -> str | None:
+    """Return why what is said answers a question for views, however little it resembles it; None if nothing.
+
+    Somebody whom the question names speaks of what it names; or somebody takes a side, in a passage that
+    names all that is asked about.
+    """
+    for s in sentences:
+        speaker = message_speaker(s.text) if s.alone else speaker_of(documents[s.document], s.start, s.text)
+        speaker = speaker or reported_speaker(s.text)
+        if speaker and asked_speakers(question, [speaker]):
+            matter = " ".join(word for word in re.findall(r"\w+", question) if word not in speaker)
+            if names_matter(matter, s.text):
+                return f"{bare_name(speaker)} speaks of it"
+        if declared_side(question, s.text) and names_all(question, documents[s.document]["text"]):
+            return "somebody takes a side on it"
+    return None
 
 
 def passage_bonus(documents: Sequence[Candidate], found: Sequence[Sentences], ranking: Ranking) -> Scores:
@@ -111,6 +182,30 @@ def passage_bonus(documents: Sequence[Candidate], found: Sequence[Sentences], ra
     relevance = np.array([own.get("relevance", own.get("fused", 0.0)) for own in scores])
     share = relevance / max(float(relevance.max()), 1e-9)
     return np.asarray(PASSAGE * alone * share[[s.document for s in ranking.sentences]], dtype=np.float64)
+
+
+def group_bonus(question: str, ranking: Ranking, speakers: Sequence[str | None]) -> Scores:
+    """Return what sentences gain whose speaker is of the group that is asked about; shape (sentences,).
+
+    "What do parents think?" asks a "father of two" by the cosine of the two texts.
+    """
+    bonus = np.zeros(len(speakers))
+    group = asked_group(question)
+    roles: dict[str, list[str]] = {}
+    for name, s in zip(speakers, ranking.sentences, strict=True):
+        if name and group:
+            roles.setdefault(bare_name(name), []).extend(roles_of(name, s.text))
+    roles = {name: list(dict.fromkeys(told)) for name, told in roles.items() if told}
+    if not group or not roles:
+        return bonus
+    vectors = load_minilm().encode([group, *map("; ".join, roles.values())])
+    alike = dict(zip(roles, cosines(vectors[1:], vectors[:1])[:, 0].tolist(), strict=True))
+    best = max(alike.values())
+    if best < OF_GROUP:
+        return bonus
+    least = min(SURELY_OF_GROUP, 0.7 * best)
+    near = [alike.get(bare_name(name), 0.0) if name else 0.0 for name in speakers]
+    return np.array([GROUP * (one >= least) for one in near])
 
 
 def view_bonus(ranking: Ranking) -> Scores:
@@ -135,7 +230,7 @@ def states_view(text: str, strength: float, *, alone: bool) -> bool:
         alone: whether it is a passage of its own, or what somebody says who argues: a plain fact is a reason
             there.
     """
-    if len(text.split()) < FEWEST_WORDS or _NAMES_MATTER.search(text):
+    if len(text.split()) < FEWEST_WORDS or _NAMES_MATTER.search(text) or _INTRODUCES.match(text):
         return False
     return is_view(text, strength) or (alone and not _DATE.search(text))
 
@@ -185,30 +280,65 @@ def _spoken_signs(own: Scores, voices: Sequence[str | None]) -> Scores:
     return np.array([stands.get(bare_name(name), 0.0) if name else 0.0 for name in voices])
 
 
-def _hold_views(ranking: Ranking, declared: Scores) -> NDArray[np.bool_]:
+def _beside_other_side(sentences: Sequence[AnswerSentence]) -> NDArray[np.bool_]:
+    """Tell which sentences report one side, beside one that reports the other; shape (sentences,)."""
+    sides = {(s.document, s.position): reported_side(s.text) for s in sentences}
+    beside = [
+        {sides[s.document, s.position], sides.get((s.document, s.position + step))} == {"for", "against"}
+        for step in (-1, 1)
+        for s in sentences
+    ]
+    return np.asarray(np.array(beside).reshape(2, -1).any(axis=0), dtype=np.bool_)
+
+
+def _tell_by_tone(
+    ranking: Ranking, voices: Sequence[str | None], named: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Tell of which sentences the tone may tell the side.
+
+    In a speech it goes up and down: "I worry that ..." and "a fine idea for chains" are of one speaker. And
+    what does not name the matter praises or blames something else.
+    """
+    statements = _alone(ranking)
+    alone = np.array([s.document in statements for s in ranking.sentences])
+    return np.asarray(alone | (named & np.array([name is None for name in voices])))
+
+
+def _hold_views(ranking: Ranking, argued: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Tell which sentences may stand as views; what somebody says who takes a side is an argument."""
     statements = _alone(ranking)
     strengths = view_strength(ranking.vectors)
     return np.array(
         [
-            states_view(s.text, strength, alone=bool(sign) or s.document in statements)
-            for s, strength, sign in zip(ranking.sentences, strengths, declared, strict=True)
+            states_view(s.text, strength, alone=bool(argues) or s.document in statements)
+            for s, strength, argues in zip(ranking.sentences, strengths, argued, strict=True)
         ]
     )
 
 
-def _on_matter(ranking: Ranking, documents: Sequence[Candidate], relevance: Scores) -> NDArray[np.bool_]:
-    """Tell which sentences stand in a document on the matter, by its sentence nearest to the question."""
+def _on_matter(
+    ranking: Ranking, documents: Sequence[Candidate], relevance: Scores, voices: Sequence[str | None]
+) -> NDArray[np.bool_]:
+    """Tell which sentences stand in a document on the matter, by its sentence nearest to the question.
+
+    What nobody is said to say, and a message of a chat, has to come near to the question itself.
+    """
     statements = _alone(ranking)
     sources = [documents[s.document]["source"] for s in ranking.sentences]
     nearest: dict[str, float] = {}
     for source, score in zip(sources, relevance.tolist(), strict=True):
         nearest[source] = max(score, nearest.get(source, 0.0))
-    least = ON_MATTER * max(nearest.values())
+    best = max(nearest.values())
     return np.array(
         [
-            s.document in statements or nearest[source] >= least
-            for s, source in zip(ranking.sentences, sources, strict=True)
+            s.document in statements
+            or (
+                nearest[source] >= ON_MATTER * best
+                and ((voice is not None and not s.alone) or near >= NEAR_ENOUGH * best)
+            )
+            for s, source, voice, near in zip(
+                ranking.sentences, sources, voices, relevance.tolist(), strict=True
+            )
         ]
     )
 

@@ -17,7 +17,7 @@ _FRAME = re.compile(
     r"^\s*(?:is it (?:right|true|fair|correct) (?:to say )?that|do you (?:agree|think|believe) that|"
     r"what do (?:people|you|others) think (?:of|about)(?: the (?:claim|idea) that)?|"
     r"what are (?:the |some )?(?:\w+ )?(?:views|opinions|perspectives|arguments) "
-    r"(?:for and against|on|about))\s+",
+    r"(?:for and against|for|against|on|about))\s+",
     re.IGNORECASE,
 )
 

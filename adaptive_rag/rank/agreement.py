@@ -95,10 +95,7 @@ _PEOPLE: dict[Side, re.Pattern[str]] = {
         r"\b(?:those against|opponents|critics|s[ck]eptics|detractors)" + _PEOPLE_SAY, re.I
     ),
 }
-# "Closing the street is the best thing that ...": what the question is about, and what is said to be of it.
-_JUDGED = re.compile(
-    r"(?:^|\bthat |\bthink |\bbelieve )(?P<of>(?:(?!even|if|before|current)[\w'’-]+ ){1,8}?)"
-    r"(?:is|are|was|were|would be|will be|has been)(?P<not> not| never)?"
+_VERDICT = (
     r"(?: (?:an?|the|both|only|also|so|very|just|really|quite|simply))*(?: (?!less)\w+)?? "
     r"(?:(?P<good>good|best|great|right|sensible|wise|fair|wonderful|excellent|blessing|success|"
     r"necessary|essential|"
@@ -106,7 +103,26 @@ _JUDGED = re.compile(
     r"awful|"
     r"mistake|disaster|curse|failure|unnecessary|burden|nonsense|unjust|unjustified|harmful|dangerous|"
     r"pointless|"
-    r"useless|waste|unacceptable|immoral|unethical))\b(?! to\b)",
+    r"useless|waste|unacceptable|immoral|unethical))\b(?! to\b)"
+)
+# "12 were against homework, 4 liked it", "some say that it is too small, while others like it".
+_BOTH = re.compile(
+    r"\b(?:\d+|some|many|most)\b[^.;:]{0,40}\b(?:for|in favour|against|liked|opposed|supported|said|say|"
+    r"think|thought|fear\w*|feel|felt|want\w*|believe\w*|argue\w*)\b.*"
+    r"(?:\bothers?\b|\b\d+ (?:were |was |voted )?(?:for|in favour|against|liked|opposed|supported)\b)|"
+    r"\bsa(?:ys?|id) (?:no|yes)\b.*\bsa(?:ys?|id) (?:no|yes)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+# "Closing the street is the best thing that ...": what the question is about, and what is said to be of it.
+_JUDGED = re.compile(
+    r"(?:^|\bthat |\bthink |\bbelieve )(?P<of>(?:(?!even|if|before|current)[\w'’-]+ ){1,8}?)"
+    r"(?:is|are|was|were|would be|will be|has been)(?P<not> not| never)?" + _VERDICT,
+    re.IGNORECASE,
+)
+# "For the buses it would be a blessing", "It is a bad idea"; but "it is dangerous" may be said of anything.
+_WOULD_BE = re.compile(
+    r"\b(?:(?:it|this|that)(?: would| will|['’]d|['’]ll) be|it(?: is|['’]s)(?=[\w ]+ idea\b))(?P<not> not)?"
+    + _VERDICT,
     re.IGNORECASE,
 )
 _OUGHT = re.compile(
@@ -127,6 +143,10 @@ _THE_MATTER = re.compile(
 )
 # Words by which a sentence says that a thing is at an end already: "I am glad that homework is gone."
 _GONE = any_of("gone|no longer|no more|given up")
+# The letter or number of an option: "option A", "Line 7".
+_OPTION = re.compile(r"(?<=[a-z] )(?:[A-HJ-Z]|\d{1,2})\b")
+# How a question asks for views, in the first letters of its words.
+_ASKING = frozenset({"thin", "peop", "view", "opin", "argu", "reas"})
 # Letters that two forms of a word share at least: "closed" and "closure".
 STEM = 4
 # Words after a declaration that are read for what it is about, and after "should" for what is to be done.
@@ -169,7 +189,7 @@ def declared_side(question: str, sentence: str) -> Side | None:
             of = " ".join(found["of"].split()[:ABOUT])
             if _THE_MATTER.match(of) and _OWN.search(sentence[: found.start()] + found[0][:4]):
                 return _side(sign)
-            if asked & _stems(of):
+            if asked & _stems(of) and not _names_another(question, of):
                 return _side(sign * _sign_of(of) * proposal_sign(question))
     for found in _OUGHT.finditer(sentence):
         if _ASKS_WHETHER.search(sentence, 0, found.start()):
@@ -181,8 +201,24 @@ def declared_side(question: str, sentence: str) -> Side | None:
         if asked & _stems(found["of"]):
             sign = 1 if bool(found["good"]) != bool(found["not"]) else -1
             return _side(sign * _sign_of(found["of"]) * proposal_sign(question))
-    named = [side for side, people in _PEOPLE.items() if people.search(sentence)]
-    return named[0] if len(named) == 1 else None
+    if found_it := _WOULD_BE.search(sentence):
+        return _side(1 if bool(found_it["good"]) != bool(found_it["not"]) else -1)
+    return reported_side(sentence)
+
+
+def weighs_both(sentence: str) -> bool:
+    """Tell whether a sentence reports both sides: "Some fear rats, others like hens"."""
+    return bool(_BOTH.search(sentence)) or all(people.search(sentence) for people in _PEOPLE.values())
+
+
+def names_matter(question: str, text: str) -> bool:
+    """Tell whether a text has a word of what the question is about, in whatever form."""
+    return bool(_asked_stems(question) & _stems(text))
+
+
+def names_all(question: str, text: str) -> bool:
+    """Tell whether a text has all words of what the question is about, in whatever form."""
+    return _asked_stems(question) <= _stems(text)
 
 
 def agreements(
@@ -305,6 +341,18 @@ def decide_sides(held: Sequence[Scores]) -> Decision:
     return Decision(what="sides", chosen={"found": sorted(taken), "missing": missing}, why=why)
 
 
+def _names_another(question: str, of: str) -> bool:
+    """Tell whether a text is about another of several options: "I am for option A" where B is asked about."""
+    asked, named = set(_OPTION.findall(question)), set(_OPTION.findall(of))
+    return bool(asked and named and not asked & named)
+
+
+def reported_side(sentence: str) -> Side | None:
+    """Return the one side whose people a sentence reports: "Those against name the cost"."""
+    named = [side for side, people in _PEOPLE.items() if people.search(sentence)]
+    return named[0] if len(named) == 1 else None
+
+
 def _side(sign: int) -> Side:
     return "for" if sign > 0 else "against"
 
@@ -316,7 +364,7 @@ def _sign_of(text: str) -> int:
 
 @lru_cache(maxsize=256)
 def _asked_stems(question: str) -> set[str]:
-    return _stems(matter(question))
+    return _stems(matter(question)) - _ASKING
 
 
 def _stems(text: str) -> set[str]:

@@ -44,11 +44,13 @@ _LABEL_WORDS: dict[Side, re.Pattern[str]] = {
 # Words of a question that asks about one side: "What are the risks?"
 _ASKED_WORDS: dict[Side, re.Pattern[str]] = {
     "against": any_of(
-        r"(?:arguments?|reasons?|case|objections?|points?) (?:for (?:and|or) )?against|concerns|risks|"
+        r"(?:arguments?|reasons?|case|objections?|points?|speaks?|spoke|sa(?:y|id)|who (?:is|was|are|were)) "
+        r"(?:for (?:and|or) )?against|concerns|risks|"
         r"drawbacks|dangers|disadvantages|downsides|criticisms?|objections|cons"
     ),
     "for": any_of(
-        r"(?:arguments?|reasons?|case|points?) (?:against (?:and|or) )?(?:for|in favou?r)|benefits|"
+        r"(?:arguments?|reasons?|case|points?|speaks?|spoke|who (?:is|was|are|were)) "
+        r"(?:against (?:and|or) )?(?:for|in favou?r)|benefits|"
         r"advantages|merits|upsides|pros"
     ),
 }

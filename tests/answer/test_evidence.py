@@ -11,7 +11,7 @@ from adaptive_rag.answer.evidence import (
     nearest_quote,
     term_weights,
 )
-from adaptive_rag.answer.styles import CONTEXTUAL_STYLE, FACTUAL_STYLE, STYLES
+from adaptive_rag.answer.styles import CONTEXTUAL_STYLE, FACTUAL_STYLE, OPINION_STYLE, STYLES
 from adaptive_rag.state import QUERY_TYPES
 from tests.answer.made import candidate, request
 
@@ -33,6 +33,25 @@ WALL = candidate(
 )
 def test_evidence_is_what_speaks_to_the_question(style, question, sufficient):
     assert judge_evidence(request(question, [WALL], style=style)).sufficient is sufficient
+
+
+@pytest.mark.parametrize(
+    ("question", "sufficient"),
+    [
+        ("what did Lena Voss think of the marsh, of all things", True),
+        ("what did Lena Voss think of tungsten, of all things", False),
+        ("what are the arguments against the closure", True),
+        ("what are the arguments against the closure of Smithfield", False),
+    ],
+)
+def test_who_is_named_or_takes_a_side_is_evidence_for_views(question, sufficient):
+    said = "**Lena Voss:** Concrete ages. The marsh grows upwards.\n\n**Tom Hale:** I oppose the closure."
+    far = [{**candidate(said), "scores": {"dense": -1.0}}]
+
+    assert judge_evidence(request(question, far, style=OPINION_STYLE)).sufficient is sufficient
+    assert not judge_evidence(
+        request(question, far, style=replace(OPINION_STYLE, heeds_speakers=False))
+    ).sufficient
 
 
 def test_no_document_is_no_evidence():

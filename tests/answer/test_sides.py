@@ -187,3 +187,48 @@ def test_nobody_is_called_missing_who_says_that_they_are_there():
 def test_views_of_another_document_on_something_else_are_left_out():
     bench = "I am against it. The bench at the pond is a waste of money, and I doubt that anybody sits there."
     assert "bench" not in answered([DEBATE, bench], STREET)
+
+
+def test_what_reports_both_sides_leads_under_no_heading():
+    both = "The people are divided: some fear for the shops, others want a street closed to cars."
+    blocks = under(answered([f"{both}\n\n{DEBATE}"], STREET))
+    assert both in blocks[""]
+    assert both not in blocks[FOR_HEADING] + blocks[AGAINST_HEADING]
+
+
+def test_the_tone_of_a_speaker_who_declares_for_no_side_puts_them_under_none():
+    grumble = (
+        "**Irene Calloway:** The street is full of terrible, dangerous and harmful cars, and I hate them."
+    )
+    blocks = under(answered([f"{DEBATE}\n\n{grumble}"], STREET))
+    assert "Irene Calloway" in blocks[f"**{NEITHER_HEADING}**"]
+
+
+def test_a_question_for_one_side_is_not_answered_with_the_other():
+    answer = answered([DEBATE], "What speaks against closing the High Street to cars?")
+    assert "Gordon Haye" in answer and "Christine Bell" in answer and "Petrov" not in answer
+
+
+def test_at_most_two_sentences_of_one_speaker_stand_under_a_heading():
+    reasons = [f"The closed street helps {word}." for word in ("bees", "nurses", "music", "shops")]
+    answer = answered([f"**Nadia Petrov:** I am for the closure. {' '.join(reasons)}"], STREET)
+    assert sum(reason in answer for reason in reasons) <= 2
+
+
+def test_what_blames_something_else_is_no_view_on_the_matter():
+    rule = "The tea at the show was dreadful, and the band played far too loud."
+    hens = f"Critics say that hens bring rats to the allotments. {rule}"
+    assert rule not in answered([hens], "Should hens be allowed on the allotments?")
+
+
+def test_the_group_whose_views_are_asked_for_is_heard():
+    letters = (
+        "Sir, - I think homework is a help.\nAda Byrne, bus driver\n\n"
+        "Sir, - My daughter reads for pleasure since homework ended.\nSamira Khalil, mother of a pupil"
+    )
+    assert "Samira Khalil" in answered([letters], "What do parents think of homework?")
+
+
+def test_a_side_that_is_called_missing_but_declared_is_quoted_where_it_is_asked_for():
+    answer = answered([DEBATE], "What are the arguments against closing the High Street?", missing="against")
+    assert "Gordon Haye" in answer

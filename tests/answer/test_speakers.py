@@ -2,7 +2,15 @@
 
 import pytest
 
-from adaptive_rag.answer.speakers import asked_speakers, reported_speaker, speaker_of, without_label
+from adaptive_rag.answer.speakers import (
+    asked_group,
+    asked_speakers,
+    message_speaker,
+    reported_speaker,
+    roles_of,
+    speaker_of,
+    without_label,
+)
 from tests.answer.made import candidate
 
 VOICES = (
@@ -52,6 +60,8 @@ LETTERS = (
     "Sir, - I am glad that homework is gone. It widened the gap.\nMargaret Dunne, teacher\n\n"
     "Dear editor, we did without.\n\nMy son reads again.\n\nSamira Khalil\n\nThe school is in Mill Road."
 )
+# The chunk begins within a letter.
+CUT = "The traders were against it.\nDr Leo Strand, Marling\n\nSir,\nI drive the bus.\nDean Fairlie, Marling"
 
 
 @pytest.mark.parametrize(
@@ -67,6 +77,8 @@ LETTERS = (
         (LETTERS, "My son reads again.", "Samira Khalil"),
         (LETTERS, "The school is in Mill Road.", None),
         ("The Warning: I never said so.", "I never said so.", None),
+        (CUT, "The traders were against it.", "Dr Leo Strand, Marling"),
+        ("Otterby Bees, founded 1921. Address: Gasworks Lane.", "Address: Gasworks Lane.", None),
     ],
 )
 def test_a_label_or_a_signature_names_the_speaker(text, sentence, speaker):
@@ -108,3 +120,34 @@ def test_a_sentence_is_shown_without_its_label_or_salutation():
 )
 def test_the_speakers_whom_a_question_names_are_found(question, named):
     assert asked_speakers(question, ["Dr. Ravi Sehgal (physician)", "Ana"]) == named
+
+
+def test_who_answers_speaks_in_a_question_with_its_answer():
+    assert message_speaker("Ana: “Are you sad?” Frank: “No. It goes on.”") == "Frank"
+    assert message_speaker("Leila (13:31): “marketing says yes”") == "Leila"
+    assert message_speaker("The sign says “No”.") is None
+
+
+@pytest.mark.parametrize(
+    ("question", "group"),
+    [
+        ("What do the children themselves think of homework?", "children"),
+        ("what do shop and cafe owners say about it", "shop and cafe owners"),
+        ("What do most people think of homework?", None),
+        ("What do they want?", None),
+        ("Is homework good?", None),
+    ],
+)
+def test_the_group_whose_views_are_asked_for_is_found(question, group):
+    assert asked_group(question) == group
+
+
+def test_what_a_speaker_is_stands_in_the_label_or_in_what_they_say_of_themselves():
+    assert roles_of("Prof. Elias Brandt, Institute of Education", "It rains.") == [
+        "Prof.",
+        "Institute of Education",
+    ]
+    assert roles_of("Dorothy Pike", "Sir, - As a grandmother of three, I regret it.") == [
+        "As a grandmother of three"
+    ]
+    assert roles_of("Ana", "It rains.") == []

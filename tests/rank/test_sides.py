@@ -32,6 +32,9 @@ def test_praise_under_risks_is_further_out_of_place_than_a_fact_under_benefits()
         ("What are the pros and cons of the wall?", None),
         ("What are the arguments for the wall?", "for"),
         ("What are the reasons against the wall?", "against"),
+        ("who is against the wall and why", "against"),
+        ("what speaks for the wall", "for"),
+        ("What does Ana say of the wall?", None),
     ],
 )
 def test_a_question_about_both_sides_asks_about_none_alone(question, side):
