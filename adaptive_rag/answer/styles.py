@@ -49,9 +49,9 @@ PER_WORD = 0.002
 CONTEXT_SHARE = 0.6
 # A section of at most this many words is quoted whole where it ranks first.
 SHORT_PASSAGE = 80
-# Sentences of what holds in general, and their nearness: on half of ShARC more of them, or less near ones,
-# added words but not the right passage.
-GENERAL_SENTENCES, GENERAL_NEARNESS = 1, 0.95
+# Sentences of what holds in general, and their nearness both to the question and to the asker's situation: on
+# half of ShARC more of them, or less near ones, added words but not the right passage.
+GENERAL_SENTENCES, GENERAL_NEARNESS = 1, 0.9
 # Share of the score for an aspect's label; the whole question has the rest.
 ASPECT_SHARE = 0.65
 # Added to a sentence of an analysis, divided by the rank of its chunk: most of one is put together from the
@@ -70,6 +70,9 @@ OTHER_SIDE = 0.25
 FOLLOWS = 0.3
 # Taken from a sentence that speaks of the text itself: it is left out where there is anything else.
 OF_THE_TEXT = 1.0
+# Share of the lead's score that a sentence of another document must reach in an analysis: on half of CLAP NQ
+# fewer words hold as much of the reference; from 0.85 on they hold less.
+OTHER_DOCUMENT = 0.8
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 _ASKS = re.compile(
@@ -188,6 +191,7 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
         return _share_out(request, ranking, _score_aspects(request, ranking, whole))
     limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)
     lead = _best(ranking, whole)
+    whole = _of_its_document(request, ranking, whole, lead)
     _name_both(request.question, ranking, whole)
     whole += FOLLOWS * following(ranking.sentences, lead)
     chosen = ranking.choose(whole, limit, least, words=request.style.words)
@@ -248,13 +252,13 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     lengths = np.array([len(s.text.split()) for s in ranking.sentences])
     if lengths[inside].sum() <= SHORT_PASSAGE:
         limit, least = len(inside), -math.inf
+    far = fitting < GENERAL_NEARNESS * fitting[lead]
     fitting = fitting + FOLLOWS * following(ranking.sentences, lead)
     rule = ranking.choose(np.where(inside, fitting, -np.inf), limit, least)
     rule = with_steps(request.question, ranking, rule, fitting)
     rule = in_document_order(rule, ranking.sentences[lead])
-    more = ranking.choose(
-        np.where(inside, -np.inf, whole), GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), rule
-    )
+    others = np.where(inside | far, -np.inf, whole)
+    more = ranking.choose(others, GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), rule)
     if not known:
         return [Block([*rule, *more])]
     return [Block(rule, SITUATION_HEADING), Block(more, GENERAL_HEADING)]
@@ -288,6 +292,13 @@ def _off_the_matter(request: AnswerRequest, ranking: Ranking) -> Scores:
     """Return 1 for each sentence that speaks of the text itself, unless the question does, else 0."""
     asked = asks_about_the_text(request.question)
     return np.array([float(not asked and speaks_of_the_text(s.text)) for s in ranking.sentences])
+
+
+def _of_its_document(request: AnswerRequest, ranking: Ranking, scores: Scores, lead: int) -> Scores:
+    """Return the scores without the sentences of other documents that do not come near the lead."""
+    sources = [request.documents[s.document]["source"] for s in ranking.sentences]
+    other = np.array([source != sources[lead] for source in sources])
+    return np.where(other & (scores < OTHER_DOCUMENT * scores[lead]), -np.inf, scores)
 
 
 def _name_both(question: str, ranking: Ranking, scores: Scores) -> None:

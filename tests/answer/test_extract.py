@@ -381,6 +381,34 @@ def test_a_sentence_of_an_analysis_that_refers_to_nothing_shown_is_left_out():
     assert not any(line.startswith("It also") for line in lines)
 
 
+def test_an_analysis_keeps_to_the_document_that_answers():
+    rules = candidate(
+        "Sick pay in the first year is full pay for four weeks. After it sick pay is full pay for twelve weeks.",
+        source="handbook",
+    )
+    report = candidate("The pay of sick staff rose by a tenth in a year.", source="report")
+    question = "How does sick pay change after the first year?"
+
+    answer = extract_answer(request(question, [rules, report], style=ANALYTICAL_STYLE))
+
+    assert {citation["source"] for citation in answer.citations} == {"handbook"}
+
+
+def test_advice_adds_nothing_that_is_far_from_the_situation():
+    lease = candidate(
+        "A tenant who must move for work may end the contract with one month of notice.", source="lease"
+    )
+    handbook = candidate("Staff end the contract with one week of notice.", source="handbook")
+    asked = request(
+        "How do I end the contract with notice?",
+        [lease, handbook],
+        style=CONTEXTUAL_STYLE,
+        user_context="I am a tenant and must move for work",
+    )
+
+    assert {citation["source"] for citation in extract_answer(asked).citations} == {"lease"}
+
+
 def test_the_words_of_a_heading_count_for_what_stands_under_it():
     readme = candidate(
         "# Snap\n\nSnap is one file.\n\n## How it decides\n\nTwo pictures are cut into tiles.\n\n"
