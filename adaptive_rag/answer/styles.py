@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.order import following, in_document_order, with_steps
+from adaptive_rag.answer.order import following, in_document_order, under_heading, with_rows, with_steps
 from adaptive_rag.answer.passages import labels_at
 from adaptive_rag.answer.ranking import RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import (
     asks_about_the_text,
+    asks_for_prose,
     compared,
     speaks_of_the_text,
     stating,
@@ -73,6 +74,10 @@ OF_THE_TEXT = 1.0
 # Share of the lead's score that a sentence of another document must reach in an analysis: on half of CLAP NQ
 # fewer words hold as much of the reference; from 0.85 on they hold less.
 OTHER_DOCUMENT = 0.8
+# Added to a sentence under a heading whose words the question has: a section of lower rank then leads.
+HEADED = 1.0
+# Taken from a row or a command where it is asked why or how something happens, unless it states that.
+ROW = 1.0
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 _ASKS = re.compile(
@@ -185,8 +190,12 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     """Show a paragraph for each sub-question; without any, the main point and what goes with it."""
     whole = ranking.score(request.question, request.question_vector)
     whole += FIRST_READ / np.array([sentence.rank for sentence in ranking.sentences])
-    whole += RANK * stating(request.question, ranking.sentences)
+    stated = stating(request.question, ranking.sentences)
+    whole += RANK * stated
     whole -= OF_THE_TEXT * _off_the_matter(request, ranking)
+    whole += HEADED * under_heading(request.question, ranking.sentences)
+    if asks_for_prose(request.question):
+        whole -= ROW * np.array([s.is_row for s in ranking.sentences]) * (stated <= 0)
     if request.aspects:
         return _share_out(request, ranking, _score_aspects(request, ranking, whole))
     limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)
@@ -196,6 +205,7 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     whole += FOLLOWS * following(ranking.sentences, lead)
     chosen = ranking.choose(whole, limit, least, words=request.style.words)
     chosen = with_steps(request.question, ranking, chosen, whole)
+    chosen = with_rows(request.question, ranking, chosen, request.style.words)
     return [Block(in_document_order(chosen, ranking.sentences[lead]))]
 
 
@@ -257,9 +267,11 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     rule = ranking.choose(np.where(inside, fitting, -np.inf), limit, least)
     rule = with_steps(request.question, ranking, rule, fitting)
     rule = in_document_order(rule, ranking.sentences[lead])
+    if any(speaks_to(s.text, request.user_context) for s in rule):
+        far |= _for_others(request, ranking)
     others = np.where(inside | far, -np.inf, whole)
     more = ranking.choose(others, GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), rule)
-    if not known:
+    if not known or not _is_theirs(request, rule):
         return [Block([*rule, *more])]
     return [Block(rule, SITUATION_HEADING), Block(more, GENERAL_HEADING)]
 
@@ -273,13 +285,21 @@ def _rule_of(request: AnswerRequest, ranking: Ranking, fitting: Scores) -> NDArr
     ranks = np.array([s.rank if s.quality >= READABLE else math.inf for s in ranking.sentences])
     first = ranking.sentences[_best(ranking, np.where(ranks == ranks.min(), fitting, -np.inf))]
     inside = np.array([(s.rank, s.heading) == (first.rank, first.heading) for s in ranking.sentences])
-    said = [
-        here and speaks_to(s.text, request.user_context)
-        for s, here in zip(ranking.sentences, inside, strict=True)
-    ]
-    if any(said):
-        inside &= [to is not False for to in said]
+    here = [s for s, is_here in zip(ranking.sentences, inside, strict=True) if is_here]
+    if any(speaks_to(s.text, request.user_context) for s in here):
+        inside &= ~_for_others(request, ranking)
     return inside
+
+
+def _for_others(request: AnswerRequest, ranking: Ranking) -> NDArray[np.bool_]:
+    """Return which sentences hold for another age or stage than the asker's."""
+    return np.array([speaks_to(s.text, request.user_context) is False for s in ranking.sentences])
+
+
+def _is_theirs(request: AnswerRequest, rule: Sequence[AnswerSentence]) -> bool:
+    """Tell whether a rule speaks of what the asker says of themselves, beside what they ask."""
+    theirs = set(terms(request.user_context)) - set(terms(request.question))
+    return any(theirs & set(s.terms) or speaks_to(s.text, request.user_context) for s in rule)
 
 
 def _best(ranking: Ranking, scores: Scores) -> int:
