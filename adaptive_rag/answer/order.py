@@ -50,7 +50,7 @@ def following(sentences: Sequence[AnswerSentence], lead: int) -> Scores:
 def under_heading(question: str, sentences: Sequence[AnswerSentence]) -> Scores:
     """Return for each sentence the share of its heading's words that a question has; 0 under a title.
 
-    1 more where the heading asks the same: "How it decides that a page has changed" heads what answers
+    2 more where the heading asks the same: "How it decides that a page has changed" heads what answers
     "how does it know that a page changed".
     """
     titles = {s.heading for s in sentences if s.start == 0}
@@ -60,7 +60,7 @@ def under_heading(question: str, sentences: Sequence[AnswerSentence]) -> Scores:
         words, same = set(terms(heading)), _ASKS.match(heading)
         shares[heading] = len(asked & words) / len(words) if words else 0.0
         if word and same and word[0].lower() == same[0].lower() and shares[heading] >= NAMED:
-            shares[heading] += 1
+            shares[heading] += 2
     return np.array([shares.get(s.heading, 0.0) for s in sentences])
 
 
