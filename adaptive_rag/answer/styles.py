@@ -74,8 +74,8 @@ OF_THE_TEXT = 1.0
 # Share of the lead's score that a sentence of another document must reach in an analysis: on half of CLAP NQ
 # fewer words hold as much of the reference; from 0.85 on they hold less.
 OTHER_DOCUMENT = 0.8
-# Added to a sentence under a heading whose words the question has; where the heading asks the same, three times
-# as much, so that a section of lower rank leads. Of 0.4 to 1 the least that does on questions typed by hand.
+# Added to a sentence under a heading whose words the question has; where the heading asks the same, three
+# times as much, so that a section of lower rank leads. Of 0.4 to 1 the least with which it does.
 HEADED = 0.6
 # Taken from a row or a command where it is asked why or how something happens, unless it states that.
 ROW = 1.0
