@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
-from adaptive_rag.answer.ranking import READABLE, Ranking
-from adaptive_rag.answer.relations import asks_for_steps
+from adaptive_rag.answer.ranking import NAMED, READABLE, Ranking
+from adaptive_rag.answer.relations import asks_for_steps, relation_asked
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.text.vectors import Scores
+from adaptive_rag.text.words import terms
 
 # In words: a longer list of steps is not quoted whole.
 LONGEST_STEPS = 250
+_ASKS = re.compile(r"(?:how|why|what|when|where|who|which)\b", re.IGNORECASE)
 
 
 def in_document_order(chosen: Sequence[AnswerSentence], lead: AnswerSentence) -> list[AnswerSentence]:
@@ -44,6 +47,23 @@ def following(sentences: Sequence[AnswerSentence], lead: int) -> Scores:
     )
 
 
+def under_heading(question: str, sentences: Sequence[AnswerSentence]) -> Scores:
+    """Return for each sentence the share of its heading's words that a question has; 0 under a title.
+
+    2 more where the heading asks the same: "How it decides that a page has changed" heads what answers
+    "how does it know that a page changed".
+    """
+    titles = {s.heading for s in sentences if s.start == 0}
+    asked, word = set(terms(question)), _ASKS.match(question)
+    shares: dict[str, float] = {}
+    for heading in {s.heading for s in sentences} - titles:
+        words, same = set(terms(heading)), _ASKS.match(heading)
+        shares[heading] = len(asked & words) / len(words) if words else 0.0
+        if word and same and word[0].lower() == same[0].lower() and shares[heading] >= NAMED:
+            shares[heading] += 2
+    return np.array([shares.get(s.heading, 0.0) for s in sentences])
+
+
 def with_steps(
     question: str, ranking: Ranking, chosen: list[AnswerSentence], scores: Scores
 ) -> list[AnswerSentence]:
@@ -68,6 +88,25 @@ def with_steps(
     steps = [ranking.sentences[i] for i in whole]
     length = sum(len(sentence.text.split()) for sentence in steps)
     return steps if len(steps) > 1 and length <= LONGEST_STEPS else chosen
+
+
+def with_rows(
+    question: str, ranking: Ranking, chosen: list[AnswerSentence], words: int
+) -> list[AnswerSentence]:
+    """Return the rows of the first sentence's table before the others, where a comparison leads with a row.
+
+    As many as have `words` words together; else return the chosen sentences as they are.
+    """
+    if not chosen or not chosen[0].is_row or relation_asked(question) != "difference":
+        return chosen
+    table = (chosen[0].document, chosen[0].heading)
+    rows = [s for s in ranking.sentences if s.is_row and (s.document, s.heading) == table]
+    shown = [chosen[0]]
+    for sentence in [*rows, *chosen]:
+        length = sum(len(s.text.split()) for s in [*shown, sentence])
+        if sentence not in shown and length <= words:
+            shown.append(sentence)
+    return shown
 
 
 def _goes_on(before: AnswerSentence, sentence: AnswerSentence) -> bool:

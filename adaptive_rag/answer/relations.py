@@ -22,6 +22,7 @@ _ASKED: tuple[tuple[Relation, str], ...] = (
     ("cause", r"\bwhy\b|\bhow come\b|\b(?:causes?|caused|reasons?|explains?|led to|behind)\b"),
     (
         "effect",
+        r"\bwhat (?:happens|happened|if)\b|"
         r"\b(?:effects?|affect(?:s|ed)?|impacts?|consequences?|influence[ds]?|results?|outcomes?|implications?)\b",
     ),
     ("change", r"\b(?:change[ds]?|developed?|evolved?|grown?|grew|trends?|over time|over the years)\b"),
@@ -36,8 +37,8 @@ _STATED: dict[Relation, str] = {
     rf"rather than|similar\w*|same)\b|{_MORE}",
     "cause": r"\b(?:because|due to|owing to|thanks to|caus\w+|reasons?|le(?:d|ads?) to|result\w*|so that|"
     r"therefore|in order to|explain\w*|blam\w+|responsible for|driven by|stem\w* from|attributed)\b",
-    "effect": rf"\b(?:{_MOVES}|le(?:d|ads?) to|result\w*|caus\w+|so that|therefore|means? that|allow\w*|"
-    rf"enabl\w+|affect\w*|effects?|impact\w*|consequen\w+|damag\w+|harm\w*)\b|{_MORE}",
+    "effect": rf"\b(?:{_MOVES}|le(?:d|ads?) to|result\w*|caus\w+|so that|therefore|otherwise|or else|"
+    rf"means? that|allow\w*|enabl\w+|affect\w*|effects?|impact\w*|consequen\w+|damag\w+|harm\w*)\b|{_MORE}",
     "change": rf"\b(?:{_MOVES}|from .{{1,40}} to|compared with|percent|introduced|since)\b|%|{_MORE}",
 }
 _PAIR = (
@@ -49,6 +50,12 @@ _PAIR = (
 _STEPS = re.compile(
     r"\bhow (?:do|can|should|would|must|did) (?:I|we|you|one)\b|\bhow to\b|"
     r"\bwhat (?:should|must|do|can|shall) (?:I|we|you) do\b|\b(?:steps?|procedure|instructions)\b",
+    re.IGNORECASE,
+)
+# "Why did it fail?", "how does it know"; not "how did spending change"
+_EXPLAINS = re.compile(
+    r"\bwhy\b|\bhow come\b|"
+    r"\bhow (?:do|does|did) (?!.*\b(?:change|develop|evolve|grow|differ|compare|affect)\b)",
     re.IGNORECASE,
 )
 # "Keep one bag by the door.", "You must leave.", "Never walk alone."; not "The owner keeps the key."
@@ -101,13 +108,20 @@ def relation_asked(question: str) -> Relation | None:
 
 
 def stating(question: str, sentences: Sequence[AnswerSentence]) -> Scores:
-    """Return 1 for each sentence with the words of what is asked for ("because"; "Keep ..."), else 0."""
+    """Return 1 for each sentence with the words of what is asked for ("because"; "Keep ..."), else 0.
+
+    Where a cause or an effect is asked for, one that says what to do gets 1 less.
+    """
     if asks_for_steps(question):
         return np.array([float(tells_to_do(s.text)) for s in sentences])
     relation = relation_asked(question)
     if relation is None:
         return np.zeros(len(sentences))
-    return np.array([float(bool(re.search(_STATED[relation], s.text, re.IGNORECASE))) for s in sentences])
+    said = np.array([float(bool(re.search(_STATED[relation], s.text, re.IGNORECASE))) for s in sentences])
+    if relation in ("cause", "effect"):
+        # What to do is no consequence: "Wash the filter." where it is asked what happens if nobody does.
+        said -= np.array([float(tells_to_do(s.text)) for s in sentences])
+    return said
 
 
 def compared(question: str) -> list[set[str]]:
@@ -127,6 +141,11 @@ def compared(question: str) -> list[set[str]]:
 def asks_for_steps(question: str) -> bool:
     """Tell whether a question asks how to do something."""
     return bool(_STEPS.search(question))
+
+
+def asks_for_prose(question: str) -> bool:
+    """Tell whether a question asks why or how something happens: no row of a table and no command says it."""
+    return not asks_for_steps(question) and bool(_EXPLAINS.search(question))
 
 
 def tells_to_do(sentence: str) -> bool:

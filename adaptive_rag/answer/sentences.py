@@ -18,9 +18,10 @@ from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.words import terms
 
-# "- ", "(a) ", "2. ", and the "7.2 " of a clause
 _BULLET = re.compile(
-    r"^(?:(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-z]|[A-Z](?=\))|[ivx]{1,4})[.)])\s+|\d{1,2}(?:\.\d{1,2})+\.?\s+(?=[A-Z]))"
+    r"^(?:[-*•‣▪◦·–—]|\(?(?:\d{1,3}|[a-z]|[A-Z](?=\))|[ivx]{1,4})[.)])\s+|"
+    # the number of a clause: "5.1 The landlord keeps the roof."; not "5.1 percent of"
+    r"^\d{1,2}(?:\.\d{1,2})+\.?\s+(?=[A-Z])"
 )
 # "built in 1957[3]", "the wall. [6, 7]", "the wall.³"; "as is shown in [3]" keeps what it speaks of
 _NOTE_MARK = re.compile(
@@ -102,6 +103,11 @@ class AnswerSentence:
             return self.continues
         refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
+
+    @property
+    def is_row(self) -> bool:
+        """Tell whether it is a row of a table or a piece of code, which stands alone but is no message."""
+        return self.alone and not self.speaker
 
     @cached_property
     def _numbers(self) -> set[str]:

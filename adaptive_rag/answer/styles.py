@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.order import following, in_document_order, with_steps
+from adaptive_rag.answer.order import following, in_document_order, under_heading, with_rows, with_steps
 from adaptive_rag.answer.passages import labels_at
 from adaptive_rag.answer.ranking import AROUND, RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import (
     asks_about_the_text,
+    asks_for_prose,
     compared,
     speaks_of_the_text,
     stating,
@@ -54,9 +55,9 @@ PER_WORD = 0.002
 CONTEXT_SHARE = 0.6
 # A section of at most this many words is quoted whole where it ranks first.
 SHORT_PASSAGE = 80
-# Sentences of what holds in general, and their nearness: on half of ShARC more of them, or less near ones,
-# added words but not the right passage.
-GENERAL_SENTENCES, GENERAL_NEARNESS = 1, 0.95
+# Sentences of what holds in general, and their nearness both to the question and to the asker's situation: on
+# half of ShARC more of them, or less near ones, added words but not the right passage.
+GENERAL_SENTENCES, GENERAL_NEARNESS = 1, 0.9
 # Share of the score for an aspect's label; the whole question has the rest.
 ASPECT_SHARE = 0.65
 # Added to a sentence of an analysis, divided by the rank of its chunk: most of one is put together from the
@@ -77,6 +78,14 @@ FOLLOWS = 0.3
 OF_THE_TEXT = 1.0
 # Taken from what the last answers said already: as much.
 SAID = 1.0
+# Share of the lead's score that a sentence of another document must reach in an analysis: on half of CLAP NQ
+# fewer words hold as much of the reference; from 0.85 on they hold less.
+OTHER_DOCUMENT = 0.8
+# Added to a sentence under a heading whose words the question has; where the heading asks the same, three
+# times as much, so that a section of lower rank leads. Of 0.4 to 1 the least with which it does.
+HEADED = 0.6
+# Taken from a row or a command where it is asked why or how something happens, unless it states that.
+ROW = 1.0
 SITUATION_HEADING = "For your situation"
 GENERAL_HEADING = "In general"
 _ASKS = re.compile(
@@ -198,16 +207,22 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
         return by_side(request, ranking)
     whole = ranking.score(request.question, request.question_vector)
     whole += FIRST_READ / np.array([sentence.rank for sentence in ranking.sentences])
-    whole += RANK * stating(request.question, ranking.sentences)
+    stated = stating(request.question, ranking.sentences)
+    whole += RANK * stated
     whole -= OF_THE_TEXT * _off_the_matter(request, ranking)
+    whole += HEADED * under_heading(request.question, ranking.sentences)
+    if asks_for_prose(request.question):
+        whole -= ROW * np.array([s.is_row for s in ranking.sentences]) * (stated <= 0)
     if request.aspects:
         return _share_out(request, ranking, _score_aspects(request, ranking, whole))
     limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)
     lead = _best(ranking, whole)
+    whole = _of_its_document(request, ranking, whole, lead)
     _name_both(request.question, ranking, whole)
     whole += FOLLOWS * following(ranking.sentences, lead)
     chosen = ranking.choose(whole, limit, least, words=request.style.words)
     chosen = with_steps(request.question, ranking, chosen, whole)
+    chosen = with_rows(request.question, ranking, chosen, request.style.words)
     return [Block(in_document_order(chosen, ranking.sentences[lead]))]
 
 
@@ -268,14 +283,16 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     lengths = np.array([len(s.text.split()) for s in ranking.sentences])
     if lengths[inside].sum() <= SHORT_PASSAGE:
         limit, least = len(inside), -math.inf
+    far = fitting < GENERAL_NEARNESS * fitting[lead]
     fitting = fitting + FOLLOWS * following(ranking.sentences, lead)
     rule = ranking.choose(np.where(inside, fitting, -np.inf), limit, least)
     rule = with_steps(request.question, ranking, rule, fitting)
     rule = in_document_order(rule, ranking.sentences[lead])
-    more = ranking.choose(
-        np.where(inside, -np.inf, whole), GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), rule
-    )
-    if not known:
+    if any(speaks_to(s.text, request.user_context) for s in rule):
+        far |= _for_others(request, ranking)
+    others = np.where(inside | far, -np.inf, whole)
+    more = ranking.choose(others, GENERAL_SENTENCES, GENERAL_NEARNESS * whole.max(), rule)
+    if not known or not _is_theirs(request, rule):
         return [Block([*rule, *more])]
     return [Block(rule, SITUATION_HEADING), Block(more, GENERAL_HEADING)]
 
@@ -289,12 +306,9 @@ def _rule_of(request: AnswerRequest, ranking: Ranking, fitting: Scores) -> NDArr
     ranks = np.array([s.rank if s.quality >= READABLE else math.inf for s in ranking.sentences])
     first = ranking.sentences[_best(ranking, np.where(ranks == ranks.min(), fitting, -np.inf))]
     inside = np.array([(s.rank, s.heading) == (first.rank, first.heading) for s in ranking.sentences])
-    said = [
-        here and speaks_to(s.text, request.user_context)
-        for s, here in zip(ranking.sentences, inside, strict=True)
-    ]
-    if any(said):
-        inside &= [to is not False for to in said]
+    here = [s for s, is_here in zip(ranking.sentences, inside, strict=True) if is_here]
+    if any(speaks_to(s.text, request.user_context) for s in here):
+        inside &= ~_for_others(request, ranking)
     return inside
 
 
@@ -318,6 +332,17 @@ def _plain(text: str) -> str:
     return " ".join(words(text))
 
 
+def _for_others(request: AnswerRequest, ranking: Ranking) -> NDArray[np.bool_]:
+    """Return which sentences hold for another age or stage than the asker's."""
+    return np.array([speaks_to(s.text, request.user_context) is False for s in ranking.sentences])
+
+
+def _is_theirs(request: AnswerRequest, rule: Sequence[AnswerSentence]) -> bool:
+    """Tell whether a rule speaks of what the asker says of themselves, beside what they ask."""
+    theirs = set(terms(request.user_context)) - set(terms(request.question))
+    return any(theirs & set(s.terms) or speaks_to(s.text, request.user_context) for s in rule)
+
+
 def _best(ranking: Ranking, scores: Scores) -> int:
     """Return the index of the sentence that leads: the best one that can be read."""
     readable = np.array([s.quality >= READABLE for s in ranking.sentences])
@@ -328,6 +353,13 @@ def _off_the_matter(request: AnswerRequest, ranking: Ranking) -> Scores:
     """Return 1 for each sentence that speaks of the text itself, unless the question does, else 0."""
     asked = asks_about_the_text(request.question)
     return np.array([float(not asked and speaks_of_the_text(s.text)) for s in ranking.sentences])
+
+
+def _of_its_document(request: AnswerRequest, ranking: Ranking, scores: Scores, lead: int) -> Scores:
+    """Return the scores without the sentences of other documents that do not come near the lead."""
+    sources = [request.documents[s.document]["source"] for s in ranking.sentences]
+    other = np.array([source != sources[lead] for source in sources])
+    return np.where(other & (scores < OTHER_DOCUMENT * scores[lead]), -np.inf, scores)
 
 
 def _name_both(question: str, ranking: Ranking, scores: Scores) -> None:

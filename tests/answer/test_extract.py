@@ -1,5 +1,6 @@
 import re
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -381,6 +382,35 @@ def test_a_sentence_of_an_analysis_that_refers_to_nothing_shown_is_left_out():
     assert not any(line.startswith("It also") for line in lines)
 
 
+def test_an_analysis_keeps_to_the_document_that_answers():
+    rules = candidate(
+        "Sick pay in the first year is full pay for four weeks. "
+        "After it sick pay is full pay for twelve weeks.",
+        source="handbook",
+    )
+    report = candidate("The pay of sick staff rose by a tenth in a year.", source="report")
+    question = "How does sick pay change after the first year?"
+
+    answer = extract_answer(request(question, [rules, report], style=ANALYTICAL_STYLE))
+
+    assert {citation["source"] for citation in answer.citations} == {"handbook"}
+
+
+def test_advice_adds_nothing_that_is_far_from_the_situation():
+    lease = candidate(
+        "A tenant who must move for work may end the contract with one month of notice.", source="lease"
+    )
+    handbook = candidate("Staff end the contract with one week of notice.", source="handbook")
+    asked = request(
+        "How do I end the contract with notice?",
+        [lease, handbook],
+        style=CONTEXTUAL_STYLE,
+        user_context="I am a tenant and must move for work",
+    )
+
+    assert {citation["source"] for citation in extract_answer(asked).citations} == {"lease"}
+
+
 def test_the_words_of_a_heading_count_for_what_stands_under_it():
     readme = candidate(
         "# Snap\n\nSnap is one file.\n\n## How it decides\n\nTwo pictures are cut into tiles.\n\n"
@@ -390,6 +420,71 @@ def test_the_words_of_a_heading_count_for_what_stands_under_it():
     answer = extract_answer(request("how does it decide", [readme], style=ANALYTICAL_STYLE))
 
     assert without_markers(answer)[0] == "Two pictures are cut into tiles."
+
+
+def test_how_something_works_is_told_in_the_prose_of_its_section_not_in_commands():
+    intro = candidate(
+        "# Snap\n\nSnap tells you when a page has changed.\n\n## Removing a page\n\n"
+        "```sh\nsnap rm page\nsnap rm changed --page\n```",
+        source="readme",
+    )
+    section = candidate(
+        "## Limits\n\nNo page behind a login.\n\n## How it decides that a page has changed\n\n"
+        "Two pictures are cut into tiles and their colours are compared.",
+        source="readme",
+        start=1000,
+    )
+    question = "how does snap know that a page has changed"
+
+    answer = extract_answer(request(question, [intro, section], style=ANALYTICAL_STYLE))
+
+    assert without_markers(answer)[0].startswith("Two pictures are cut into tiles")
+    assert "snap rm" not in answer.text
+
+
+def test_a_consequence_leads_where_it_is_asked_what_happens():
+    manual = candidate(
+        "Clean the filter every two weeks. A dirty filter lets less air through, so that ice forms."
+    )
+    question = "what happens if i dont clean the filter"
+
+    answer = extract_answer(request(question, [manual], style=ANALYTICAL_STYLE))
+
+    assert answer.text.startswith("A dirty filter")
+
+
+def test_a_comparison_that_leads_with_a_row_quotes_the_rows_of_its_table():
+    manual = candidate(
+        "## Technical data\n\nProperty | D300 | D300 Pro\n\nTank | 3.5 litres | 5 litres\n\n"
+        "Power | 280 W | 410 W\n\n## Warranty\n\nIt lasts for three years."
+    )
+
+    answer = extract_answer(request("compare the D300 and the D300 Pro", [manual], style=ANALYTICAL_STYLE))
+
+    assert "3.5 litres" in answer.text
+    assert "410 W" in answer.text
+    assert "three years" not in answer.text
+
+
+def test_advice_is_headed_only_where_it_speaks_of_the_asker():
+    rules = candidate("A visitor may stay for two hours in the yard. The gate shuts at nine in the evening.")
+    asked = partial(request, "How long may a visitor stay in the yard?", [rules], style=CONTEXTUAL_STYLE)
+
+    assert extract_answer(asked(user_context="I collect stamps")).text.startswith("A visitor")
+    assert extract_answer(asked(user_context="I leave at nine in the evening")).text.startswith("**For your")
+
+
+def test_a_rule_for_another_stage_is_left_out_in_general_too():
+    first = candidate("During probation the notice is one week.", source="handbook")
+    second = candidate("After probation the notice is one month.", source="handbook", start=500)
+    asked = request(
+        "What is the notice?", [first, second], style=CONTEXTUAL_STYLE, user_context="I am on probation"
+    )
+
+    answer = extract_answer(asked)
+
+    assert "one week" in answer.text
+    assert "one month" not in answer.text
 
 
 def test_a_fact_that_one_sentence_answers_clearly_is_told_in_that_sentence_alone():

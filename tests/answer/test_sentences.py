@@ -37,7 +37,7 @@ def test_what_is_no_sentence_is_not_quoted(poor):
     ]
 
 
-@pytest.mark.parametrize("bullet", ["- ", "• ", "* ", "1. ", "(b) "])
+@pytest.mark.parametrize("bullet", ["- ", "• ", "* ", "1. ", "(b) ", "5.1 ", "12.3.1. "])
 def test_a_list_item_is_quoted_without_its_bullet(bullet):
     document = candidate(f"{GOOD}\n\n{bullet}Move the boats to the upper quay before dusk.")
 
