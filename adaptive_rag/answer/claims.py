@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptive_rag.answer.wording import NUMBER_NAMES, REPORTING
+from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, REPORTING
 from adaptive_rag.text.words import STOP_WORDS, stem
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*|%")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # A clause ends here: a denial does not reach beyond it.
-_BREAK = re.compile(r"[.;:,()!?]")
+_BREAK = re.compile(r"[.;:,()!?|\n]")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,9 @@ class Token:
     def content(self) -> bool:
         """Tell whether the word carries meaning of its own."""
         word = self.raw.lower()
-        return self.number or not (word.endswith("n't") or {word, word.partition("'")[0]} & STOP_WORDS)
+        return self.number or not (
+            word.endswith("n't") or {word, word.partition("'")[0]} & STOP_WORDS or word in DENIALS
+        )
 
     @property
     def capital(self) -> bool:
@@ -57,7 +59,7 @@ def _value(raw: str) -> str | None:
         return NUMBER_NAMES[raw.lower()]
     if not _DIGITS.fullmatch(raw):
         return None
-    plain = re.sub(r",(?=\d{3})", "", raw).replace(",", ".")
+    plain = re.sub(r",(?=\d{3})", "", raw).replace(",", ".").lstrip("0") or "0"
     return plain.rstrip("0").rstrip(".") if plain.count(".") == 1 else plain
 
 

@@ -18,12 +18,14 @@ from adaptive_rag.answer.wording import (
     SCOPES,
     UNITS,
 )
-from adaptive_rag.text.words import ASKING_WORDS
+from adaptive_rag.text.words import ASKING_WORDS, stem
 
 # What the asker said of their own case is no passage's: ", which you say you are not".
 _ASKER = re.compile(
     r"[^,:;]*\byou (?:have |had )?(?:say|said|speak|spoke|mention|mentioned|told|wrote|asked)\b[^,:;]*"
 )
+# "at all", "at most five" and "the most likely" say nothing of how many.
+NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
 # How far a denial reaches, in content words, and how near two words stand that belong together, in words.
 REACH, NEAR = 3, 8
 # Neighbours of a word are this many content words away; a word has been exchanged where its own place holds
@@ -33,8 +35,8 @@ CLOSE, CLOSER = 3, 3
 MOSTLY = 0.6
 # Prefixes that turn a word into its opposite: "unlikely", "illegal".
 NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
-# "It does not look so" denies nothing that the passages say.
-SEEMING = (["look"], ["seem"], ["appear"])
+# "It does not look so" and "no penalty is named" deny nothing that the passages say.
+ABSENT = frozenset(map(stem, "look seem appear know known named stated given said mentioned".split()))
 
 
 def find_fault(text: str, evidence: CitedSentences) -> str:
@@ -102,21 +104,27 @@ def _foreign_number(claim: Sequence[Token], evidence: CitedSentences) -> str:
 
 def _counts_the_claim(claim: Sequence[Token], at: int) -> bool:
     """Tell whether "two" counts what the draft sets out: "The two offices ...", "in two ways"."""
-    if claim[at].raw.lower() != "two":
+    if claim[at].raw.lower() not in ("two", "three", "four"):
         return False
-    pointed = at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both"))
-    return pointed or any(t.raw.lower() in ASKING_WORDS or t.key in REPORTING for t in claim[at + 1 : at + 2])
+    if at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both")):
+        return True
+    return claim[at].key == "2" and any(t.raw.lower() in ASKING_WORDS or t.key in REPORTING for t in claim[at + 1 : at + 2])
 
 
 def _derived(value: str, others: Iterable[str]) -> bool:
     """Tell whether a number follows from two others of its sentence: "23 days, from 4 to 26 July"."""
     number = float(value) if value.count(".") <= 1 else None
     pairs = combinations([float(other) for other in others if other.count(".") <= 1], 2)
-    return number is not None and any(number in (a + b, abs(a - b), abs(a - b) + 1) for a, b in pairs)
+    return number is not None and any(
+        number in (a + b, abs(a - b), abs(a - b) + 1)
+        or any(abs(number - x) < 0.006 for x in (a * b / 100, a - a * b / 100, b - a * b / 100))
+        for a, b in pairs
+    )
 
 
 def _unit(tokens: Sequence[Token], at: int) -> str:
-    return next((UNITS[t.key] for t in tokens[at + 1 : at + 3] if t.key in UNITS), "")
+    following = tokens[at + 1 : at + 3]
+    return next((UNITS[t.key] for t in following if t.key in UNITS and t.clause == tokens[at].clause), "")
 
 
 def _same_company(claim: Sequence[Token], at: int, sentence: Sequence[Token], place: int) -> bool:
@@ -124,6 +132,8 @@ def _same_company(claim: Sequence[Token], at: int, sentence: Sequence[Token], pl
     beside = [t.key for t in reversed(claim[:at]) if t.content][:2]
     beside += [t.key for t in claim[at + 1 :] if t.content][:2]
     near = {t.key for t in sentence[max(0, place - NEAR) : place + NEAR + 1]}
+    if sum(t.number for t in sentence) * 3 >= sum(t.content for t in sentence):  # the row of a table
+        beside = [t.key for t in claim if states(t)]
     return not beside or any(key in near for key in beside)
 
 
@@ -177,7 +187,7 @@ def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
                 elif (
                     left + right > best
                     and token.key not in near
-                    and ((left and right) or (not swapped and _at_an_end(said, at, left, right)))
+                    and ((left and right) or (not swapped and _at_an_end(said, at, row, place, left, right)))
                     and (swapped or _alike(token, other))
                 ):
                     best, found = left + right, other.raw
@@ -186,9 +196,9 @@ def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
     return ""
 
 
-def _at_an_end(said: Sequence[Token], at: int, left: int, right: int) -> bool:
+def _at_an_end(said, at, row, place, left, right) -> bool:
     enough = 2 + said[at].number  # "in June 2013" and "on June 10, 2013" agree
-    return (at == len(said) - 1 and left >= enough) or (at == 0 and right >= enough)
+    return (at == len(said) - 1 and left >= enough and said[at].clause - said[at-1].clause == row[place].clause - row[place-1].clause) or (at == 0 and right >= enough and said[1].clause - said[0].clause == row[place+1].clause - row[place].clause)
 
 
 def _run(one: Sequence[Token], other: Sequence[Token]) -> int:
@@ -229,14 +239,15 @@ def _denials(tokens: Sequence[Token], *, reply: bool = False) -> list[list[str]]
 def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Say where a claim denies what its sentences assert, or the reverse."""
     said = {t.key for t in claim}
-    denials = [reach for reach in _denials(claim, reply=True) if reach[:1] not in SEEMING]
+    denials = _denials(claim, reply=True)
     # The sentences that are retold; a claim in its own words may deny what follows from several sentences.
     retold = [s for at, s in enumerate(sentences) if not at or said.issuperset(t.key for t in s if states(t))]
     sources = retold if _retells(claim, sentences) else sentences
     # A denial may be written another way: "is beyond its means" for "does not have the means".
     indirect = INDIRECT_DENIALS - said
-    if any(denials) and not any(_denials(s) or any(t.key in indirect for t in s) for s in sources):
-        return f"the passages do not deny {next(filter(None, denials))[0]!r}"
+    denied = [reach for reach in denials if reach and not ABSENT.intersection(reach[:2])]
+    if sum(len(_denials(s)) + sum(t.key in indirect for t in s) for s in sources) < len(denied):
+        return f"the passages do not deny {denied[0][0]!r}"
     said -= {key for reach in denials for key in reach}
     for sentence in retold:
         times = [t.key for t in sentence]
@@ -271,13 +282,18 @@ def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
     """Say which quantifier of a claim is stronger than its sentences."""
     theirs = {t.raw.lower() for s in sentences for t in s}
     for at, token in enumerate(claim):
-        if token.key == "all" and at and claim[at - 1].key == "at":
+        if (claim[at - 1].raw.lower() if at else "", token.key) in NO_SCOPE:
             continue
         for words, enough in SCOPES:
             if token.raw.lower() in words and not theirs & enough:
                 return f"the passages do not say {token.raw.lower()!r}"
     if not _retells(claim, sentences) or any(token.raw.lower() in HEDGES for token in claim):
         return ""
+    joined = {tuple(t.key for t in s[at : at + 3]) for s in sentences for at in range(len(s))}
+    for one, joint, two in zip(claim, claim[1:], claim[2:], strict=False):
+        other = {"and": "or", "or": "and"}.get(joint.raw)
+        if (one.key, other, two.key) in joined and (one.key, joint.key, two.key) not in joined:
+            return f"the passages have {other!r} where it has {joint.raw!r}"
     said = {token.key for token in claim}
     for at, token in enumerate(sentences[0]):
         hedged = [t.key for t in sentences[0][at + 1 :] if t.content][:1]
@@ -300,7 +316,12 @@ def _other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> st
                 continue
             place = keys.index(pivot.key)
             before, after = set(keys[:place]), set(keys[place + 1 :])
-            clause = [(i, t.key) for i, t in enumerate(claim) if t.clause == pivot.clause and states(t)]
+            raws = {t.raw.lower() for t in sentence}
+            clause = [
+                (i, t.key)
+                for i, t in enumerate(claim)
+                if t.clause == pivot.clause and states(t) and t.raw.lower() in raws
+            ]
             left = [key for i, key in clause if i < at and key in after - before]
             right = [key for i, key in clause if i > at and key in before - after]
             if left and right:
