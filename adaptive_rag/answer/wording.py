@@ -17,7 +17,7 @@ NUMBER_NAMES = {name: str(n) for n, name in enumerate(_SMALL.split()) if name !=
 # Spellings of a unit, parted by semicolons; the first names it.
 _UNITS = """
     second seconds; minute minutes; hour hours; day days; week weeks; month months; year years; decade
-    decades; century centuries; percent per-cent %; thousand; million; billion; trillion; dollar dollars
+    decades; century centuries; percent per-cent; thousand; million; billion; trillion; dollar dollars
     usd; euro euros eur; pound pounds gbp; metre metres meter meters; kilometre kilometres kilometer
     kilometers km; mile miles; foot feet ft; inch inches; kilogram kilograms kg; gram grams; tonne tonnes
     ton tons; litre litres liter liters
@@ -34,6 +34,10 @@ _INDIRECT = """
     rather refuse refused reject rejected stop stopped unable unlawful unless unlike unlikely unpaid wrong
 """
 INDIRECT_DENIALS = frozenset(stem(word) for word in _INDIRECT.split())
+
+# "It does not look so" and "no penalty is named" deny nothing that the passages say.
+_ABSENT = "look seem appear known named stated given said mentioned"
+ABSENT = frozenset(stem(word) for word in _ABSENT.split())
 
 # Pairs of which a text says one or the other; a claim with one where its passages have the other is wrong.
 _ANTONYMS = """
