@@ -7,13 +7,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptive_rag.answer.wording import NUMBER_NAMES, REPORTING
+from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, REPORTING
 from adaptive_rag.text.words import STOP_WORDS, stem
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 # A clause ends here: a denial does not reach beyond it.
-_BREAK = re.compile(r"[.;:,()!?]")
+_BREAK = re.compile(r"[.;:,()!?|\n]")
+# From this share of its words on, a claim is taken to retell one sentence.
+MOSTLY = 0.6
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,8 @@ class Token:
     def content(self) -> bool:
         """Tell whether the word carries meaning of its own."""
         word = self.raw.lower()
-        return self.number or not (word.endswith("n't") or {word, word.partition("'")[0]} & STOP_WORDS)
+        bare = word in DENIALS or word.endswith("n't") or {word, word.partition("'")[0]} & STOP_WORDS
+        return self.number or not bare
 
     @property
     def capital(self) -> bool:
@@ -40,7 +43,7 @@ class Token:
 
 def read_tokens(text: str) -> list[Token]:
     """Split a text into words and numbers."""
-    text = text.replace("’", "'")
+    text = text.replace("’", "'").replace("%", " percent")
     tokens: list[Token] = []
     clause = last = 0
     for match in _TOKEN.finditer(text):
@@ -57,7 +60,7 @@ def _value(raw: str) -> str | None:
         return NUMBER_NAMES[raw.lower()]
     if not _DIGITS.fullmatch(raw):
         return None
-    plain = re.sub(r",(?=\d{3})", "", raw).replace(",", ".")
+    plain = re.sub(r",(?=\d{3})", "", raw).replace(",", ".").lstrip("0") or "0"
     return plain.rstrip("0").rstrip(".") if plain.count(".") == 1 else plain
 
 
@@ -96,6 +99,13 @@ def stated_words(text: str) -> set[str]:
 def states(token: Token) -> bool:
     """Tell whether a word says something of its own, rather than how the draft reports it."""
     return token.content and not token.number and token.key not in REPORTING
+
+
+def retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
+    """Tell whether most of the words that a claim states come from the closest sentence."""
+    closest = {token.key for token in sentences[0]} if sentences else set()
+    stated = [token for token in claim if states(token)]
+    return bool(closest) and sum(token.key in closest for token in stated) >= len(stated) * MOSTLY
 
 
 def is_held(key: str, held: Collection[str]) -> bool:

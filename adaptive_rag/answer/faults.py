@@ -1,40 +1,26 @@
-"""What a claim of a draft says that its passages do not: numbers, names, denials, scope, roles."""
+"""What a claim of a draft says that its passages do not: the order of the checks, and denial and scope."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 
-from adaptive_rag.answer.claims import CitedSentences, Token, is_held, read_tokens, states
-from adaptive_rag.answer.wording import (
-    AFTER_A_VERB,
-    ANTONYMS,
-    BEFORE_A_PREDICATE,
-    DENIALS,
-    HEDGES,
-    INDIRECT_DENIALS,
-    REPORTING,
-    SCOPES,
-    UNITS,
-)
-from adaptive_rag.text.words import ASKING_WORDS
+from adaptive_rag.answer.claims import CitedSentences, Token, read_tokens, retells, states
+from adaptive_rag.answer.exchanges import exchanged_words, other_roles
+from adaptive_rag.answer.foreign import foreign_numbers, foreign_words
+from adaptive_rag.answer.wording import ABSENT, ANTONYMS, DENIALS, HEDGES, INDIRECT_DENIALS, SCOPES
 
 # What the asker said of their own case is no passage's: ", which you say you are not".
 _ASKER = re.compile(
     r"[^,:;]*\byou (?:have |had )?(?:say|said|speak|spoke|mention|mentioned|told|wrote|asked)\b[^,:;]*"
 )
-# How far a denial reaches, in content words, and how near two words stand that belong together, in words.
-REACH, NEAR = 3, 8
-# Neighbours of a word are this many content words away; a word has been exchanged where its own place holds
-# this many fewer of the claim's neighbours than another's (the train half of `benchmarks.grounding`).
-CLOSE, CLOSER = 3, 3
-# From this share of its words on, a claim is taken to retell one sentence.
-MOSTLY = 0.6
+# "at all", "at most five" and "the most likely" say nothing of how many.
+_NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
+_JOINTS = {"and": "or", "or": "and"}
+# How far a denial reaches, in content words.
+REACH = 3
 # Prefixes that turn a word into its opposite: "unlikely", "illegal".
 NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
-# "It does not look so" denies nothing that the passages say.
-SEEMING = (["look"], ["seem"], ["appear"])
 
 
 def find_fault(text: str, evidence: CitedSentences) -> str:
@@ -42,177 +28,13 @@ def find_fault(text: str, evidence: CitedSentences) -> str:
     claim = read_tokens(_ASKER.sub("", text))
     sentences = evidence.holding(claim)
     return (
-        _foreign_number(claim, evidence)
-        or _foreign_name(claim, evidence)
-        or _added(claim, evidence)
-        or _exchanged(claim, evidence)
+        foreign_numbers(claim, evidence)
+        or foreign_words(claim, evidence)
+        or exchanged_words(claim, evidence)
         or _other_polarity(claim, sentences)
         or _other_scope(claim, sentences)
-        or _other_roles(claim, sentences)
+        or other_roles(claim, sentences)
     )
-
-
-def _added(claim: Sequence[Token], evidence: CitedSentences) -> str:
-    """Say which things a claim speaks of that no passage does.
-
-    A verb or a predicate is the draft's own wording more often than not ("is limited", "runs from"); a thing
-    is not ("with a break in January", "in rural clinics").
-    """
-    held = evidence.keys
-    added = [
-        token.raw
-        for at, token in enumerate(claim)
-        if states(token)
-        and not is_held(token.key, held)
-        and not _predicate(claim, at)
-        and (token.key in UNITS or not token.raw.endswith(("ed", "ing", "ly")))
-        and not (token.key in UNITS and at and claim[at - 1].number)  # left to the check of numbers
-    ]
-    return f"the passages do not speak of {', '.join(added)}" if added else ""
-
-
-def _predicate(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether a word stands where a verb or an adjective after "is" stands."""
-    before = claim[at - 1].raw.lower() if at else ""
-    after = (
-        claim[at + 1].raw.lower() if at + 1 < len(claim) and claim[at + 1].clause == claim[at].clause else ""
-    )
-    return before in BEFORE_A_PREDICATE or after in AFTER_A_VERB
-
-
-def _foreign_number(claim: Sequence[Token], evidence: CitedSentences) -> str:
-    places = [(s, i) for s in evidence.sentences for i, token in enumerate(s) if token.number]
-    held = {s[i].key for s, i in places}
-    for at, token in enumerate(claim):
-        if not token.number or _counts_the_claim(claim, at):
-            continue
-        if token.key not in held | evidence.known:
-            if not _derived(token.key, {t.key for t in claim if t.number} & held):
-                return f"the passages do not hold the number {token.key}"
-            continue
-        here = [(s, i) for s, i in places if s[i].key == token.key]
-        unit = _unit(claim, at)
-        theirs = {_unit(s, i) for s, i in here}
-        if here and unit and unit not in theirs and theirs - {""}:
-            return f"the passages do not give {token.raw} in {unit}"
-        if here and not any(_same_company(claim, at, s, i) for s, i in here):
-            return f"the passages give {token.raw} for something else"
-    return ""
-
-
-def _counts_the_claim(claim: Sequence[Token], at: int) -> bool:
-    """Tell whether "two" counts what the draft sets out: "The two offices ...", "in two ways"."""
-    if claim[at].raw.lower() != "two":
-        return False
-    pointed = at == 0 or (at <= 2 and claim[at - 1].raw.lower() in ("the", "these", "those", "both"))
-    return pointed or any(t.raw.lower() in ASKING_WORDS or t.key in REPORTING for t in claim[at + 1 : at + 2])
-
-
-def _derived(value: str, others: Iterable[str]) -> bool:
-    """Tell whether a number follows from two others of its sentence: "23 days, from 4 to 26 July"."""
-    number = float(value) if value.count(".") <= 1 else None
-    pairs = combinations([float(other) for other in others if other.count(".") <= 1], 2)
-    return number is not None and any(number in (a + b, abs(a - b), abs(a - b) + 1) for a, b in pairs)
-
-
-def _unit(tokens: Sequence[Token], at: int) -> str:
-    return next((UNITS[t.key] for t in tokens[at + 1 : at + 3] if t.key in UNITS), "")
-
-
-def _same_company(claim: Sequence[Token], at: int, sentence: Sequence[Token], place: int) -> bool:
-    """Tell whether a word next to a token of the claim also stands near it in a sentence."""
-    beside = [t.key for t in reversed(claim[:at]) if t.content][:2]
-    beside += [t.key for t in claim[at + 1 :] if t.content][:2]
-    near = {t.key for t in sentence[max(0, place - NEAR) : place + NEAR + 1]}
-    return not beside or any(key in near for key in beside)
-
-
-def _foreign_name(claim: Sequence[Token], evidence: CitedSentences) -> str:
-    held = evidence.keys
-    initials = _initials([t.raw for s in evidence.sentences for t in s])
-    for token in claim:
-        if not token.capital or token.first or not token.content or token.key in held:
-            continue
-        letters = token.raw.lower()
-        if letters.rstrip("s") in initials or letters in initials or is_held(token.key, held):
-            continue
-        if token.raw.lower() in ASKING_WORDS or token.key in REPORTING:
-            continue
-        return f"the passages do not hold the name {token.raw}"
-    return ""
-
-
-def _initials(raws: Sequence[str]) -> set[str]:
-    """Return the abbreviations that runs of capitalised words may have: "European Union" is "eu"."""
-    found = set()
-    names = [raw for raw in raws if raw[0].isupper() or raw in ("of", "and", "the")]
-    for length in (2, 3, 4, 5):
-        for start in range(len(names) - length + 1):
-            run = names[start : start + length]
-            found.add("".join(raw[0] for raw in run if raw[0].isupper()).lower())
-    return found
-
-
-def _exchanged(claim: Sequence[Token], evidence: CitedSentences) -> str:
-    """Say which word of a claim stands where a sentence has another: "Ford Courier" for "Ford Ranger".
-
-    The words around it are the sentence's, and it stands nowhere else among them.
-    """
-    said = [token for token in claim if token.content]
-    rows = [[token for token in sentence if token.content] for sentence in evidence.sentences]
-    for at, token in enumerate(said):
-        if not (states(token) or token.number) or token.key not in evidence.keys:
-            continue
-        beside = {t.key for t in [*said[max(0, at - 1) : at], *said[at + 1 : at + 2]]}
-        own, best, found = 0, 0, ""
-        for row in rows:
-            for place, other in enumerate(row):
-                swapped = any(t.key == other.key for t in said)
-                reach = 1 if swapped and other.key != token.key else CLOSE
-                near = {t.key for t in row[max(0, place - reach) : place + reach + 1]}
-                left = _run(said[:at][::-1], row[:place][::-1])
-                right = _run(said[at + 1 :], row[place + 1 :])
-                if other.key == token.key:
-                    own = max(own, left + right, bool(beside & near))
-                elif (
-                    left + right > best
-                    and token.key not in near
-                    and ((left and right) or (not swapped and _at_an_end(said, at, left, right)))
-                    and (swapped or _alike(token, other))
-                ):
-                    best, found = left + right, other.raw
-        if found and (own == 0 or best - own >= CLOSER):
-            return f"the passages have {found} where it has {token.raw}"
-    return ""
-
-
-def _at_an_end(said: Sequence[Token], at: int, left: int, right: int) -> bool:
-    enough = 2 + said[at].number  # "in June 2013" and "on June 10, 2013" agree
-    return (at == len(said) - 1 and left >= enough) or (at == 0 and right >= enough)
-
-
-def _run(one: Sequence[Token], other: Sequence[Token]) -> int:
-    """Count the words with which two sequences begin alike."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a.key != b.key), min(len(one), len(other)))
-
-
-def _alike(one: Token, other: Token) -> bool:
-    """Tell whether two words may be exchanged: two numbers, two names, or two other words."""
-    if one.number or other.number:
-        return one.number and other.number
-    return states(other) and _named(one) == _named(other) and not is_held(one.key, [other.key])
-
-
-def _named(token: Token) -> bool:
-    return token.capital and (not token.first or not token.raw[1:].islower())
-
-
-def _retells(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> bool:
-    """Tell whether most of a claim's words come from the closest sentence."""
-    closest = {token.key for token in sentences[0]} if sentences else set()
-    stated = [token for token in claim if states(token)]
-    return bool(closest) and sum(token.key in closest for token in stated) >= len(stated) * MOSTLY
 
 
 def _denials(tokens: Sequence[Token], *, reply: bool = False) -> list[list[str]]:
@@ -229,14 +51,16 @@ def _denials(tokens: Sequence[Token], *, reply: bool = False) -> list[list[str]]
 def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Say where a claim denies what its sentences assert, or the reverse."""
     said = {t.key for t in claim}
-    denials = [reach for reach in _denials(claim, reply=True) if reach[:1] not in SEEMING]
+    denials = _denials(claim, reply=True)
     # The sentences that are retold; a claim in its own words may deny what follows from several sentences.
     retold = [s for at, s in enumerate(sentences) if not at or said.issuperset(t.key for t in s if states(t))]
-    sources = retold if _retells(claim, sentences) else sentences
+    sources = retold if retells(claim, sentences) else sentences
     # A denial may be written another way: "is beyond its means" for "does not have the means".
     indirect = INDIRECT_DENIALS - said
-    if any(denials) and not any(_denials(s) or any(t.key in indirect for t in s) for s in sources):
-        return f"the passages do not deny {next(filter(None, denials))[0]!r}"
+    denied = [reach for reach in denials if reach and not ABSENT.intersection(reach[:2])]
+    # Each denial needs one of theirs.
+    if sum(len(_denials(s)) + sum(t.key in indirect for t in s) for s in sources) < len(denied):
+        return f"the passages do not deny {denied[0][0]!r}"
     said -= {key for reach in denials for key in reach}
     for sentence in retold:
         times = [t.key for t in sentence]
@@ -268,61 +92,33 @@ def _opposite(said: set[str], theirs: set[str]) -> str:
 
 
 def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    """Say which quantifier of a claim is stronger than its sentences."""
+    """Say which quantifier of a claim is stronger than its sentences, or what it joins otherwise."""
     theirs = {t.raw.lower() for s in sentences for t in s}
     for at, token in enumerate(claim):
-        if token.key == "all" and at and claim[at - 1].key == "at":
+        if at and (claim[at - 1].raw.lower(), token.key) in _NO_SCOPE:
             continue
         for words, enough in SCOPES:
             if token.raw.lower() in words and not theirs & enough:
                 return f"the passages do not say {token.raw.lower()!r}"
-    if not _retells(claim, sentences) or any(token.raw.lower() in HEDGES for token in claim):
+    if not retells(claim, sentences) or any(token.raw.lower() in HEDGES for token in claim):
         return ""
+    return _other_joint(claim, sentences) or _lost_hedge(claim, sentences[0])
+
+
+def _other_joint(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
+    """Say where a claim has "and" between two words that its sentences join by "or", or the reverse."""
+    joined = {tuple(t.key for t in s[at : at + 3]) for s in sentences for at in range(len(s))}
+    for one, joint, two in zip(claim, claim[1:], claim[2:], strict=False):
+        other = _JOINTS.get(joint.raw)
+        if (one.key, other, two.key) in joined and (one.key, joint.raw, two.key) not in joined:
+            return f"the passages have {other!r} where it has {joint.raw!r}"
+    return ""
+
+
+def _lost_hedge(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
     said = {token.key for token in claim}
-    for at, token in enumerate(sentences[0]):
-        hedged = [t.key for t in sentences[0][at + 1 :] if t.content][:1]
+    for at, token in enumerate(sentence):
+        hedged = [t.key for t in sentence[at + 1 :] if t.content][:1]
         if token.raw.lower() in HEDGES and set(hedged) & said:
             return f"the passages say {token.raw.lower()!r}"
     return ""
-
-
-def _other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
-    """Say where two words stand around a third the other way about than in the sentence they come from.
-
-    "Ford sued Fiat" for "Fiat sued Ford"; not where one of both has "by", as a passive voice has.
-    """
-    for sentence in sentences[:1] if _retells(claim, sentences) else []:
-        if (turned := _turned_direction(claim, sentence)) or _has_by(claim) != _has_by(sentence):
-            return turned
-        keys = [t.key for t in sentence]
-        for at, pivot in enumerate(claim):
-            if not pivot.content or keys.count(pivot.key) != 1:
-                continue
-            place = keys.index(pivot.key)
-            before, after = set(keys[:place]), set(keys[place + 1 :])
-            clause = [(i, t.key) for i, t in enumerate(claim) if t.clause == pivot.clause and states(t)]
-            left = [key for i, key in clause if i < at and key in after - before]
-            right = [key for i, key in clause if i > at and key in before - after]
-            if left and right:
-                return f"the passages have {right[0]} and {left[-1]} the other way about"
-    return ""
-
-
-def _turned_direction(claim: Sequence[Token], sentence: Sequence[Token]) -> str:
-    """Say what comes "from" where the sentence says "to", or the reverse."""
-    theirs = {way: _directed(sentence, way) for way in ("from", "to")}
-    for way, other in (("from", "to"), ("to", "from")):
-        for key in _directed(claim, way):
-            if key in theirs[other] and key not in theirs[way]:
-                return f"the passages have {other!r}, not {way!r}, {key}"
-    return ""
-
-
-def _directed(tokens: Sequence[Token], way: str) -> list[str]:
-    """Return the keys of the first content word after each "from" or "to"."""
-    places = [at for at, token in enumerate(tokens) if token.raw.lower() == way]
-    return [key for at in places for key in [t.key for t in tokens[at + 1 : at + 4] if t.content][:1]]
-
-
-def _has_by(tokens: Sequence[Token]) -> bool:
-    return any(t.raw.lower() == "by" for t in tokens)

@@ -12,6 +12,7 @@ from adaptive_rag.answer.faults import find_fault
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.styles import AnswerRequest
+from adaptive_rag.answer.wording import UNITS
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
@@ -91,9 +92,10 @@ def support_strength(claim: Claim, vector: Vectors, passages: Sequence[Passage])
     cosine = max(
         (float(cosines(s.vectors, vector[None]).max()) for _, s in passages if len(s.spans)), default=0.0
     )
-    wanted = stated_words(plain(claim.text))
+    wanted = stated_words(plain(claim.text)) - UNITS.keys()
     held = {term for document, _ in passages for term in terms(plain(document["text"]))}
-    words = sum(is_held(word, held) for word in wanted) / len(wanted) if wanted else 0.0
+    # "£79.90.": a claim of numbers alone is left to their check.
+    words = sum(is_held(word, held) for word in wanted) / len(wanted) if wanted else bool(terms(claim.text))
     return 0.5 * cosine + 0.5 * words
 
 

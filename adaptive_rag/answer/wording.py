@@ -35,6 +35,10 @@ _INDIRECT = """
 """
 INDIRECT_DENIALS = frozenset(stem(word) for word in _INDIRECT.split())
 
+# "It does not look so" and "no penalty is named" deny nothing that the passages say.
+_ABSENT = "look seem appear known named stated given said mentioned"
+ABSENT = frozenset(stem(word) for word in _ABSENT.split())
+
 # Pairs of which a text says one or the other; a claim with one where its passages have the other is wrong.
 _ANTONYMS = """
     before prior earlier until|after following later since; including include includes|except excluding
@@ -44,6 +48,10 @@ _ANTONYMS = """
     prohibits prohibited ban bans banned; with|without; above|below; first|last; begin begins began start
     starts started|end ends ended; win wins won|lose loses lost; open|closed; always|never;
     inside|outside; cheaper|dearer; positive|negative; accept accepts accepted|reject rejects rejected
+    refuse refuses refused; abolish abolishes abolished|introduce introduces introduced; early|late;
+    agree agrees agreed|disagree disagrees disagreed; buy buys bought|sell sells sold; up|down;
+    support supports supported|oppose opposes opposed; strong stronger|weak weaker; majority|minority;
+    profit profits|loss losses; same|different; imports imported|exports exported; alive|dead
 """
 _PAIRS = [line.split("|") for line in _ANTONYMS.split(";")]
 ANTONYMS = [
@@ -63,7 +71,7 @@ _SCOPES = """
       unless but limited restricted;
     certainly definitely undoubtedly inevitably | certainly certain definitely undoubtedly inevitably
       inevitable always must will;
-    most mostly majority | most mostly majority mainly primarily usually generally largely principally
+    most mostly | most mostly majority mainly primarily usually generally largely principally
       predominantly;
     must required mandatory | must required require requires mandatory shall need needs needed have has
       obliged compulsory necessary;
@@ -97,7 +105,7 @@ _REPORTING = """
     factor factors far favor favour feature features field finally first follow follows form formally
     former fourth gain gains get gets getting given go goal goes good great greater hang hangs happen
     happens harm harms hence high hold holds however idea implies imply include includes indicate
-    indicates influence influences initially instead issue keep keeps key kind lack lacks large larger
+    indicates influence influences initially instead issue keep keeps key kind lack lacks large larger less
     last lasts late later latter lead leads leave left lie lies likely likewise limit limited limits link
     linked list listed long look looks loss low main maintain maintains matter matters mean meanwhile
     moreover move moves narrow nature near need needs next note notes object occur occurs offer once one

@@ -46,7 +46,12 @@ PASSAGE = (
     "Mazda trucks were sold as the Ford Courier. "
     "A tax drives a wedge between the price consumers pay and the price producers receive. "
     "Au pairs are unlikely to be classed as workers. Payment won't restart when it has ended. "
-    "The train runs from Graz to Linz. Some rooms have a balcony. The bridge opened in 1971."
+    "The train runs from Graz to Linz. Some rooms have a balcony. The bridge opened in 1971. "
+    "In 2023 the library had 148,200 visits, 9 % more than in 2022. Donations | 64,000 | 88,000. "
+    "Coil frozen | Let it defrost for one hour. Up to five days may be carried over. "
+    "In hotels we recommend a humidity of 50 percent, in cellars 60 percent. A ticket costs 30 euros. "
+    "Students pay 40 percent less. The European Union pays for the bridge. "
+    "You qualify with a low income or with a large family. The house was sold in 1980."
 )
 
 
@@ -65,6 +70,16 @@ PASSAGE = (
         "Au pairs are not likely to be classed as workers.",
         "Consequently, dogs aren't allowed on the beach at all.",
         "The two positions differ: dogs are not allowed on the beach.",
+        "The library had 148,200 visits in 2023, 9 percent more than in 2022.",
+        "The donations were 88,000 pounds, up from 64,000 pounds.",
+        "Let the coil defrost for one hour.",
+        "At most five days may be carried over.",
+        "For cellars a humidity of 60 percent is recommended.",
+        "Students pay 40 percent less: 18 euros instead of 30 euros.",
+        "The EU pays for the bridge.",
+        "108.00.",
+        "40 percent.",
+        "Ten books.",
     ],
 )
 def test_a_sentence_that_says_what_the_passage_says_is_supported(claim):
@@ -93,6 +108,10 @@ def test_a_sentence_that_says_what_the_passage_says_is_supported(claim):
         ("Rooms have a balcony.", "some"),
         ("The bridge opened in 1971 with a concert.", "concert"),
         ("The bridge opened in Vienna in 1971.", "Vienna"),
+        ("You qualify with a low income and with a large family.", "or"),
+        ("Students pay 40 percent less: 19 euros instead of 30 euros.", "19"),
+        ("The house was bought in 1980.", "bought"),
+        ("109.00.", "109"),
     ],
 )
 def test_a_sentence_that_says_something_else_names_what(claim, reason):
@@ -137,6 +156,7 @@ def test_what_is_said_to_be_missing_is_no_claim(sentence):
         ("The Long Wall was built between 1955 and 1959 [1].", True),  # marked, not thrown away
         ("The ferry is free [2]. Tickets are sold at the harbour office [2].", True),
         ("Yes [1].", True),
+        ("1955 to 1958 [1].", True),
         ("Whales sing opera in the deep [1].", False),
         ("Yes.", False),
         ("## Answer", False),
