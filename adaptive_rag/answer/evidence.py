@@ -40,8 +40,8 @@ from adaptive_rag.text.words import coverage, stem, terms, weighted_terms, words
 MIDDLE, SLOPE = 1.18, 5.0
 # A sum that is above the threshold by less than this is said to give the closest passages.
 CLOSEST = 0.06
-# What a word that no passage has weighs at most, as a multiple, and the power of its rarity that it goes by: a
-# common one is mostly said in another way ("how big" for "3.8 litres"), a rare one, a number or a name tells
+# What a word that no passage has weighs at most, as a multiple, and by which power of its rarity: a common
+# one is mostly said in another way ("how big" for "3.8 litres"), a rare one, a number or a name tells
 # that something else is spoken of. Chosen on half of the public questions: of the other half as many or more
 # are refused that have no answer, and fewer that have one, than where all missing words weigh the same.
 RARE_MISSING, BY_RARITY = 1.6, 1 / 3
@@ -75,7 +75,8 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     if request.context_vector is not None and len(weighted_terms(request.question)) < FEW_TERMS:
         theirs = measure(request, sentences, request.user_context, request.context_vector)
         measures = max(measures, theirs, key=lambda found: sum(found.values()))
-    if instead := other_numbers(request.question, request.documents):
+    # The line after the question is the subject that it lacks, in bare words ("4 2 release").
+    if instead := other_numbers(request.question.partition("\n")[0], request.documents):
         return Evidence(0.0, False, _reason_instead(instead), measures=measures)
     total, threshold = sum(measures.values()), request.style.evidence
     score = likelihood(total)

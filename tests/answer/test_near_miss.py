@@ -36,5 +36,6 @@ def test_an_answer_on_another_number_is_refused_and_the_refusal_says_so():
     told = format_abstention("Why?", ["Why?"], instead={"12 speed": ["11-speed", "9 speed"]})
 
     assert asked.sufficient and not other.sufficient
+    assert judge_evidence(request("how much is a chain?\n12 speed", [CHAINS])).reason != other.reason
     assert other.reason == "What I read has “11-speed” and “9 speed”, but not “12 speed”"
     assert told.endswith(f" {other.reason}.")

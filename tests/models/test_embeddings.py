@@ -251,3 +251,8 @@ def test_a_text_that_could_not_be_embedded_is_tried_again(monkeypatch: pytest.Mo
         with pytest.raises(RuntimeError, match="out of memory"):
             model.encode(["The tide is in."])
     assert model.encode(["The tide is in."]).shape == (1, model.dimension)
+
+
+def test_rarity_rises_from_the_to_words_that_the_vocabulary_lacks():
+    rarity = load_minilm().rarity
+    assert rarity("the") == 0 < rarity("big") < rarity("bicycle") < rarity("vicar") < rarity("zworykin") == 1
