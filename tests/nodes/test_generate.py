@@ -1,11 +1,14 @@
 """The generation node alone: ranked chunks in, an answer from passages out."""
 
+from dataclasses import replace
+
 import pytest
 from langgraph.graph import END, START, StateGraph
 
+from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.context import Context
 from adaptive_rag.nodes import generate
-from adaptive_rag.state import State
+from adaptive_rag.state import Decision, State
 from adaptive_rag.testing import ScriptedChatModel
 from tests.nodes import made
 
@@ -118,6 +121,23 @@ def test_one_chunk_that_is_longer_than_the_budget_is_cut_in_the_prompt(node):
     [passage] = made.passages_of(prompt_of(model))
     assert 200 < len(passage) <= 400
     assert output["documents"] == [document]
+
+
+def test_an_answer_that_quotes_nothing_says_why(source):
+    sides = Decision(what="sides", chosen={"missing": "against"}, why="")
+    silent = replace(STYLES["opinion"], evidence=0.0)
+    graph = StateGraph(State, context_schema=Context)
+    graph.add_node("generate", generate.given(styles={"opinion": silent}))
+    graph.add_edge(START, "generate")
+    state = {
+        "question": "What are the arguments against the sea wall?",
+        "query_type": "opinion",
+        "documents": made.ranked(0, 1),
+        "trace": [{"decisions": [sides]}],
+    }
+    output = graph.compile().invoke(state, context=Context(index=source))
+    assert output["abstained"]
+    assert [d["why"] for d in decisions(output, "evidence")] == ["no passage argues against it"]
 
 
 def test_an_abstaining_answer_names_the_passages_that_were_read(node, source):
