@@ -215,12 +215,6 @@ def test_at_most_two_sentences_of_one_speaker_stand_under_a_heading():
     assert sum(reason in answer for reason in reasons) <= 2
 
 
-def test_what_blames_something_else_is_no_view_on_the_matter():
-    rule = "The tea at the show was dreadful, and the band played far too loud."
-    hens = f"Critics say that hens bring rats to the allotments. {rule}"
-    assert rule not in answered([hens], "Should hens be allowed on the allotments?")
-
-
 def test_the_group_whose_views_are_asked_for_is_heard():
     letters = (
         "Sir, - I think homework is a help.\nAda Byrne, bus driver\n\n"
