@@ -21,7 +21,9 @@ from adaptive_rag.text.words import terms
 
 _RANGE = re.compile(r"(\d+)\s*[–—-]\s*\^?(\d+)|(\d+)")
 _NOT_A_CLAIM = re.compile(
-    r"^(?:\W*$|#+ .*|\*\*[^*]+\*\*:?$|.*:$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$)",
+    r"^(?:\W*$|#+ .*|\*\*[^*]+\*\*:?$|.*:$|.*\?[\"'”’*]*$|(?:in (?:summary|conclusion|short)|overall)\W*$"
+    # the last sentence that the prompt for opinions asks for
+    r"|(?:the )?(?:disagreement|dispute|debate) (?:turns on|comes down to|rests on)\b)",
     re.IGNORECASE,
 )
 # A sentence that says what the passages do not hold claims nothing that they could: "It is not said who holds
@@ -39,7 +41,8 @@ _ABSENCE = re.compile(
     r"|\bnothing is (?:said|stated|given|known)\b"
     r"|\bcan(?:not|'t| not) be (?:told|said|answered|determined|inferred)\b"
     r"|\b(?:passages?|documents?|texts?|sources?|remarks?|excerpts?) (?:given |shown |here )?"
-    rf"(?:do|does|did)(?:n't| not) (?:\w+ )?{_TELL}\b",
+    rf"(?:do|does|did)(?:n't| not) (?:\w+ )?{_TELL}\b"
+    r"|^I (?:do not|don't|cannot|can't|could not|couldn't) (?:know|tell|say|find|determine|answer)\b",
     re.IGNORECASE,
 )
 # The same without a marker, where a plainer word is enough: "The term of office is not given."

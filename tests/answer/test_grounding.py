@@ -142,12 +142,18 @@ def test_a_sentence_may_rest_on_several_of_its_passages():
         "Nothing is said on dogs.",
         "Nobody is named as the builder.",
         "The passages do not mention a discount.",
+        "I don't know who built it.",
     ],
 )
 def test_what_is_said_to_be_missing_is_no_claim(sentence):
     marked = read_markers(f"The ferry is not free [2]. {sentence}", 2)
     assert [claim.text for claim in marked.claims] == ["The ferry is not free."]
     assert marked.absences == 1
+
+
+def test_what_the_disagreement_turns_on_is_no_claim():
+    marked = read_markers("Ann is for it [1]. Bo is against it [2]. The disagreement turns on the price.", 2)
+    assert [claim.text for claim in marked.claims] == ["Ann is for it.", "Bo is against it."]
 
 
 @pytest.mark.parametrize(
