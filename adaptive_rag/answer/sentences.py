@@ -23,6 +23,7 @@ _BULLET = re.compile(
     # the number of a clause: "5.1 The landlord keeps the roof."; not "5.1 percent of"
     r"^\d{1,2}(?:\.\d{1,2})+\.?\s+(?=[A-Z])"
 )
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 # "built in 1957[3]", "the wall. [6, 7]", "the wall.³"; "as is shown in [3]" keeps what it speaks of
 _NOTE_MARK = re.compile(
     r"(?<=[^\W_])\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|(?<=[.,;:!?”\"’')\]])[¹²³⁴-⁹⁰]+|"
@@ -120,6 +121,9 @@ class AnswerSentence:
 
     def repeats(self, other: AnswerSentence) -> bool:
         """Tell whether two sentences say the same, in words or in meaning; with other numbers they do not."""
+        mine, theirs = (set(_NUMBER.findall(s.text)) for s in (self, other))
+        if self.is_row and len(mine) > 1 and mine <= theirs:
+            return True  # "14 January 2015: height 4.83" beside "It was 4.83 metres on 14 January 2015."
         if self._numbers - other._numbers and other._numbers - self._numbers:
             return False  # "The pool costs 24 pounds a month." beside "The gym costs 39 pounds a month."
         if float(self.vector @ other.vector) >= SAME_MEANING:

@@ -130,3 +130,15 @@ def test_a_numbered_heading_is_not_quoted():
     lease = candidate("The flat is let.\n\n7. Changes to the flat\n\nWalls may be painted in white.")
 
     assert quoted(lease) == ["The flat is let.", "Walls may be painted in white."]
+
+
+def test_a_row_whose_numbers_stand_in_a_sentence_repeats_it():
+    sentence, _, *rows = collect(
+        candidate(
+            "The highest level was 4.83 metres, on 14 January 2015.\n\n"
+            "| Record | Height |\n|---|---|\n"
+            "| Highest, 14 January 2015 | 4.83 |\n| Second, 3 May 2019 | 4.71 |"
+        )
+    )
+
+    assert [row.repeats(sentence) for row in rows] == [True, False]
