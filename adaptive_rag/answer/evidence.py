@@ -47,12 +47,15 @@ CLOSEST = 0.06
 RARE_MISSING, BY_RARITY = 1.6, 1 / 3
 # Characters of the nearest sentence that a refusal quotes.
 LONGEST_QUOTE = 240
-# From this cosine on a sentence has to do with the question: half of the sentences that come nearest in
-# documents on other subjects lie below it, and three quarters of those in the right ones above.
-NEAR = 0.45
+# Below this cosine the nearest sentence is on something else and tells the reader nothing; above it, it is
+# often the answer, where a refusal is wrong.
+NEAR = 0.3
+# Characters of a query that a refusal names; one that carries what was said before is longer.
+LONGEST_QUERY = 80
 # A question of fewer content words ("And what about me?") is judged together with the asker's context.
 FEW_TERMS = 2
 SHOWN_QUERIES = 4
+_INNER_QUOTES = str.maketrans("“”", "‘’")
 
 
 @dataclass(frozen=True)
@@ -194,14 +197,19 @@ def format_abstention(
 
     Args:
         question: as it was searched, with its words spelt as the index does.
-        queries: the texts that were sent to the index; of each is named what it says beyond the question.
+        queries: the texts that were sent to the index; of short ones is named what they say beyond the
+            question.
         documents: how many were searched, where that is known.
         nearest: a sentence that came near, and its citation.
         instead: what the question numbers as no passage does, with what they have in its place.
     """
     asked = _on_one_line(question)
     beyond = (_on_one_line(_on_one_line(query).replace(asked, "")) for query in queries)
-    others = [f"“{query}”" for query in dict.fromkeys(beyond) if set(terms(query)) - set(terms(asked))]
+    others = [
+        f"“{query}”"
+        for query in dict.fromkeys(beyond)
+        if len(query) <= LONGEST_QUERY and set(terms(query)) - set(terms(asked))
+    ]
     searched = (
         "one document" if documents == 1 else f"{documents} documents" if documents else "the documents"
     )
@@ -216,6 +224,7 @@ def format_abstention(
         text, citation = nearest
         page = f", page {citation['page']}" if citation["page"] is not None else ""
         quote = textwrap.shorten(keep_own_links(text, None)[0], LONGEST_QUOTE, placeholder=" …")
+        quote = quote.translate(_INNER_QUOTES)
         lines.append(
             f"What came nearest stands in {_name(citation['source'])}{page}: “{respell_markers(quote)}”"
         )

@@ -188,6 +188,22 @@ def test_the_abstention_says_what_was_searched_beyond_the_question():
     assert format_abstention("Why?", ["Why?"]) == "The documents do not hold an answer to this question."
 
 
+def test_a_query_that_carries_an_earlier_answer_is_not_printed():
+    carried = (
+        "Delivery is free for orders above £20 and costs £1.99 otherwise. [2] The box has six kinds. Why?"
+    )
+    assert "Delivery" not in format_abstention("Why?", [carried, "Why?"], 3)
+
+
+def test_words_in_quotation_marks_stand_in_single_ones_inside_the_quote():
+    page = candidate("“It was built of stone,” said Ann about the long wall.")
+    nearest = nearest_quote(request("What is the long wall built of?", [page]))
+    assert nearest
+    assert "“‘It was built of stone,’ said Ann about the long wall.”" in format_abstention(
+        "?", [], 1, nearest
+    )
+
+
 def test_a_long_list_of_searches_is_cut():
     text = format_abstention("Why?", [f"query {n}" for n in range(9)])
 
