@@ -490,7 +490,7 @@ def test_what_goes_wrong_on_the_server_is_read_in_its_log_alone(place: Place, mo
 
 def test_what_the_models_server_says_is_read_in_the_log_alone(place: Place) -> None:
     answer = place["ada"].post("/runs/wait", json=asking(input={"question": f"{ASK} FAULT"}))
-    assert answer.json()["citations"]
+    assert answer.json()["answer"]
     reasons = [entry["reason"] for record in answer.json()["trace"] for entry in record.get("stand_ins", [])]
     assert "the server's log says why" in reasons
     assert "The server had an error" not in answer.text and "The server had an error" in place.server.log
@@ -500,7 +500,8 @@ def test_three_hanging_questions_leave_the_fourth_its_answer(place: Place) -> No
     def ask(question: str) -> float:
         started = time.monotonic()
         answer = place["ada"].post("/runs/wait", json=asking(input={"question": question}))
-        assert answer.json()["citations"]
+        # the word that makes the model hang is in no document, so that the question may be refused
+        assert answer.json()["citations" if question == ASK else "answer"]
         return time.monotonic() - started
 
     with ThreadPoolExecutor() as callers:
