@@ -23,7 +23,8 @@ from unittest.mock import patch
 import numpy as np
 
 from adaptive_rag.answer.evidence import MIDDLE, SLOPE, Evidence, judge_evidence
-from adaptive_rag.answer.styles import STYLES, AnswerRequest
+from adaptive_rag.answer.request import AnswerRequest
+from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.evaluation.corpora import default_cache
 from adaptive_rag.text.vectors import Scores
 from benchmarks.answers import ELSEWHERE, SETS, WHOLE, WITHOUT_GOLD, ask_all

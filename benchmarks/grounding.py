@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from adaptive_rag.answer.grounding import Review, review_draft
-from adaptive_rag.answer.styles import STYLES, AnswerRequest
+from adaptive_rag.answer.request import AnswerRequest
+from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate

@@ -15,7 +15,8 @@ from adaptive_rag.answer.message import answer_message
 from adaptive_rag.answer.near_miss import other_numbers
 from adaptive_rag.answer.parts import answer_locally
 from adaptive_rag.answer.passages import read_passages, read_sentences
-from adaptive_rag.answer.styles import STYLES, AnswerRequest, AnswerStyle, Aspect
+from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Aspect
+from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm

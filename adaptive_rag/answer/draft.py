@@ -8,12 +8,14 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
 
+from adaptive_rag.answer.by_aspect import by_aspect
+from adaptive_rag.answer.by_side import by_side
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.ranking import Ranking
+from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import speaker_of, without_label
-from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block, by_aspect, by_side
 from adaptive_rag.answer.units import CODE_FENCE
 from adaptive_rag.llm.messages import format_history, style_prompt
 from adaptive_rag.llm.passages import format_passages, neutralize

@@ -26,8 +26,8 @@ from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.near_miss import other_numbers
 from adaptive_rag.answer.passages import chunks_of, cite_span, section_at
 from adaptive_rag.answer.ranking import READABLE
+from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.sentences import AnswerSentence
-from adaptive_rag.answer.styles import AnswerRequest
 from adaptive_rag.answer.views import attested
 from adaptive_rag.models.onnx import Vectors, load_minilm
 from adaptive_rag.query.history import REFUSAL

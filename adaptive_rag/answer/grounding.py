@@ -11,7 +11,7 @@ from adaptive_rag.answer.claims import CitedSentences, is_held, read_tokens, sta
 from adaptive_rag.answer.faults import find_fault
 from adaptive_rag.answer.links import keep_own_links, own_addresses
 from adaptive_rag.answer.passages import text_at
-from adaptive_rag.answer.styles import AnswerRequest
+from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.wording import UNITS
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from adaptive_rag.answer.draft import ExtractedAnswer, extract_answer
 from adaptive_rag.answer.evidence import Evidence, judge_evidence
-from adaptive_rag.answer.styles import AnswerRequest, Aspect
+from adaptive_rag.answer.request import AnswerRequest, Aspect
 from adaptive_rag.state import Candidate
 
 NOTHING = "The documents hold nothing on “{part}”."

@@ -9,7 +9,7 @@ from typing import TypeAlias
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Send
 
-from adaptive_rag.answer.styles import AnswerStyle
+from adaptive_rag.answer.request import AnswerStyle
 from adaptive_rag.context import Context
 from adaptive_rag.nodes import retrieve, retrieve_branch
 from adaptive_rag.nodes.step import Step

@@ -5,7 +5,8 @@ import zlib
 
 import numpy as np
 
-from adaptive_rag.answer.styles import STYLES, AnswerRequest, Aspect
+from adaptive_rag.answer.request import AnswerRequest, Aspect
+from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.source import Sentences
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import terms

@@ -1,7 +1,8 @@
 from dataclasses import replace
 
+from adaptive_rag.answer.factual import FACTUAL_STYLE
 from adaptive_rag.answer.parts import answer_locally
-from adaptive_rag.answer.styles import FACTUAL_STYLE, Aspect
+from adaptive_rag.answer.request import Aspect
 from tests.answer.made import candidate, request, vector, without_markers
 
 EAGER = replace(FACTUAL_STYLE, evidence=0.3)

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.evidence import (
     CLOSEST,
     MIDDLE,
@@ -11,7 +12,9 @@ from adaptive_rag.answer.evidence import (
     nearest_quote,
     term_weights,
 )
-from adaptive_rag.answer.styles import CONTEXTUAL_STYLE, FACTUAL_STYLE, OPINION_STYLE, STYLES
+from adaptive_rag.answer.factual import FACTUAL_STYLE
+from adaptive_rag.answer.for_situation import CONTEXTUAL_STYLE
+from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.state import QUERY_TYPES
 from tests.answer.made import candidate, request
 

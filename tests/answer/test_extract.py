@@ -4,17 +4,13 @@ from functools import partial
 
 import pytest
 
+from adaptive_rag.answer.by_aspect import ANALYTICAL_STYLE
+from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.draft import extract_answer
-from adaptive_rag.answer.styles import (
-    ANALYTICAL_STYLE,
-    CONTEXTUAL_STYLE,
-    FACTUAL_STYLE,
-    OPINION_STYLE,
-    STYLES,
-    AnswerRequest,
-    AnswerStyle,
-    Block,
-)
+from adaptive_rag.answer.factual import FACTUAL_STYLE
+from adaptive_rag.answer.for_situation import CONTEXTUAL_STYLE
+from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
+from adaptive_rag.answer.styles import STYLES
 from tests.answer.made import candidate, request, vector, without_markers
 
 WALL = (

@@ -9,7 +9,8 @@ import pytest
 
 from adaptive_rag.answer.draft import extract_answer
 from adaptive_rag.answer.evidence import judge_evidence
-from adaptive_rag.answer.styles import STYLES, AnswerRequest
+from adaptive_rag.answer.request import AnswerRequest
+from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences

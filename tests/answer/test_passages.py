@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.draft import extract_answer
 from adaptive_rag.answer.passages import (
     as_ranked,
@@ -16,7 +17,6 @@ from adaptive_rag.answer.passages import (
     read_sentences,
     within_budget,
 )
-from adaptive_rag.answer.styles import OPINION_STYLE
 from adaptive_rag.source import Sentences
 from tests.answer.made import candidate, request, vectors
 

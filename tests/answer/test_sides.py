@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.draft import extract_answer
+from adaptive_rag.answer.request import AnswerRequest, Aspect
 from adaptive_rag.answer.sides import ALL_WORDS, NEITHER_HEADING, NO_VIEW
-from adaptive_rag.answer.styles import OPINION_STYLE, AnswerRequest, Aspect
 from adaptive_rag.answer.views import states_view
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.stances import AGAINST, FOR, view_strength

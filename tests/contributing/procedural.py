@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adaptive_rag.answer.ranking import Ranking
-from adaptive_rag.answer.styles import AnswerRequest, AnswerStyle, Block
+from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.graph.strategies.strategy import Strategy, build_pipeline
 from adaptive_rag.nodes import enhance, rerank
 
