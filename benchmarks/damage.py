@@ -31,7 +31,7 @@ import numpy as np
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import AdaptiveRAGError
-from adaptive_rag.index import Index
+from adaptive_rag.index import Index, describe
 
 NOTES, PARAGRAPHS = 24, 12
 QUESTIONS = ["high tide in the harbour", "note 3 storm wall", "paragraph 7 of the marsh", "siren"]
@@ -51,6 +51,7 @@ KINDS = {
     "cache": "embeddings.sqlite",
 }
 NOT_NOTICED = "NOT NOTICED"
+LONGEST_WRITE_S = 120
 Answers = list[list[tuple[str, float, float]]]
 
 
@@ -268,7 +269,7 @@ def started(mode: str, *arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 
 def kill_writers(folder: Path, kills: int, seed: int) -> tuple[int, int, list[str]]:
-    """Kill indexing runs at random moments while another process reads.
+    """Kill indexing runs at random moments while another process reads; the last one has written by then.
 
     Returns:
         How many were killed, how many states the reader saw, and what was wrong.
@@ -276,11 +277,15 @@ def kill_writers(folder: Path, kills: int, seed: int) -> tuple[int, int, list[st
     draw, docs, kb = random.Random(seed), folder / "docs", folder / "kb"
     write_notes(docs, 0)
     build(docs, kb)
-    wrong, killed = [], 0
+    wrong, killed, before = [], 0, describe(kb)["updated"]
     with started("--read", kb, folder / "stop") as reader:
-        for _ in range(kills):
+        for number in range(kills):
             with started("--write", docs, kb) as writer:
                 time.sleep(draw.uniform(0.0, 1.0))
+                # on a slow machine none of them may have come so far
+                until = time.monotonic() + LONGEST_WRITE_S
+                while number == kills - 1 and describe(kb)["updated"] == before and time.monotonic() < until:
+                    time.sleep(0.05)
                 writer.send_signal(signal.SIGKILL)
                 killed += writer.wait() == -signal.SIGKILL
         (folder / "stop").touch()
@@ -334,7 +339,9 @@ def read_on(kb: Path, stop: Path) -> None:
     """Read the index, opened once and opened anew, until told to stop; print how many states were seen."""
     kept, seen = open_index(kb), set[str]()
     print("ready", flush=True)
-    while not stop.exists():
+    stopping = False
+    while not stopping:
+        stopping = stop.exists()  # what is written by then is still read
         for index in (kept, open_index(kb)):
             reader = index.reader()
             found: dict[str, list[str]] = {}
