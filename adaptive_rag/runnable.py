@@ -33,8 +33,7 @@ from adaptive_rag.errors import AdaptiveRAGWarning, ConfigurationError
 from adaptive_rag.graph.builder import build_graph, check_names
 from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
-from adaptive_rag.index.filtered import narrow_to
-from adaptive_rag.index.index import source_of
+from adaptive_rag.index.index import narrow_to, source_of
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.ingest.discovery import holds_documents
 from adaptive_rag.ingest.loaders import find_loader

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.where import Where
 
 Vectors = NDArray[np.float32]
 
@@ -147,4 +148,15 @@ class ListsSources(Protocol):
 
     def sources(self) -> Mapping[str, int]:
         """Return the documents by name, and how many chunks each has."""
+        ...
+
+
+@runtime_checkable
+class FiltersChunks(Protocol):
+    """A source that can be narrowed to the chunks that fulfil a condition."""
+
+    def where(self, condition: Where) -> ChunkSource:
+        """Return the chunks that fulfil a condition, as a source: it finds what a search of all would, if
+        everything else were taken away.
+        """
         ...

@@ -186,7 +186,7 @@ def _abstain(
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = nearest_quote(request) if request else None
     instead = other_numbers(state["question"], state["documents"])
-    text = format_abstention(spelt_question(state), queries, documents, nearest, instead)
+    text = format_abstention(spelt_question(state), queries, documents, nearest, instead, where=context.where)
     decision = Decision(what="evidence", chosen="abstain", why=why)
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 

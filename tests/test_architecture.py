@@ -22,6 +22,7 @@ ROOMS = (
     "private",
     "recipes",
     "state",
+    "where",
     "source",
     "text",
     "context",

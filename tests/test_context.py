@@ -179,6 +179,7 @@ def an_other_value(name: str) -> Any:
         "route": "opinion",
         "k": 7,
         "profile": "balanced",
+        "where": "page < 10",
         "ontology": "terms.yaml",
         "user_id": "ada",
         "without": frozenset({"hedge"}),

@@ -192,6 +192,7 @@ def format_abstention(
     documents: int | None = None,
     nearest: tuple[str, Citation] | None = None,
     instead: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    where: str = "",
 ) -> str:
     """Say that the documents do not hold the answer, what was searched, and what came nearest.
 
@@ -201,6 +202,7 @@ def format_abstention(
             question.
         documents: how many were searched, where that is known.
         nearest: a sentence that came near, and its citation.
+        where: the condition that a passage had to fulfil to be searched.
         instead: what the question numbers as no passage does, with what they have in its place.
     """
     asked = _on_one_line(question)
@@ -214,10 +216,15 @@ def format_abstention(
         "one document" if documents == 1 else f"{documents} documents" if documents else "the documents"
     )
     lines = [REFUSAL]
+    condition = respell_markers(_on_one_line(where))
+    if where and documents == 0:
+        return f"{REFUSAL} No passage of them fulfils the condition that was given: {condition}"
     if documents or others:
         lines.append(
             f"I searched {searched}{f', also for {_listed(others, SHOWN_QUERIES)}' if others else ''}."
         )
+    if where:
+        lines.append(f"Only passages that fulfil the condition were searched: {condition}.")
     if instead:
         lines.append(f"{_reason_instead(instead)}.")
     if nearest is not None:

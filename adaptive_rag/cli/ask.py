@@ -21,6 +21,7 @@ def ask(
     recipe: options.Recipe = None,
     profile: options.Profile = None,
     k: options.K = None,
+    where: options.Where = None,
     model: options.Model = None,
     settings: options.Settings = None,
     as_json: options.Json = False,
@@ -32,7 +33,7 @@ def ask(
     from adaptive_rag.runnable import AdaptiveRAG
 
     given = options.given_settings(
-        settings, index=index, route=route, recipe=recipe, profile=profile, k=k, model=model
+        settings, index=index, route=route, recipe=recipe, profile=profile, k=k, where=where, model=model
     )
     question = options.read_argument(question)
     # What is wrong with the question shows before minutes go into indexing.

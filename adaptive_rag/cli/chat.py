@@ -34,6 +34,7 @@ def chat(
     index: options.Index = None,
     context: options.UserContext = "",
     recipe: options.Recipe = None,
+    where: options.Where = None,
     model: options.Model = None,
     user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
     file: Annotated[
@@ -46,7 +47,9 @@ def chat(
     from adaptive_rag.conversation import Threads, check_name
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = options.given_settings(settings, index=index, recipe=recipe, model=model, user_id=user)
+    given = options.given_settings(
+        settings, index=index, recipe=recipe, where=where, model=model, user_id=user
+    )
     with Threads.open(file) as threads:
         rag = AdaptiveRAG(**given, checkpointer=threads.saver, store=threads.store)
         conversation = _Conversation(rag, threads, check_name(name), context, user)

@@ -51,6 +51,7 @@ def compare(
     context: options.UserContext = "",
     profile: options.Profile = None,
     k: options.K = None,
+    where: options.Where = None,
     model: options.Model = None,
     settings: options.Settings = None,
     as_json: options.Json = False,
@@ -67,7 +68,7 @@ def compare(
     from adaptive_rag.query.history import read_question
     from adaptive_rag.runnable import AdaptiveRAG
 
-    given = options.given_settings(settings, index=index, profile=profile, k=k, model=model)
+    given = options.given_settings(settings, index=index, profile=profile, k=k, where=where, model=model)
     question = options.read_argument(question)
     named = {"routes": listed(routes), "recipes": listed(recipes)}
     # What is wrong with the question or a name shows before minutes go into indexing.

@@ -14,9 +14,10 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
     """Show what an index holds and how it was made."""
     from adaptive_rag.context import make_context
     from adaptive_rag.errors import ConfigurationError
-    from adaptive_rag.index import describe
+    from adaptive_rag.index import describe, describe_fields
 
-    facts = describe(str(make_context(options.given_settings(index=index)).index))
+    place = str(make_context(options.given_settings(index=index)).index)
+    facts = {**describe(place), "fields": describe_fields(place)}
     try:
         routing, shown = routing_in_force(), format_routing()
     except ConfigurationError as error:
@@ -26,12 +27,15 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
     if as_json:
         print_json(facts)
         return
-    notes = facts.pop("notes")
+    notes, fields = facts.pop("notes"), facts.pop("fields")
     width = max(map(len, facts))
     stdout().print()
     for name, value in facts.items():
         if value not in (None, "", {}):
             print_line((f"  {name.replace('_', ' '):<{width}}  ", "dim"), _shown(name, value))
+    print_line("  Fields for --where:")
+    for name, held in fields.items():
+        print_line((f"    {name:<{max(map(len, fields))}}  ", "dim"), held)
     for note in notes:
         print_line(f"  Note: {short_source(note['source'])}: {note['text']}")
 

@@ -33,6 +33,15 @@ Profile = Annotated[
     str | None, Option("--profile", help="How much to read: conservative, balanced or aggressive.")
 ]
 K = Annotated[int | None, Option("-k", help="Passages that reach the answer.", show_default="by length")]
+Where = Annotated[
+    str | None,
+    Option(
+        "--where",
+        "-w",
+        help="Search only passages that fulfil a condition, such as 'kind = pdf and page < 10'.",
+        metavar="CONDITION",
+    ),
+]
 Model = Annotated[
     str | None, Option("--model", "-m", help="Chat model as provider:name.", envvar="ADAPTIVE_RAG_MODEL")
 ]

@@ -24,6 +24,7 @@ def search(
     recipe: options.Recipe = None,
     profile: options.Profile = None,
     k: options.K = None,
+    where: options.Where = None,
     model: options.Model = None,
     settings: options.Settings = None,
     full: Annotated[bool, Option("--full", help="Show the whole text of every chunk.")] = False,
@@ -36,7 +37,7 @@ def search(
     from adaptive_rag.state import InputState
 
     given = options.given_settings(
-        settings, index=index, route=route, recipe=recipe, profile=profile, k=k, model=model
+        settings, index=index, route=route, recipe=recipe, profile=profile, k=k, where=where, model=model
     )
     state = InputState(question=options.read_argument(question), user_context=context)
     settled = make_context(given)

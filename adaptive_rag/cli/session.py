@@ -130,7 +130,7 @@ def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index:
 def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
     """Index the documents where they are new, and return the settings that search them alone."""
     from adaptive_rag.context import make_context
-    from adaptive_rag.index.filtered import narrow_to
+    from adaptive_rag.index.index import narrow_to
 
     if not docs:
         return settings

@@ -16,8 +16,9 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
-from pydantic import BeforeValidator, Field, InstanceOf, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, ValidationError, model_validator
 from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -42,10 +43,11 @@ from adaptive_rag.context.groups import (
     shown_args,
 )
 from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES, is_off, warn_of
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.text.redaction import cause_of, redact, remember_address
+from adaptive_rag.where import read_where
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -54,6 +56,13 @@ CONFIG_FILE = "adaptive-rag.toml"
 ENV_PREFIX = "ADAPTIVE_RAG_"
 # Characters of a wrong value that a message repeats.
 LONGEST_VALUE = 200
+
+
+def _readable_condition(text: str) -> str:
+    try:
+        return read_where(text).text if text.strip() else ""
+    except InputError as error:
+        raise PydanticCustomError("condition", "a condition. {why}", {"why": str(error)}) from error
 
 
 class Context(BaseSettings):
@@ -101,6 +110,11 @@ class Context(BaseSettings):
         None,
         description="Read 3, 5 or 8 passages, more or fewer by the question's complexity and domain; "
         "what `k` says goes before it.",
+    )
+    where: Annotated[str, AfterValidator(_readable_condition)] = Field(
+        "",
+        description="Condition that a passage must fulfil to be found, such as 'kind = pdf and page < 10'; "
+        "`adaptive-rag info` lists the fields.",
     )
     ontology: str | None = Field(None, description="YAML file of domain terms: category -> terms.")
     user_id: str | None = Field(None, description="User whose stored profile is added to the context.")

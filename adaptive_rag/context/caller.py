@@ -21,7 +21,7 @@ from adaptive_rag.text.redaction import redact
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-ALLOWED = ("route", "k", "profile", "retrieval.alpha", "budget.deadline_s")
+ALLOWED = ("route", "k", "profile", "where", "retrieval.alpha", "budget.deadline_s")
 # What a call may pass: the keys of a question, and that of indexing.
 INPUTS = ("question", "user_context", "history", "messages", "paths")
 # A path is a file's name, not a text.

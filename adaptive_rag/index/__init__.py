@@ -2,9 +2,9 @@
 
 from adaptive_rag.index.build import IndexReport
 from adaptive_rag.index.check import IndexCheck
-from adaptive_rag.index.index import Index
+from adaptive_rag.index.index import Index, describe_fields
 from adaptive_rag.index.manifest import describe
 from adaptive_rag.index.plan import Progress
 from adaptive_rag.index.repair import RepairReport
 
-__all__ = ["Index", "IndexCheck", "IndexReport", "Progress", "RepairReport", "describe"]
+__all__ = ["Index", "IndexCheck", "IndexReport", "Progress", "RepairReport", "describe", "describe_fields"]

@@ -5,32 +5,37 @@ from __future__ import annotations
 import copy
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import numpy as np
 from cachetools import LRUCache, TTLCache, cached
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.context import Context
-from adaptive_rag.errors import IndexMismatchError
-from adaptive_rag.index.build import build_index
+from adaptive_rag.errors import ConfigurationError, IndexMismatchError
+from adaptive_rag.index.build import IndexReport, build_index, nothing_read
 from adaptive_rag.index.check import check_index
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
+from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
 from adaptive_rag.index.vectorize import load_model_of
 from adaptive_rag.models.embeddings import embed_queries, embedding_name
 from adaptive_rag.models.onnx import OnnxEmbeddings
-from adaptive_rag.source import ChunkSource, KeepsVersions, Sentences
+from adaptive_rag.source import ChunkSource, FiltersChunks, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors, cosines
+from adaptive_rag.where import Where, read_where
 
 MAX_OPEN = 16
 # States before the present one that questions under way may still read: for how long, and of how many chunks
@@ -66,6 +71,11 @@ class Index:
             getsizeof=lambda reader: min(EARLIER_CHUNKS, FEWEST_CHUNKS + reader.manifest.chunks),
         )
         self._pinned: TableReader | None = None
+        # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
+        self._whole: Index | None = None
+        self._chosen: tuple[frozenset[str] | Where, ...] = ()
+        # The rows that are chosen go with the state of the index that they were read from.
+        self._rows: WeakKeyDictionary[TableReader, Ids] = WeakKeyDictionary()
 
     @classmethod
     def open(cls, uri: str | Path, embeddings: str | Embeddings | None = None) -> Index:
@@ -96,7 +106,7 @@ class Index:
                 f"{embedding_name(self.embeddings)!r} made one of {vectors.shape[1]}. "
                 "Open it with the model it was made with."
             )
-        return reader.search(queries, vectors, limit)
+        return reader.search(queries, vectors, limit, self._among(reader))
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
         """Begin, in other threads, what a search for these texts will need, and return at once.
@@ -136,25 +146,65 @@ class Index:
         """
         return self.reader().sentences(ids)
 
+    def where(self, condition: Where) -> Index:
+        """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
+        return self._narrowed_by(condition)
+
+    def only(self, sources: Collection[str]) -> Index:
+        """Return a view of the chunks of some sources; it follows what is written to the index."""
+        return self._narrowed_by(frozenset(sources))
+
+    def _narrowed_by(self, chosen: frozenset[str] | Where) -> Index:
+        view = copy.copy(self)
+        view._whole, view._chosen, view._rows = (
+            self._whole or self,
+            (*self._chosen, chosen),
+            WeakKeyDictionary(),
+        )
+        return view
+
+    def _among(self, reader: TableReader) -> Ids | None:
+        """Return the rows that are chosen, in ascending order; None where all are."""
+        if not self._chosen:
+            return None
+        with self._lock:
+            rows = self._rows.get(reader)
+        if rows is None:
+            each = (reader.rows_where(c) if isinstance(c, Where) else reader.rows_of(c) for c in self._chosen)
+            rows = reduce(np.intersect1d, each)
+            with self._lock:
+                self._rows[reader] = rows
+        return rows
+
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""
         return self.reader().get(ids)
 
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
-        return self.reader().chunks()
+        reader = self.reader()
+        return reader.chunks(self._among(reader))
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and how many chunks each has."""
-        return {name: record.chunks for name, record in self.reader().manifest.sources.items()}
+        reader = self.reader()
+        if (rows := self._among(reader)) is not None:
+            return dict(Counter(reader.sources_of(rows)))
+        return {name: record.chunks for name, record in reader.manifest.sources.items()}
 
     def spelt_like(self, word: str) -> list[str]:
         """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
-        return self.reader().spelt_like(word)
+        reader = self.reader()
+        return reader.spelt_like(word, self._among(reader))
 
     def holds(self, word: str) -> bool:
         """Tell whether a chunk holds a word as it is, in either case."""
-        return self.reader().holds(word)
+        reader = self.reader()
+        return reader.holds(word, self._among(reader))
+
+    def fields(self) -> dict[str, str]:
+        """Return the fields that a condition can name, each with its kind and its range or examples."""
+        return self.reader().fields[1].describe()
 
     def notes(self, source: str) -> Sequence[str]:
         """Return what could not be read of a document, or had to be guessed."""
@@ -167,7 +217,9 @@ class Index:
         return record.path if record else None
 
     def __len__(self) -> int:
-        return self.reader().manifest.chunks
+        reader = self.reader()
+        rows = self._among(reader)
+        return reader.manifest.chunks if rows is None else len(rows)
 
     @property
     def version(self) -> str:
@@ -180,6 +232,10 @@ class Index:
 
     def at(self, version: str) -> Index:
         """Return the index as it was under a name, if that is still known, else as it is; it stays so."""
+        if self._whole is not None:
+            pinned = copy.copy(self)
+            pinned._pinned = self._whole.at(version).reader()
+            return pinned
         with self._lock:
             self._earlier.expire()
             present = str(self._reader.manifest.committed) == version
@@ -192,6 +248,8 @@ class Index:
         """Return the reader of the last complete state, opening it if another process moved on."""
         if self._pinned is not None:
             return self._pinned
+        if self._whole is not None:
+            return self._whole.reader()
         stamp = self._location.stamp(MANIFEST) if self._location.path else self._stamp
         if stamp == self._stamp:
             return self._reader
@@ -213,6 +271,16 @@ class Index:
             return self._reader
 
 
+def describe_fields(uri: str | Path) -> dict[str, str]:
+    """Return `Index.fields` of an index without its embedding model.
+
+    Raises:
+        IndexMismatchError: there is no index, or none of ours.
+    """
+    location = open_location(uri)
+    return TableReader(location.uri, complete_manifest(location)).fields[1].describe()
+
+
 # What opens `index = "SCHEME://..."`; a path without a scheme is opened by "". A store is a ChunkSource.
 STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "": Index.open,
@@ -230,11 +298,23 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
 
     Raises:
         IndexMismatchError: the folder is no index of ours, or was made with another embedding model.
+        InputError: `where` names a field that no chunk has, or compares it with what is no value of it.
+        ConfigurationError: `where` is given and the source cannot be narrowed.
     """
     place = context.index if context.retriever is None else context.retriever
     source: ChunkSource = place if isinstance(place, ChunkSource) else open_source(place, context.embeddings)
     version = state.get("index_version")
-    return source.at(version) if version and isinstance(source, KeepsVersions) else source
+    source = source.at(version) if version and isinstance(source, KeepsVersions) else source
+    return _narrowed(source, context.where) if context.where else source
+
+
+def _narrowed(source: ChunkSource, condition: str) -> ChunkSource:
+    if not isinstance(source, FiltersChunks):
+        raise ConfigurationError(
+            f"where = {condition!r} cannot be used: a retriever or vector store of LangChain has filters of "
+            "its own, given when it is made, such as search_kwargs={'filter': ...}."
+        )
+    return source.where(read_where(condition))
 
 
 def _identity(place: Any, embeddings: Any = None) -> tuple[Any, ...]:
@@ -257,3 +337,21 @@ def open_source(
     scheme = place.partition("://")[0].lower() if "://" in place else ""
     # A bucket of another kind is for Arrow to know, which says so where it does not.
     return STORES.get(scheme, Index.open)(place, embeddings)
+
+
+def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None) -> str | ChunkSource:
+    """Return the place that holds the documents of an indexing run alone: an index gathers many runs.
+
+    The index that is opened here is the one that `source_of` gives to the first question.
+
+    Raises:
+        IndexingError: none of the documents could be read.
+    """
+    named = set(report.sources)
+    if not named:
+        raise nothing_read(report.failed)
+    index = open_source(uri, embeddings)
+    if not isinstance(index, Index):
+        return uri
+    # The name instead of the open index, where it makes no difference, keeps settings plain data.
+    return uri if named >= index.sources().keys() and embeddings is None else index.only(named)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -10,6 +11,7 @@ from typing import Self, cast
 import numpy as np
 from rank_bm25 import BM25Okapi
 
+from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.table import to_candidate
 from adaptive_rag.index.vectorize import embed_sentences
 from adaptive_rag.models.onnx import load_minilm
@@ -17,6 +19,7 @@ from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
 from adaptive_rag.text.words import stem, words
+from adaptive_rag.where import Where
 
 
 class MemoryIndex:
@@ -27,6 +30,7 @@ class MemoryIndex:
         self._row = {chunk["id"]: row for row, chunk in enumerate(self._chunks)}
         self._vectors = load_minilm().encode([chunk["text"] for chunk in self._chunks])
         self._sentences: dict[str, Sentences] = {}
+        self._found = np.ones(len(self._chunks), dtype=np.bool_)  # which of them a search may find
         self._bm25 = BM25Okapi([_words(chunk["text"]) or [""] for chunk in self._chunks]) if chunks else None
 
     @classmethod
@@ -40,6 +44,12 @@ class MemoryIndex:
             chunks.append(cast(Chunk, {**chunk, "metadata": {}}))
             start += len(text) + 1
         return cls(chunks)
+
+    def where(self, condition: Where) -> Self:
+        """Return the chunks that fulfil a condition, as a source; words weigh what they weigh among all."""
+        narrower = copy.copy(self)
+        narrower._found = self._found & condition.keep(Fields.of_chunks(self._chunks))
+        return narrower
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return the union of the best `limit` chunks by vector and by words, for each query."""
@@ -63,32 +73,34 @@ class MemoryIndex:
 
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
-        return iter(self._chunks)
+        return (chunk for chunk, found in zip(self._chunks, self._found, strict=True) if found)
 
     def spelt_like(self, word: str) -> list[str]:
         """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
-        known = {other for chunk in self._chunks for other in words(chunk["text"])}
+        known = {other for chunk in self.chunks() for other in words(chunk["text"])}
         if stem(word) in map(stem, known):
             return []
         return difflib.get_close_matches(word, sorted(known), n=8)
 
     def holds(self, word: str) -> bool:
         """Tell whether a chunk holds a word as it is, in either case."""
-        return any(word in words(chunk["text"]) for chunk in self._chunks)
+        return any(word in words(chunk["text"]) for chunk in self.chunks())
 
     def sources(self) -> dict[str, int]:
         """Return the sources and how many chunks each has."""
-        return dict(Counter(chunk["source"] for chunk in self._chunks))
+        return dict(Counter(chunk["source"] for chunk in self.chunks()))
 
     def __len__(self) -> int:
-        return len(self._chunks)
+        return int(self._found.sum())
 
     def _search(self, query: str, vector: Vectors, limit: int) -> list[Candidate]:
         if self._bm25 is None:
             return []
         dense, sparse = self._vectors @ vector, self._bm25.get_scores(_words(query))
-        by_words = [row for row in np.argsort(-sparse)[:limit] if sparse[row] > 0]
-        rows = dict.fromkeys([*np.argsort(-dense)[:limit], *by_words])
+        near, named = (
+            [row for row in np.argsort(-scores) if self._found[row]][:limit] for scores in (dense, sparse)
+        )
+        rows = dict.fromkeys([*near, *(row for row in named if sparse[row] > 0)])
         return [
             to_candidate(self._chunks[row], {"dense": float(dense[row]), "sparse": float(sparse[row])})
             for row in rows

@@ -40,7 +40,7 @@ class MemoryTable:
         order = np.argsort(rows)
         return cls(rows[order], table.take(order).combine_chunks())
 
-    def take(self, rows: Sequence[int]) -> pa.Table:
+    def take(self, rows: Sequence[int] | Ids) -> pa.Table:
         """Return the columns of some rows."""
         return self.columns.take(np.searchsorted(self.rows, np.asarray(rows, dtype=np.int64)))
 

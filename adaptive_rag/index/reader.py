@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import threading
 import weakref
@@ -17,6 +18,7 @@ from cachetools import LRUCache
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.faults import reading
+from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest, repair_hint
 from adaptive_rag.index.memory_table import IN_MEMORY_UP_TO, Cosines, MemoryTable, WordScores
 from adaptive_rag.index.neighbours import VECTOR, Ids
@@ -36,15 +38,22 @@ from adaptive_rag.index.vectorize import embed_sentences
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
+from adaptive_rag.where import Where
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 READ_COLUMNS = [*CHUNK_COLUMNS, VECTOR, VIEWS]
 ROWS_KEPT = 4096
+ROWS_PER_READ = 1024
 # Hits by words read at least: with them most chunks that the vector finds have their BM25 at once.
 WORD_HITS = 300
 IDS_PER_QUERY = 500
+# Conditions whose rows are remembered, and rows whose vectors are.
+CONDITIONS_KEPT, NARROWED_ROWS = 64, 2 * neighbours.EXACT_UP_TO
+# Up to this many rows a search names each one that it is narrowed to; beyond, it looks this many times as
+# deep and deeper, and sifts what it finds.
+NAMED_ROWS, SIFTED = 2_000, 4
 # Words spelt like one: chunks that are read for them, words of the word index that are compared. That index
 # holds stems, so that an ending counts as a difference too: of a long word three letters may differ.
 # From 12 letters on the search takes two at most, and nothing from 50 on.
@@ -93,6 +102,8 @@ class TableReader:
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
         self._kept = _KeptChunks(ROWS_KEPT)
+        self._fulfilling: LRUCache[str, Ids] = LRUCache(CONDITIONS_KEPT)
+        self._narrowed: LRUCache[bytes, Vectors] = LRUCache(NARROWED_ROWS, getsizeof=len)
         self._uri = uri
         with reading(uri, f"its table {manifest.table!r}, version {manifest.version},"):
             self.table = connect(uri).open_table(manifest.table)
@@ -104,13 +115,20 @@ class TableReader:
                 f"holds {found}. Mend it with: {repair_hint(uri)}"
             )
 
-    def search(self, queries: Sequence[str], vectors: Vectors, limit: int) -> list[list[Candidate]]:
-        """Return the union of the best `limit` chunks by vector and by words, for each query."""
-        limit = min(max(1, limit), max(1, self.manifest.chunks))
-        if not self.manifest.chunks:
+    def search(
+        self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None = None
+    ) -> list[list[Candidate]]:
+        """Return the union of the best `limit` chunks by vector and by words, for each query.
+
+        `among` narrows the search to rows, in ascending order: what it finds is what the whole search would
+        find if the other rows were passed over.
+        """
+        held = self.manifest.chunks if among is None else len(among)
+        limit = min(max(1, limit), max(1, held))
+        if not held:
             return [[] for _ in queries]
         find = self._find_in_memory if self._in_memory else self._find
-        rows, bm25 = find(queries, vectors, limit)
+        rows, bm25 = find(queries, vectors, limit, among)
         found = self._fetch([row for union in rows for row in union])
         each = zip(rows, vectors, bm25, strict=True)
         return [[_candidate(found[row], vector, known) for row in union] for union, vector, known in each]
@@ -159,10 +177,17 @@ class TableReader:
         """Return chunks by id."""
         return [stored.chunk for stored in self._with_ids(ids)]
 
-    def chunks(self) -> Iterator[Chunk]:
-        """Go through all chunks, a batch at a time."""
+    def chunks(self, among: Ids | None = None) -> Iterator[Chunk]:
+        """Go through all chunks, or those of some rows, a batch at a time."""
+        if among is not None:
+            for start in range(0, len(among), ROWS_PER_READ):
+                with reading(self._uri, "its table"):
+                    taken = self._take(among[start : start + ROWS_PER_READ].tolist(), CHUNK_COLUMNS)
+                    found = [read_chunk(row) for row in taken.select(CHUNK_COLUMNS).to_pylist()]
+                yield from found
+            return
         query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
-        batches = query.to_batches(1024)
+        batches = query.to_batches(ROWS_PER_READ)
         while True:
             with reading(self._uri, "its table"):
                 batch = next(batches, None)
@@ -172,7 +197,7 @@ class TableReader:
             yield from found
 
     def match(
-        self, query: str, limit: int, among: Sequence[int] | Sequence[str] | None = None
+        self, query: str, limit: int, among: Ids | Sequence[int] | Sequence[str] | None = None
     ) -> tuple[Ids, Vectors]:
         """Return the rows that hold words of the query and their BM25, best first.
 
@@ -184,6 +209,8 @@ class TableReader:
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         if not words or (among is not None and not len(among)):
             return nothing
+        if isinstance(among, np.ndarray):
+            return self._match_among(query, limit, among)
         match: Any = MatchQuery
         with reading(self._uri, "its word index"):
             search = self.table.search(match(" ".join(words), TEXT), query_type="fts")
@@ -193,40 +220,54 @@ class TableReader:
             hits = search.select(["_score"]).with_row_id(True).limit(limit).to_arrow()
         return hits["_rowid"].to_numpy().astype(np.int64), hits["_score"].to_numpy().astype(np.float32)
 
-    def spelt_like(self, word: str, among: Sequence[int] | None = None) -> list[str]:
+    def _match_among(self, query: str, limit: int, among: Ids) -> tuple[Ids, Vectors]:
+        """Return what `match` finds among rows: few are named in the search, of many its hits are sifted."""
+        if len(among) <= NAMED_ROWS:
+            return self.match(query, limit, among.tolist())
+        depth = limit
+        while True:
+            depth = min(self.manifest.chunks, SIFTED * depth)
+            rows, bm25 = self.match(query, depth)
+            kept = np.flatnonzero(np.isin(rows, among))[:limit]
+            if len(kept) == limit or len(rows) < depth or depth == self.manifest.chunks:
+                return rows[kept], bm25[kept]
+
+    def spelt_like(self, word: str, among: Ids | None = None) -> list[str]:
         """Return the words of chunks that hold one spelt nearly like this; none where a chunk holds it.
 
         They begin with the same letter. `among` narrows the chunks to rows.
         """
         from lancedb.query import MatchQuery
 
-        too_long = len(word) > LONGEST_SPELT
-        if too_long or not self.manifest.chunks or among == [] or self._holds(word, among):
+        held = self.manifest.chunks if among is None else len(among)
+        if len(word) > LONGEST_SPELT or not held or self._holds(word, among):
             return []
         fuzzy: Any = MatchQuery
         with reading(self._uri, "its word index"):
             near = 3 if LONG_WORD <= len(word) <= VERY_LONG_WORD else 2
             query = fuzzy(word, TEXT, fuzziness=near, prefix_length=1, max_expansions=WORDS_COMPARED)
             search = self.table.search(query, query_type="fts")
-            if among is not None:
-                search = search.where(_one_of("_rowid", among), prefilter=True)
-            hits = search.select([TEXT, "_score"]).limit(ROWS_SPELT).to_arrow()
+            if among is not None and len(among) <= NAMED_ROWS:
+                search = search.where(_one_of("_rowid", among.tolist()), prefilter=True)
+            hits = search.select([TEXT, "_score"]).with_row_id(True).limit(ROWS_SPELT).to_arrow()
+        if among is not None:
+            hits = hits.filter(np.isin(hits["_rowid"].to_numpy(), among))
         texts = " ".join(hits[TEXT].to_pylist()).lower()
         return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
 
-    def holds(self, word: str, among: Sequence[int] | None = None) -> bool:
+    def holds(self, word: str, among: Ids | None = None) -> bool:
         """Tell whether a chunk holds a word as it is, in either case. `among` narrows the chunks to rows."""
         if not self._in_memory:
             return len(self.match(word, 1, among)[0]) > 0
         return self._has_text(rf"\b{re.escape(word)}\b", among)
 
-    def _holds(self, word: str, among: Sequence[int] | None) -> bool:
+    def _holds(self, word: str, among: Ids | None) -> bool:
         """Tell whether chunks hold a word; where they are in memory, also inside another word."""
         if not self._in_memory:
             return len(self.match(word, 1, among)[0]) > 0
         return self._has_text(re.escape(word), among)
 
-    def _has_text(self, pattern: str, among: Sequence[int] | None) -> bool:
+    def _has_text(self, pattern: str, among: Ids | None) -> bool:
         """Tell whether a pattern is found in the chunks in memory, in either case."""
         import pyarrow.compute as pc
 
@@ -239,10 +280,39 @@ class TableReader:
         found = self._fetch(rows)
         return [_candidate(found[row], query, bm25) for row in dict.fromkeys(rows)]
 
-    def vectors_of_sources(self, sources: Collection[str]) -> tuple[Ids, Vectors]:
-        """Return the rows of sources, and their vectors."""
-        table = self._read([VECTOR], _one_of("source", sorted(sources)))
-        return table["_rowid"].to_numpy().astype(np.int64), self._matrix(table)
+    def rows_of(self, sources: Collection[str]) -> Ids:
+        """Return the rows of sources, in ascending order."""
+        rows, fields = self.fields
+        return rows[[source in sources for source in fields.values("source")]]
+
+    def sources_of(self, rows: Ids) -> list[str]:
+        """Return the source of each row."""
+        every, fields = self.fields
+        sources = fields.values("source")
+        return [sources[at] for at in np.searchsorted(every, rows)]
+
+    def rows_where(self, condition: Where) -> Ids:
+        """Return the rows that fulfil a condition, in ascending order; those last asked for are remembered.
+
+        Raises:
+            InputError: a field is unknown, or is compared with what is no value of its kind.
+        """
+        with self._lock:
+            known = self._fulfilling.get(condition.text)
+        if known is None:
+            rows, fields = self.fields
+            known = rows[condition.keep(fields)]
+            with self._lock:
+                self._fulfilling[condition.text] = known
+        return known
+
+    @cached_property
+    def fields(self) -> tuple[Ids, Fields]:
+        """The row ids, ascending, and what is known of each row."""
+        table = MemoryTable.of(self._read(["source", "page", "section", "metadata"]))
+        with reading(self._uri, "its metadata"):
+            columns = [table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")]
+            return table.rows, Fields.of_rows(*columns)
 
     @property
     def _in_memory(self) -> bool:
@@ -273,12 +343,17 @@ class TableReader:
     def _sentence_columns(self) -> MemoryTable:
         return MemoryTable.of(self._read(SENTENCE_COLUMNS))
 
-    def _find_in_memory(self, queries: Sequence[str], vectors: Vectors, limit: int) -> Hits:
+    def _find_in_memory(
+        self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None
+    ) -> Hits:
         """Search a table that is in memory: exactly, by vector and by words."""
         rows, _ = self._rows_and_vectors
         unions, found = [], []
         near = self._cosines.of(vectors)
         scores = [self._word_scores.of(tuple(_words(query))) for query in queries]
+        if among is not None:
+            kept = np.searchsorted(rows, among)
+            rows, near, scores = among, [each[kept] for each in near], [each[kept] for each in scores]
         for cosines, bm25 in zip(near, scores, strict=True):
             by_words = _best(bm25, limit)
             union = dict.fromkeys([*_best(cosines, limit).tolist(), *by_words[bm25[by_words] > 0].tolist()])
@@ -286,11 +361,11 @@ class TableReader:
             found.append(dict(zip(unions[-1], bm25[list(union)].tolist(), strict=True)))
         return unions, found
 
-    def _find(self, queries: Sequence[str], vectors: Vectors, limit: int) -> Hits:
+    def _find(self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None) -> Hits:
         """Search a larger table: by vector exactly or roughly, by words as LanceDB finds them."""
         depth = max(limit, WORD_HITS)
-        near = _pool().submit(self.nearest, vectors, limit)
-        matched = self._map(lambda query: self.match(query, depth), queries)
+        near = _pool().submit(self.nearest, vectors, limit, among)
+        matched = self._map(lambda query: self.match(query, depth, among), queries)
         unions, scores, lacking = [], [], []
         for by_vector, (by_words, bm25) in zip(near.result(), matched, strict=True):
             known = dict(zip(by_words.tolist(), bm25.tolist(), strict=True))
@@ -309,16 +384,49 @@ class TableReader:
             known.update(zip(rows.tolist(), bm25.tolist(), strict=True))
         return unions, scores
 
-    def nearest(self, vectors: Vectors, limit: int) -> list[Ids]:
-        """Return, for each vector, the rows nearest to it, best first."""
+    def nearest(self, vectors: Vectors, limit: int, among: Ids | None = None) -> list[Ids]:
+        """Return, for each vector, the rows nearest to it, best first; `among` narrows them to rows."""
         chunks = self.manifest.chunks
-        if chunks > neighbours.EXACT_UP_TO:
+        held = chunks if among is None else len(among)
+        if held > neighbours.EXACT_UP_TO:
             with reading(self._uri, "its vector index"):
-                return [neighbours.nearest(self.table, vector, limit, chunks) for vector in vectors]
-        rows, matrix = self._rows_and_vectors
+                return [self._nearly_nearest(vector, limit, among) for vector in vectors]
+        if among is None:
+            rows, matrix = self._rows_and_vectors
+        elif chunks <= neighbours.EXACT_UP_TO:
+            every, whole = self._rows_and_vectors
+            rows, matrix = among, whole[np.searchsorted(every, among)]
+        else:
+            rows, matrix = among, self._vectors_of(among)
         # On one thread: at this size a threaded product mostly waits for a second core, and on a busy
         # machine for long.
         return [rows[_best(cosines, limit)] for cosines in np.einsum("ij,kj->ki", matrix, vectors)]
+
+    def _nearly_nearest(self, vector: Vectors, limit: int, among: Ids | None) -> Ids:
+        """Return the rows nearest to a vector as the approximate index finds them; of many it is sifted."""
+        chunks = self.manifest.chunks
+        if among is None:
+            return neighbours.nearest(self.table, vector, limit, chunks)
+        depth = math.ceil(limit * chunks / len(among))
+        while True:
+            depth = min(chunks, SIFTED * depth)
+            rows = neighbours.nearest(self.table, vector, depth, chunks)
+            kept = rows[np.isin(rows, among)][:limit]
+            if len(kept) == limit or depth == chunks:
+                return kept
+
+    def _vectors_of(self, rows: Ids) -> Vectors:
+        """Return the vectors of rows of a large table; those last asked for are remembered."""
+        key = rows.tobytes()
+        with self._lock:
+            known = self._narrowed.get(key)
+        if known is None:
+            with reading(self._uri, "its table"):
+                taken = self.table.take_row_ids(rows.tolist()).select([VECTOR]).with_row_id().to_arrow()
+            known = self._matrix(MemoryTable.of(taken).columns)
+            with self._lock:
+                self._narrowed[key] = known
+        return known
 
     def _map(self, function: Callable[[Any], Any], items: Sequence[Any]) -> list[Any]:
         """Apply a function to each item, side by side where there are several."""

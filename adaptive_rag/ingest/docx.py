@@ -19,6 +19,7 @@ from lxml import etree
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
@@ -33,6 +34,7 @@ _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 _LONGEST_INHERITANCE = 10
 # what a document's XML unpacks to, at most; more is an attack or not a document
 _LARGEST = 200_000_000
+_LARGEST_CORE = 1_000_000
 _ENCRYPTED = 1  # a flag of a part of an archive
 _BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError)
 # python-docx takes it for granted that the elements of a package are the right ones
@@ -46,6 +48,7 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
         styles = {style.style_id: _read_style(style) for style in document.styles}
         for text, level, item in _blocks(document.element.body, styles):
             builder.add_paragraph(text, level=level, marker="-" if item else "")
+        _note_core(path, builder)
     except IndexingError:
         raise  # said by _text_parts; it is a RuntimeError too
     except (OSError, *_BAD_ARCHIVE, *_BAD_XML) as error:
@@ -58,6 +61,26 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
             if file.read(4) == b"\xd0\xcf\x11\xe0":
                 reason = "is encrypted, or is in the older .doc format. Save it as .docx without a password"
         raise IndexingError(reason) from error
+
+
+def _note_core(path: Path, builder: TextBuilder) -> None:
+    """Note the document's properties; Word keeps them apart from its text."""
+    with zipfile.ZipFile(path) as whole:
+        if "docProps/core.xml" not in whole.namelist():
+            return
+        part = whole.getinfo("docProps/core.xml")
+        if part.file_size > _LARGEST_CORE:
+            return
+        core = etree.fromstring(whole.read(part), etree.XMLParser(resolve_entities=False, no_network=True))
+    known = {etree.QName(child).localname: child.text for child in core if isinstance(child.tag, str)}
+    note_properties(
+        builder,
+        title=known.get("title"),
+        author=known.get("creator"),
+        date=known.get("created"),
+        language=known.get("language"),
+        tags=known.get("keywords") or "",
+    )
 
 
 def _text_parts(path: Path) -> BytesIO:

@@ -14,6 +14,7 @@ from lxml import etree
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
+from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.text import BYTE_ORDER_MARKS, decode
 
 _is_hidden = re.compile(
@@ -33,6 +34,16 @@ _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
 # The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
 _MOST_STEPS = 1_000_000_000
 _PIECE = 1 << 16
+
+# Names of <meta> as web pages use them.
+_HEAD_FIELDS = {
+    "author": "author",
+    "article:author": "author",
+    "date": "date",
+    "dc.date": "date",
+    "article:published_time": "date",
+    "keywords": "tags",
+}
 
 
 def load_html(path: Path, builder: TextBuilder) -> None:
@@ -80,6 +91,16 @@ def _write(data: bytes, charset: str | None, builder: TextBuilder) -> None:
         parser.close()
 
 
+def _note_head(tag: str, attributes: Mapping[str, str], builder: TextBuilder) -> None:
+    """Note what the head of a page says of it."""
+    if tag == "html":
+        note_properties(builder, language=attributes.get("lang"))
+    elif tag == "link" and attributes.get("rel", "").lower() == "canonical":
+        note_properties(builder, url=attributes.get("href"))
+    elif field := _HEAD_FIELDS.get((attributes.get("name") or attributes.get("property") or "").lower()):
+        note_properties(builder, **{field: attributes.get("content") or ""})
+
+
 class _Reader:
     """Collects blocks of text; the parser reports an end for every start, also where the page has none."""
 
@@ -106,6 +127,8 @@ class _Reader:
             raise IndexingError(
                 f"cannot be read: more than {self._deepest:,} of its tags are left open. Save it anew"
             )
+        if tag in ("html", "meta", "link"):
+            _note_head(tag, attributes, self._builder)
         if self._hidden or _is_hidden(tag):
             if tag == "title" and not self._hidden:
                 self._title = []
@@ -136,8 +159,7 @@ class _Reader:
         if self._hidden:
             self._hidden -= 1
             if self._title is not None:
-                if title := " ".join("".join(self._title).split()):
-                    self._builder.metadata.setdefault("title", title)
+                note_properties(self._builder, title="".join(self._title))
                 self._title = None
         elif _is_block(tag) and not (self._in_row and _is_part_of_cell(tag)):
             if tag == "dt":

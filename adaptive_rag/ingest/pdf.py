@@ -24,6 +24,7 @@ from adaptive_rag.ingest.columns import read_columns, without_repeated_headers
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.layout import Line, Survey, merge, side_by_side
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
+from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.rules import Rules, read_framed
 
 _BOLD = 16
@@ -55,8 +56,14 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
         bodies = ((number, survey.body(lines)) for number, lines in kept or _pages(document))
         ParagraphWriter(builder, survey, _outline(document)).write(without_repeated_headers(bodies))
         pages = document.page_count
-        if title := ((document.metadata or {}).get("title") or "").strip():
-            builder.metadata["title"] = title
+        known = document.metadata or {}
+        note_properties(
+            builder,
+            title=known.get("title"),
+            author=known.get("author"),
+            date=known.get("creationDate"),
+            tags=known.get("keywords") or "",
+        )
     if not builder.length:
         raise IndexingError(
             f"holds no text: its {pages} page{'s are' if pages != 1 else ' is'} only images. Recognise the "

@@ -10,6 +10,7 @@ from statistics import median_low
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.properties import note_properties
 
 BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -42,6 +43,8 @@ def load_markdown(path: Path, builder: TextBuilder) -> None:
     fences = [match.span() for match in _FENCE.finditer(text)]
     front = _FRONT_MATTER.match(text)
     first = front.end() if front else 0
+    if front:
+        _note_front_matter(front[0], builder)
     found = [(match.start(), _without_closing(match[2]), len(match[1])) for match in _ATX.finditer(text)]
     found += [(match.start(), match[1], 1 if match[2][0] == "=" else 2) for match in _SETEXT.finditer(text)]
     for offset, title, level in found:
@@ -50,6 +53,34 @@ def load_markdown(path: Path, builder: TextBuilder) -> None:
         if offset >= first and not fenced:
             builder.mark_heading(_EMPHASIS.sub("", title[:_LONGEST_HEADING]), level, offset=offset)
     builder.add(text)
+
+
+def _note_front_matter(front: str, builder: TextBuilder) -> None:
+    """Note what a Markdown file says of itself above its text, in YAML; what cannot be read is text alone."""
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        # dates and numbers as they are written: a version 1.10 is no number
+        known = yaml.load(front.strip("-. \n\t"), Loader=yaml.BaseLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        builder.notes.append(f"its front matter is not YAML ({str(error).splitlines()[0]})")
+        return
+    if not isinstance(known, dict):
+        return
+    fields = {str(name).lower(): value for name, value in known.items()}
+    author = fields.get("author") or fields.get("authors") or ""
+    note_properties(
+        builder,
+        title=_plain(fields.get("title")),
+        author=author if isinstance(author, list) else _plain(author),
+        date=_plain(fields.get("date")),
+        language=_plain(fields.get("lang") or fields.get("language")),
+        tags=fields.get("tags") or fields.get("keywords") or "",
+    )
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _without_closing(title: str) -> str:

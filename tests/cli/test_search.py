@@ -32,3 +32,25 @@ def test_long_texts_are_cut_unless_all_is_asked_for(run: Run) -> None:
     run("index", "long.txt")
     assert "It ends here." not in run("search", "harbour wall").stdout
     assert "It ends here." in " ".join(run("search", "harbour wall", "--full").stdout.split())
+
+
+def test_a_condition_narrows_what_is_found(run: Run, town_index: str) -> None:
+    found = parsed(run("search", "sea wall", "-i", town_index, "-w", "file = note03.txt", "--json"))
+    assert {document["source"].rpartition("/")[2] for document in found["documents"]} == {"note03.txt"}
+    refused = run("search", "sea wall", "-i", town_index, "--where", "fle = note03.txt")
+    assert refused.exit_code != 0
+    assert "Did you mean 'file'" in refused.stderr
+
+
+def test_an_answer_that_a_condition_emptied_says_so(run: Run, town_index: str) -> None:
+    said = run("ask", "How high is the sea wall?", "-i", town_index, "-w", "page > 3 or kind = pdf", "--json")
+    answer = parsed(said)["answer"]
+    assert answer.endswith("No passage of them fulfils the condition that was given: page > 3 or kind = pdf")
+    said = run("ask", "Who composed the opera Fidelio?", "-i", town_index, "-w", "kind = txt", "--json")
+    answer = parsed(said)["answer"]
+    assert "Only passages that fulfil the condition were searched: kind = txt." in answer
+
+
+def test_info_lists_the_fields_that_a_condition_can_name(run: Run, town_index: str) -> None:
+    assert "Fields for --where:" in run("info", "-i", town_index).stdout
+    assert parsed(run("info", "-i", town_index, "--json"))["fields"]["kind"] == "text: txt"

@@ -88,6 +88,9 @@ def test_what_is_null_is_as_the_operator_has_set_it() -> None:
         ({"profile": "bold"}, "'conservative', 'balanced' or 'aggressive'"),
         ({"route": ["factual"]}, "'factual' or 'opinion'"),
         ({"budget": "all"}, "valid dictionary"),
+        ({"where": "page <"}, "cannot be read at its end"),
+        ({"where": "page = " + "1" * 5000}, "too long"),
+        ({"where": ["page = 1"]}, "valid string"),
     ],
 )
 def test_a_value_beyond_its_bound_is_refused_with_the_bound(given: dict[str, Any], bound: str) -> None:

@@ -12,8 +12,7 @@ from adaptive_rag import Index
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index import IndexReport
-from adaptive_rag.index.filtered import FilteredIndex, narrow_to
-from adaptive_rag.index.index import MAX_OPEN, STORES, open_source, source_of
+from adaptive_rag.index.index import MAX_OPEN, STORES, narrow_to, open_source, source_of
 from adaptive_rag.index.langchain import RetrieverSource
 from adaptive_rag.index.memory import MemoryIndex
 
@@ -96,7 +95,7 @@ def test_an_apps_own_store_is_wrapped_once() -> None:
 def test_the_documents_of_a_run_are_searched_alone_where_the_index_holds_others() -> None:
     assert narrow_to(build("kb", "a"), "kb", None) == "kb"
     narrowed = narrow_to(build("kb", "b", "c"), "kb", None)
-    assert isinstance(narrowed, FilteredIndex)
+    assert isinstance(narrowed, Index)
     [found] = narrowed.search(["this"], limit=10)
     assert {candidate["source"] for candidate in found} == {"b", "c"}
     everything = narrow_to(build("kb", "a", "b", "c"), "kb", None)

@@ -7,7 +7,6 @@ import pytest
 from langchain_core.documents import Document
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.index.filtered import FilteredIndex
 from adaptive_rag.source import KeepsVersions
 from tests.index.made import build, open_index, write_files
 
@@ -53,7 +52,7 @@ def test_a_version_that_nobody_knows_any_more_is_the_present_one(tmp_path: Path)
 def test_the_view_of_some_documents_keeps_to_a_version_too(tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     build(docs, tmp_path / "kb")
-    view = FilteredIndex(open_index(tmp_path / "kb"), [str(docs / "quay.md")])
+    view = open_index(tmp_path / "kb").only([str(docs / "quay.md")])
     assert isinstance(view, KeepsVersions)
     version = view.version
     build(write_files(docs, NEW), tmp_path / "kb")

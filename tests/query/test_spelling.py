@@ -4,7 +4,6 @@ import pytest
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.index import Index
-from adaptive_rag.index.filtered import FilteredIndex
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.query.spelling import correct_spelling
@@ -65,13 +64,13 @@ def test_a_word_is_read_as_the_index_spells_it(index, memory, question, read_as)
 
 
 def test_words_of_other_documents_are_not_told(index: Index) -> None:
-    narrowed = FilteredIndex(index, {"leave.txt"})
+    narrowed = index.only({"leave.txt"})
     assert correct_spelling("How long is the warenty?", narrowed)[1] == {}
     assert correct_spelling("How much anual leave?", narrowed)[1] == {"anual": "annual"}
 
 
 def test_what_other_documents_shorten_is_written_in_full(index: Index) -> None:
-    narrowed = FilteredIndex(index, {"leave.txt"})
+    narrowed = index.only({"leave.txt"})
     assert correct_spelling("how many hrs is that", narrowed) == ("how many hours is that", {"hrs": "hours"})
 
 

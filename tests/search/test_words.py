@@ -16,7 +16,6 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from adaptive_rag.context import make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index import Index
-from adaptive_rag.index.filtered import FilteredIndex
 from adaptive_rag.index.langchain import RetrieverSource
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.search import words
@@ -100,7 +99,7 @@ def test_the_words_go_with_the_source_that_they_were_read_from() -> None:
 
 
 def test_some_sources_of_an_index_are_scored_among_themselves(index: Index) -> None:
-    some = FilteredIndex(index, {name for name in index.sources() if name.endswith(("01.txt", "16.txt"))})
+    some = index.only({name for name in index.sources() if name.endswith(("01.txt", "16.txt"))})
     [found] = EveryChunk(some).search([QUESTION], limit=1)
     texts = [TOWN[1], TOWN[16]]
     assert {c["text"]: c["scores"]["sparse"] for c in found} == pytest.approx(

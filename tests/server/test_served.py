@@ -146,6 +146,8 @@ SETTINGS: dict[str, Any] = {
     "a deadline as a text": {"budget": {"deadline_s": "for ever"}},
     "a huge k": {"k": 10**9},
     "k as a text": {"k": "many"},
+    "a condition that runs on": {"where": "page = 1; drop table chunks"},
+    "a condition too deep": {"where": "(" * 900 + "page = 1" + ")" * 900},
     "an alpha above 1": {"retrieval": {"alpha": 2}},
     "a route that is none": {"route": "../../etc/passwd"},
     "a name that is none": {"colour": "red"},

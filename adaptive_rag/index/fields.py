@@ -1,0 +1,107 @@
+"""What is known of each chunk, by field: what a condition is held against, and what `info` lists."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import PurePath
+from typing import Any
+
+from adaptive_rag.state import Chunk
+from adaptive_rag.where import Kind, kind_of
+
+# What every chunk has, before what its document says of itself.
+OWN_FIELDS = ("source", "file", "kind", "page", "section")
+# What the reader notes for the program's own use; it describes the text rather than the document.
+_NOT_FIELDS = frozenset({"columns", "page_end", "page_starts"})
+# Of a text's values as many are shown, each of so many characters.
+EXAMPLES, SHOWN = 3, 40
+
+
+class Fields:
+    """The fields of chunks, column by column."""
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        pages: Sequence[int | None],
+        sections: Sequence[str | None],
+        metadata: Sequence[Mapping[str, Any]],
+    ) -> None:
+        files = {source: PurePath(source) for source in set(sources)}
+        self._columns: dict[str, list[Any]] = {
+            "source": list(sources),
+            "file": [files[source].name for source in sources],
+            "kind": [files[source].suffix[1:].lower() or None for source in sources],
+            "page": list(pages),
+            "section": list(sections),
+        }
+        names = dict.fromkeys(name for known in {id(m): m for m in metadata}.values() for name in known)
+        for name in names:
+            if name not in _NOT_FIELDS and name not in self._columns:
+                self._columns[name] = [_plain(known.get(name)) for known in metadata]
+
+    @classmethod
+    def of_rows(cls, sources: list[str], pages: list[Any], sections: list[Any], stored: list[Any]) -> Fields:
+        """Return the fields of rows whose metadata are stored as JSON; the same text is read once."""
+        known: dict[str | None, dict[str, Any]] = {None: {}}
+        for text in stored:
+            if text not in known:
+                known[text] = json.loads(text)
+        return cls(sources, pages, sections, [known[text] for text in stored])
+
+    @classmethod
+    def of_chunks(cls, chunks: Iterable[Chunk]) -> Fields:
+        """Return the fields of chunks at hand."""
+        held = list(chunks)
+        return cls(
+            [chunk["source"] for chunk in held],
+            [chunk["page"] for chunk in held],
+            [chunk["section"] for chunk in held],
+            [chunk["metadata"] for chunk in held],
+        )
+
+    def __len__(self) -> int:
+        return len(self._columns["source"])
+
+    def kinds(self) -> Mapping[str, Kind]:
+        """Return each field and what its values are; fields that no chunk has are left out."""
+        return self._kinds
+
+    def values(self, field: str) -> list[Any]:
+        """Return the field's value of each chunk; None where it has none."""
+        return self._columns[field]
+
+    def describe(self) -> dict[str, str]:
+        """Return each field with its kind and its range or some of its values, as a person reads it."""
+        spans = {name: self._span(name, kind) for name, kind in self._kinds.items()}
+        return {name: f"{self._kinds[name]}: {span}" for name, span in spans.items() if span}
+
+    @cached_property
+    def _kinds(self) -> dict[str, Kind]:
+        return {
+            name: kind_of(values)
+            for name, values in self._columns.items()
+            if name in OWN_FIELDS or any(value is not None for value in values)
+        }
+
+    def _span(self, name: str, kind: Kind) -> str:
+        parts = (part for v in self._columns[name] for part in (v if isinstance(v, list) else [v]))
+        values = list(dict.fromkeys(part for part in parts if part is not None))
+        if not values:
+            return ""
+        if kind in ("number", "date"):
+            return f"{min(values)} to {max(values)}"
+        if kind == "yes or no":
+            return "yes, no"
+        shown = ", ".join(textwrap.shorten(str(value), SHOWN, placeholder="…") for value in values[:EXAMPLES])
+        return shown if len(values) <= EXAMPLES else f"{shown} and {len(values) - EXAMPLES} more"
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that can be compared: a text, a number, yes or no, or a list of them; else None."""
+    if isinstance(value, list | tuple):
+        return [part for part in value if isinstance(part, str | int | float)] or None
+    return value if isinstance(value, str | int | float) and value != "" else None

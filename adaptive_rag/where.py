@@ -1,0 +1,266 @@
+"""Conditions on what is known of a passage: `kind = pdf and date >= 2024-03 and not author like "S*"`.
+
+A condition is text that a person writes and a program reads into a tree; it never becomes part of a query. A
+field that a passage lacks fulfils no comparison, and `!=` and `not` mean what their names say: not that. Of a
+field that is a list a comparison holds where it does for one of its values. Letter case does not count.
+"""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive_rag.errors import InputError
+
+Mask = NDArray[np.bool_]  # (passages,): which ones fulfil a condition
+Kind = Literal["number", "date", "yes or no", "text"]
+
+LONGEST = 2000
+DEEPEST = 50
+EXAMPLE = 'kind = pdf and (page < 10 or date >= 2024-03-01) and not author in ("A. Smith", "B. Ray")'
+_GRAMMAR = r"""
+?start: either
+?either: both (_OR both)*
+?both: single (_AND single)*
+?single: _NOT single -> negation
+    | "(" either ")"
+    | name COMPARISON value -> comparison
+    | name _IN "(" value ("," value)* ")" -> one_of
+    | name _NOT _IN "(" value ("," value)* ")" -> none_of
+    | name _LIKE value -> like
+    | name _IS _KNOWN -> known
+name: NAME | QUOTED_NAME
+value: NAME | TEXT | NUMBER | DATE
+COMPARISON: "!=" | "<=" | ">=" | "=" | "<" | ">"
+_OR.3: /or\b/i
+_AND.3: /and\b/i
+_NOT.3: /not\b/i
+_IN.3: /in\b/i
+_LIKE.3: /like\b/i
+_IS.3: /is\b/i
+_KNOWN.3: /known\b/i
+NAME: /[^\W\d][\w.-]*/
+QUOTED_NAME: /`[^`]+`/
+TEXT: /"[^"]*"|'[^']*'/
+DATE.2: /\d{4}-\d{2}(-\d{2})?(?![\w-])/
+NUMBER: /-?\d+(\.\d+)?/
+%ignore /\s+/
+"""
+_COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+_DATE = re.compile(r"\d{4}(-\d{2}(-\d{2})?)?")
+_EXPECTED = {
+    "number": "holds numbers: expected one",
+    "date": "holds dates: expected one such as 2024-03-01, 2024-03 or 2024",
+    "yes or no": "is yes or no: expected one of them",
+}
+_YES_NO = {"yes": True, "true": True, "no": False, "false": False}
+
+
+class Columns(Protocol):
+    """What is known of the passages that a condition chooses among."""
+
+    def __len__(self) -> int:
+        """Return how many passages there are."""
+        ...
+
+    def kinds(self) -> Mapping[str, Kind]:
+        """Return each field and what its values are."""
+        ...
+
+    def values(self, field: str) -> list[Any]:
+        """Return the field's value of each passage: None where it has none, a list where it has several."""
+        ...
+
+
+@dataclass(frozen=True)
+class Where:
+    """A condition, ready to be held against passages."""
+
+    text: str
+    _tree: Any
+
+    def keep(self, columns: Columns) -> Mask:
+        """Return which passages fulfil the condition.
+
+        Raises:
+            InputError: a field is unknown, or is compared with what is no value of its kind.
+        """
+        return _evaluate(self._tree, columns)
+
+
+@lru_cache(maxsize=256)
+def read_where(text: str) -> Where:
+    """Read a condition.
+
+    Raises:
+        InputError: it is too long, too deep or not of this form; the message shows where and an example.
+    """
+    from lark.exceptions import UnexpectedInput
+
+    if len(text) > LONGEST:
+        raise InputError(f"A condition of {len(text):,} characters is too long: at most {LONGEST:,}.")
+    if _depth(text) > DEEPEST:
+        raise InputError(f"A condition is nested too deeply: at most {DEEPEST} parentheses and `not`.")
+    try:
+        tree = _parser().parse(text)
+    except UnexpectedInput as error:
+        ended = getattr(getattr(error, "token", None), "type", "") == "$END"
+        at = len(text) if ended else max(0, error.pos_in_stream or 0)
+        where = f"at {text[at : at + 20]!r}" if at < len(text) else "at its end"
+        raise InputError(
+            f"{text!r} cannot be read {where}. A condition is made of fields, =, !=, <, <=, >, >=, "
+            f"in (...), like, is known, and, or, not: {EXAMPLE}"
+        ) from error
+    return Where(text, tree)
+
+
+def kind_of(values: list[Any]) -> Kind:
+    """Return what the values of a field are; where they differ they are text."""
+    each = [value for value in _flat(values) if value is not None]
+    if each and all(isinstance(value, bool) for value in each):
+        return "yes or no"
+    if each and all(isinstance(value, int | float) and not isinstance(value, bool) for value in each):
+        return "number"
+    if each and all(isinstance(value, str) and _DATE.match(value) and _is_date(value) for value in each):
+        return "date"
+    return "text"
+
+
+@cache
+def _parser() -> Any:
+    from lark import Lark
+
+    return Lark(_GRAMMAR, parser="lalr", maybe_placeholders=False)
+
+
+def _depth(text: str) -> int:
+    outside = re.sub(r"\"[^\"]*\"|'[^']*'", "", text)
+    return outside.count("(") + len(re.findall(r"\bnot\b", outside, re.IGNORECASE))
+
+
+def _evaluate(tree: Any, columns: Columns) -> Mask:
+    match tree.data:
+        case "either":
+            return _any([_evaluate(child, columns) for child in tree.children])
+        case "both":
+            return ~_any([~_evaluate(child, columns) for child in tree.children])
+        case "negation":
+            return ~_evaluate(tree.children[0], columns)
+    field, kind = _known_field(_text_of(tree.children[0]), columns)
+    values = columns.values(field)
+    given = [_text_of(child) for child in tree.children[1:]]
+    match tree.data:
+        case "known":
+            return _where(values, lambda value: True)
+        case "like":
+            pattern = re.compile(fnmatch.translate(given[0].casefold()))
+            return _where(values, lambda value: pattern.match(str(value).casefold()))
+        case "one_of":
+            return _any([_equals(field, kind, values, value) for value in given])
+        case "none_of":
+            return ~_any([_equals(field, kind, values, value) for value in given])
+    sign, value = given
+    if sign in ("=", "!="):
+        equal = _equals(field, kind, values, value)
+        return equal if sign == "=" else ~equal
+    return _ordered(field, kind, values, sign, value)
+
+
+def _text_of(child: Any) -> str:
+    """Return a name or a value as it is meant, without its quotes; a comparison as it is."""
+    token = str(child.children[0]) if hasattr(child, "children") else str(child)
+    return token[1:-1] if token[0] in "\"'`" else token
+
+
+def _known_field(name: str, columns: Columns) -> tuple[str, Kind]:
+    kinds = columns.kinds()
+    found = next((field for field in kinds if field.casefold() == name.casefold()), None)
+    if found is not None:
+        return found, kinds[found]
+    close = difflib.get_close_matches(name, kinds, n=1)
+    hint = f" Did you mean {close[0]!r}?" if close else ""
+    raise InputError(f"No passage has the field {name!r}.{hint} The fields are: {', '.join(kinds)}.")
+
+
+def _equals(field: str, kind: Kind, values: list[Any], given: str) -> Mask:
+    wanted = _value(field, kind, given)
+    if kind == "date":
+        return _where(values, lambda value: value[: len(given)] == wanted)
+    if kind == "text":
+        return _where(values, lambda value: str(value).casefold() == wanted)
+    return _where(values, lambda value: value == wanted)
+
+
+def _ordered(field: str, kind: Kind, values: list[Any], sign: str, given: str) -> Mask:
+    if kind == "yes or no":
+        raise InputError(f"The field {field} is yes or no: compare it with = or !=, not with {sign}.")
+    compare, wanted = _COMPARISONS[sign], _value(field, kind, given)
+    if kind == "date":
+        # "> 2024" is after that year; and a document of that year is not before one of its days
+        return _where(values, lambda value: compare(value[: len(given)], wanted[: len(value)]))
+    if kind == "text":
+        return _where(values, lambda value: compare(str(value).casefold(), wanted))
+    return _where(values, lambda value: compare(value, wanted))
+
+
+def _value(field: str, kind: Kind, given: str) -> Any:
+    """Return what is written in a condition as a value of the field's kind."""
+    if kind == "text":
+        return given.casefold()
+    if kind == "date" and _is_date(given):
+        return given
+    if kind == "number" and re.fullmatch(r"-?\d+(\.\d+)?", given):
+        return float(given)
+    if kind == "yes or no" and given.casefold() in _YES_NO:
+        return _YES_NO[given.casefold()]
+    raise InputError(f"The field {field} {_EXPECTED[kind]}, got {given!r}.")
+
+
+def _is_date(text: str) -> bool:
+    """Tell whether a text is a day, a month or a year as ISO 8601 writes it, with or without a time."""
+    found = _DATE.match(text)
+    if found is None or (found.end() < len(text) and text[found.end()] not in "T "):
+        return False
+    year, _, rest = found[0].partition("-")
+    month, _, day = rest.partition("-")
+    return int(year) > 0 and (not month or 1 <= int(month) <= 12) and (not day or 1 <= int(day) <= 31)
+
+
+def _where(values: list[Any], holds: Callable[[Any], Any]) -> Mask:
+    known: dict[tuple[type, Any], bool] = {}
+
+    def of(value: Any) -> bool:
+        if value is None:
+            return False
+        key = type(value), value  # True is no 1
+        if key not in known:
+            known[key] = bool(holds(value))
+        return known[key]
+
+    return np.fromiter(
+        (any(map(of, value)) if isinstance(value, list) else of(value) for value in values),
+        dtype=np.bool_,
+        count=len(values),
+    )
+
+
+def _any(masks: list[Mask]) -> Mask:
+    return np.asarray(np.stack(masks).any(axis=0))
+
+
+def _flat(values: list[Any]) -> list[Any]:
+    return [part for value in values for part in (value if isinstance(value, list) else [value])]

@@ -1,0 +1,112 @@
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import docx
+import pymupdf
+import pytest
+
+from adaptive_rag.ingest import extract_text
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.properties import LONGEST, note_properties, read_date
+
+KNOWN = {
+    "title": "Harbour fees",
+    "author": "Ann Lee",
+    "date": "2024-03-05",
+    "tags": ["harbour", "fees"],
+}
+
+
+def write_pdf(path: Path) -> None:
+    with pymupdf.open() as document:
+        document.new_page().insert_text((72, 72), "A day's mooring costs 12 pounds.")
+        document.set_metadata(
+            {
+                "title": "Harbour fees",
+                "author": "Ann Lee",
+                "creationDate": "D:20240305101500+01'00'",
+                "keywords": "harbour; fees",
+            }
+        )
+        document.save(path)
+
+
+def write_docx(path: Path) -> None:
+    document = docx.Document()
+    document.add_paragraph("A day's mooring costs 12 pounds.")
+    core = document.core_properties
+    core.title, core.author, core.keywords = "Harbour fees", "Ann Lee", "harbour, fees"
+    core.created = datetime(2024, 3, 5, tzinfo=UTC)
+    document.save(str(path))
+
+
+def write_html(path: Path) -> None:
+    path.write_text(
+        '<html lang="en"><head><title>Harbour  fees</title><meta name="Author" content="Ann Lee">'
+        '<meta property="article:published_time" content="2024-03-05T10:15:00+01:00">'
+        '<meta name="keywords" content="harbour, fees,"><link rel="canonical" href="https://a.example/fees">'
+        "</head><body><p>A day's mooring costs 12 pounds.</body></html>"
+    )
+
+
+def write_markdown(path: Path) -> None:
+    path.write_text(
+        "---\nTitle: Harbour fees\nauthors: [Ann Lee]\ndate: 2024-03-05\n"
+        "tags: [harbour, fees]\n---\n\nA day.\n"
+    )
+
+
+@pytest.mark.parametrize("write", [write_pdf, write_docx, write_html, write_markdown])
+def test_what_a_document_says_of_itself_goes_with_its_text(tmp_path: Path, write: Any) -> None:
+    path = tmp_path / f"fees.{write.__name__.partition('_')[2].replace('markdown', 'md')}"
+    write(path)
+    metadata = extract_text(path).metadata
+    assert {name: metadata[name] for name in KNOWN} == KNOWN
+    if write is write_html:
+        assert (metadata["language"], metadata["url"]) == ("en", "https://a.example/fees")
+
+
+@pytest.mark.parametrize(
+    ("front", "noted"),
+    [
+        ("title: [unclosed", "its front matter is not YAML"),
+        ("- just\n- a list", ""),
+        ("title: 5\ndate: soon\ntags: {a: 1}", ""),
+    ],
+)
+def test_front_matter_that_says_nothing_usable_leaves_the_text_whole(
+    tmp_path: Path, front: str, noted: str
+) -> None:
+    path = tmp_path / "a.md"
+    path.write_text(f"---\n{front}\n---\n\nA day.\n")
+    source = extract_text(path)
+    assert source.text == path.read_text()
+    assert [note.startswith(noted) for note in source.notes] == ([True] if noted else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "day"),
+    [
+        (date(2024, 3, 5), "2024-03-05"),
+        ("D:2024", "2024"),
+        ("D:20240305", "2024-03-05"),
+        ("2024-03", "2024-03"),
+        ("2024-03-05 10:15", "2024-03-05"),
+        ("Tue, 5 Mar 2024 10:15:00 +0100", "2024-03-05"),
+        ("5 Mar 2024 10:15:00", "2024-03-05"),
+        ("2024-13", ""),
+        ("soon", ""),
+        ("Wed, 99 Foo 2024", ""),
+        (None, ""),
+    ],
+)
+def test_days_are_written_as_iso_8601(value: Any, day: str) -> None:
+    assert read_date(value) == day
+
+
+def test_what_is_noted_first_stands_and_what_is_too_long_is_left_out() -> None:
+    builder = TextBuilder()
+    note_properties(builder, title="One", author=["Ann Lee", "Bo Ray", "Ann Lee"], tags="a, a ,b;c")
+    note_properties(builder, title="Two", language="x" * (LONGEST + 1), tags="d")
+    assert builder.metadata == {"title": "One", "author": ["Ann Lee", "Bo Ray"], "tags": ["a", "b", "c"]}
