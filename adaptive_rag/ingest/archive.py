@@ -102,3 +102,12 @@ def read_links(archive: zipfile.ZipFile, part: str = "") -> dict[str, Link]:
 def find_part(links: dict[str, Link], kind: str) -> str | None:
     """Return the first part of a kind that links lead to: the "notesSlide" of a slide."""
     return next((link.target for link in links.values() if link.kind == kind), None)
+
+
+def linked_id(element: Any, name: str = "id") -> Any:
+    """Return the id of the link that an element holds as "r:id", whatever the namespace is called.
+
+    Raises:
+        KeyError: it holds none.
+    """
+    return {etree.QName(key).localname: value for key, value in element.items() if key[0] == "{"}[name]

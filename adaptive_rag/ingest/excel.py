@@ -14,7 +14,7 @@ from typing import Any
 
 from lxml import etree
 
-from adaptive_rag.ingest.archive import find_part, open_archive, read_links, read_xml
+from adaptive_rag.ingest.archive import find_part, linked_id, open_archive, read_links, read_xml
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.number_formats import BUILT_IN, show_number
 from adaptive_rag.ingest.sheets import Row, Sheet, add_sheets
@@ -65,9 +65,9 @@ class _Workbook:
             if sheet.get("state", "visible") != "visible":
                 self.hidden.append(name)
                 continue
-            [link] = (value for key, value in sheet.items() if etree.QName(key).localname == "id")
-            if self._links[link].kind == "worksheet":  # others hold a chart or a macro
-                yield Sheet(name, self._read_rows(name, self._links[link].target))
+            link = self._links[linked_id(sheet)]
+            if link.kind == "worksheet":  # others hold a chart or a macro
+                yield Sheet(name, self._read_rows(name, link.target))
 
     def _read_rows(self, sheet: str, part: str) -> list[Row]:
         rows: dict[int, dict[int, str]] = {}

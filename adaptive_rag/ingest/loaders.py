@@ -51,6 +51,7 @@ LOADERS: dict[str, Loader] = {
     "HTML": Loader((".html", ".htm"), "adaptive_rag.ingest.html:load_html"),
     "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
     "Word": Loader((".docx",), "adaptive_rag.ingest.docx:load_docx"),
+    "PowerPoint": Loader((".pptx",), "adaptive_rag.ingest.powerpoint:load_pptx"),
     "Excel": Loader((".xlsx", ".xlsm"), "adaptive_rag.ingest.excel:load_xlsx"),
     "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
     "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
