@@ -111,3 +111,8 @@ def linked_id(element: Any, name: str = "id") -> Any:
         KeyError: it holds none.
     """
     return {etree.QName(key).localname: value for key, value in element.items() if key[0] == "{"}[name]
+
+
+def local_name(element: Any) -> str:
+    """Return an element's name without its namespace, or "" for a comment."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from lxml import etree
 
-from adaptive_rag.ingest.archive import find_part, linked_id, open_archive, read_links, read_xml
+from adaptive_rag.ingest.archive import find_part, linked_id, local_name, open_archive, read_links, read_xml
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.number_formats import BUILT_IN, show_number
 from adaptive_rag.ingest.sheets import Row, Sheet, add_sheets
@@ -77,7 +77,7 @@ class _Workbook:
         with self._archive.open(part) as file:
             parsed = etree.iterparse(file, tag=wanted, resolve_entities=False, no_network=True)
             for _, element in parsed:
-                match etree.QName(element).localname:
+                match local_name(element):
                     case "row":
                         self._read_row(element, rows)
                         element.getparent().remove(element)
@@ -134,9 +134,7 @@ def _read_formats(styles: Any) -> list[str]:
 
 def _text(item: Any) -> str:
     """Return the text of a string, without how it is pronounced."""
-    parts = (
-        part.text or "" for part in item.iter("{*}t") if etree.QName(part.getparent()).localname != "rPh"
-    )
+    parts = (part.text or "" for part in item.iter("{*}t") if local_name(part.getparent()) != "rPh")
     return " ".join("".join(parts).split())
 
 

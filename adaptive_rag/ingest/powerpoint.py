@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lxml import etree
-
-from adaptive_rag.ingest.archive import find_part, linked_id, open_archive, read_links, read_xml
+from adaptive_rag.ingest.archive import find_part, linked_id, local_name, open_archive, read_links, read_xml
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.text.tables import EMPTY_CELL
@@ -93,7 +91,7 @@ class _Slide:
         numbers: dict[int, int] = {}  # by level, of the last item
         for text, settings in found:
             level = int(settings.get("lvl", 0)) if settings is not None else 0
-            signs = {etree.QName(each).localname for each in settings} if settings is not None else set()
+            signs = {local_name(each) for each in settings} if settings is not None else set()
             numbers = {deep: last for deep, last in numbers.items() if deep <= level}
             marker = ""
             if "buAutoNum" in signs:
@@ -131,7 +129,7 @@ class _Slide:
 def _shapes(tree: Any) -> Iterator[Any]:
     """Yield the shapes of a slide, also those in groups, and of each choice of programs the first one."""
     for shape in tree if tree is not None else ():
-        match etree.QName(shape).localname if isinstance(shape.tag, str) else "":
+        match local_name(shape):
             case "grpSp" | "AlternateContent" | "Choice":
                 yield from _shapes(shape)
             case "sp" | "graphicFrame":
