@@ -77,9 +77,13 @@ def open_archive(path: Path, kind: str, *, older: str = "") -> Iterator[zipfile.
         raise IndexingError(reason) from error
 
 
-def read_xml(archive: zipfile.ZipFile, name: str) -> Any:
-    """Return the root element of a part; no entity of its own is put in."""
-    return etree.fromstring(archive.read(name), etree.XMLParser(resolve_entities=False, no_network=True))
+def read_xml(archive: zipfile.ZipFile, name: str, *, recover: bool = False) -> Any:
+    """Return the root element of a part; no entity of its own is put in.
+
+    With `recover` what is no XML in it is passed over.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=recover)
+    return etree.fromstring(archive.read(name), parser)
 
 
 def read_links(archive: zipfile.ZipFile, part: str = "") -> dict[str, Link]:
