@@ -103,6 +103,19 @@ def read_links(archive: zipfile.ZipFile, part: str = "") -> dict[str, Link]:
     }
 
 
+def open_main(archive: zipfile.ZipFile, name: str) -> tuple[Any, dict[str, Link]]:
+    """Return the root of an Office document's main part, and what that part leads to.
+
+    Raises:
+        ValueError: the document is of another kind, whose root has another name.
+    """
+    part = find_part(read_links(archive), "officeDocument") or ""
+    root = read_xml(archive, part)
+    if local_name(root) != name:
+        raise ValueError(f"a {name} was expected")
+    return root, read_links(archive, part)
+
+
 def find_part(links: dict[str, Link], kind: str) -> str | None:
     """Return the first part of a kind that links lead to: the "notesSlide" of a slide."""
     return next((link.target for link in links.values() if link.kind == kind), None)

@@ -14,7 +14,7 @@ from typing import Any
 
 from lxml import etree
 
-from adaptive_rag.ingest.archive import find_part, linked_id, local_name, open_archive, read_links, read_xml
+from adaptive_rag.ingest.archive import find_part, linked_id, local_name, open_archive, open_main, read_xml
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.number_formats import BUILT_IN, show_number
 from adaptive_rag.ingest.sheets import Row, Sheet, add_sheets
@@ -48,9 +48,7 @@ class _Workbook:
         self.hidden: list[str] = []
         self.unknown = 0  # formulas without a value
         self._archive = archive
-        main = find_part(read_links(archive), "officeDocument") or ""
-        self._links = read_links(archive, main)
-        self._root = read_xml(archive, main)
+        self._root, self._links = open_main(archive, "workbook")
         settings = self._root.find("{*}workbookPr")
         self._since_1904 = settings is not None and settings.get("date1904") in ("1", "true")
         texts = find_part(self._links, "sharedStrings")

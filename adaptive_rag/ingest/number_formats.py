@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 
 # The numbers of the formats that a workbook does not spell out (ECMA-376, part 1, 18.8.30). A format that is
 # not here shows a number as it is.
@@ -52,6 +53,7 @@ def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
     return _show_digits(value, tokens)
 
 
+@lru_cache(maxsize=1000)
 def _tokens(code: str) -> list[Token]:
     """Cut the first section of a format into its parts; what only sets blanks or colours is left out."""
     tokens: list[Token] = []

@@ -11,7 +11,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.ingest.archive import find_part, linked_id, local_name, open_archive, read_links, read_xml
+from adaptive_rag.ingest.archive import (
+    find_part,
+    linked_id,
+    local_name,
+    open_archive,
+    open_main,
+    read_links,
+    read_xml,
+)
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.text.tables import EMPTY_CELL
@@ -34,9 +42,8 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
     """
     hidden = []
     with open_archive(path, "a PowerPoint presentation", older=".ppt") as archive:
-        main = find_part(read_links(archive), "officeDocument") or ""
-        links = read_links(archive, main)
-        for number, entry in enumerate(read_xml(archive, main).iterfind("{*}sldIdLst/{*}sldId"), start=1):
+        presentation, links = open_main(archive, "presentation")
+        for number, entry in enumerate(presentation.iterfind("{*}sldIdLst/{*}sldId"), start=1):
             part = links[linked_id(entry)].target
             slide = read_xml(archive, part)
             if slide.get("show") in ("0", "false"):

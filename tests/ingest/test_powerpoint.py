@@ -125,15 +125,22 @@ def test_hidden_slides_are_left_out_and_named(add, read):
     assert [page.number for page in source.pages] == [1, 3]
 
 
-@pytest.mark.parametrize("part", ["ppt/presentation.xml", "ppt/slides/slide1.xml", "_rels/.rels"])
-def test_a_part_that_is_something_else_is_refused(tmp_path, deck, add, part):
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ("ppt/presentation.xml", "is not a PowerPoint presentation or is damaged"),
+        ("_rels/.rels", "is not a PowerPoint presentation or is damaged"),
+        ("ppt/slides/slide1.xml", "holds no text"),
+    ],
+)
+def test_a_part_that_is_something_else_is_refused(tmp_path, deck, add, part, reason):
     add(TITLE_ALONE, "Costs")
     whole, path = tmp_path / "whole.pptx", tmp_path / "a.pptx"
     deck.save(whole)
     with zipfile.ZipFile(whole) as source, zipfile.ZipFile(path, "w") as copy:
         for name in source.namelist():
             copy.writestr(name, b"<a/>" if name == part else source.read(name))
-    with pytest.raises(IndexingError, match=r"not a PowerPoint presentation or is damaged|holds no text"):
+    with pytest.raises(IndexingError, match=reason):
         extract_text(path)
 
 
