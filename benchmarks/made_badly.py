@@ -473,6 +473,13 @@ OFFICE: dict[str, Maker] = {
     ),
     "entities in entities.epub": holding(_book(_BOMB + "<p>Tide. &j;</p>")),
     "a file of the host.epub": holding(_book(_HOST + "<p>Tide. &x;</p>")),
+    "plain text.rtf": holding(WORDS),
+    "braces.rtf": holding("{\\rtf1 tide" + "{" * 300_000),
+    "ends alone.rtf": holding("{\\rtf1 tide" + "}" * 300_000),
+    "a length beyond the end.rtf": holding("{\\rtf1 tide \\bin9999999999 tide}"),
+    "long numbers.rtf": holding("{\\rtf1 tide \\u" + "9" * 6000 + " \\ansicpg9999 \\'e9}"),
+    "half a character.rtf": holding("{\\rtf1 tide \\u-10179?}"),
+    "noise.rtf": holding(b"{\\rtf1 tide " + noise(100_000)),
     "a chapter that climbs.epub": holding(_book("<p>Tide.</p>", href="../../../../etc/passwd")),
 }
 

@@ -56,6 +56,7 @@ LOADERS: dict[str, Loader] = {
     "OpenDocument text": Loader((".odt",), "adaptive_rag.ingest.opendocument:load_odt"),
     "OpenDocument spreadsheet": Loader((".ods",), "adaptive_rag.ingest.opendocument:load_ods"),
     "OpenDocument presentation": Loader((".odp",), "adaptive_rag.ingest.opendocument:load_odp"),
+    "rich text": Loader((".rtf",), "adaptive_rag.ingest.rtf:load_rtf"),
     "EPUB": Loader((".epub",), "adaptive_rag.ingest.epub:load_epub"),
     "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
     "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
