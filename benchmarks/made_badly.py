@@ -198,6 +198,11 @@ def _package(document: str | bytes, more: dict[str, str | bytes] | None = None) 
         "word/document.xml": document,
         **(more or {}),
     }
+    return _packed(parts)
+
+
+def _packed(parts: dict[str, str | bytes]) -> bytes:
+    """Put the parts that are not empty into an archive."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in parts.items():
@@ -339,6 +344,143 @@ WORD: dict[str, Maker] = {
             )
         )
     ),
+}
+
+# Workbooks, presentations, OpenDocument and books: archives whose one part holds the text
+
+_R = f'xmlns:r="{_OFFICE}"'
+_OPEN = "urn:oasis:names:tc:opendocument:xmlns:"
+
+
+def _links(kind: str, target: str) -> str:
+    link = f'<Relationship Id="r1" Type="{_OFFICE}/{kind}" Target="{target}"/>'
+    return f'<Relationships xmlns="{_RELATIONS}">{link}</Relationships>'
+
+
+def _workbook(rows: str, *, head: str = "", more: str = "") -> bytes:
+    return _packed(
+        {
+            "_rels/.rels": _links("officeDocument", "xl/workbook.xml"),
+            "xl/workbook.xml": f'<workbook {_R}><sheets><sheet name="A" r:id="r1"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": _links("worksheet", "worksheets/sheet1.xml"),
+            "xl/worksheets/sheet1.xml": f"{head}<worksheet><sheetData>{rows}</sheetData>{more}</worksheet>",
+        }
+    )
+
+
+def _deck(shapes: str, *, head: str = "") -> bytes:
+    return _packed(
+        {
+            "_rels/.rels": _links("officeDocument", "ppt/presentation.xml"),
+            "ppt/presentation.xml": (
+                f'<presentation {_R}><sldIdLst><sldId id="256" r:id="r1"/></sldIdLst></presentation>'
+            ),
+            "ppt/_rels/presentation.xml.rels": _links("slide", "slides/slide1.xml"),
+            "ppt/slides/slide1.xml": (
+                f"{head}<sld xmlns:a={_DRAWING}><cSld><spTree>{shapes}</spTree></cSld></sld>"
+            ),
+        }
+    )
+
+
+def _box(text: str) -> str:
+    return f"<sp><txBody><a:p><a:r><a:t>{text}</a:t></a:r></a:p></txBody></sp>"
+
+
+def _open(kind: str, inside: str, *, head: str = "") -> bytes:
+    names = " ".join(f'xmlns:{name}="{_OPEN}{name}:1.0"' for name in ("office", "text", "table"))
+    body = f"<office:body><office:{kind}>{inside}</office:{kind}></office:body>"
+    return _packed(
+        {"content.xml": f"{head}<office:document-content {names}>{body}</office:document-content>"}
+    )
+
+
+def _book(page: str | bytes, *, href: str = "a.xhtml") -> bytes:
+    item = f'<item id="a" href="{href}" media-type="application/xhtml+xml"/>'
+    return _packed(
+        {
+            "META-INF/container.xml": '<container><rootfile full-path="a.opf"/></container>',
+            "a.opf": f'<package><manifest>{item}</manifest><spine><itemref idref="a"/></spine></package>',
+            "a.xhtml": page,
+        }
+    )
+
+
+def _cell(text: str, place: str = "A1") -> str:
+    return f'<row><c r="{place}" t="inlineStr"><is><t>{text}</t></is></c></row>'
+
+
+_DRAWING = '"http://schemas.openxmlformats.org/drawingml/2006/main"'
+_BOMB = (
+    '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa">'
+    + "".join(f'<!ENTITY {n} "{f"&{p};" * 10}">' for p, n in zip("abcdefghi", "bcdefghij", strict=True))
+    + "]>"
+)
+_HOST = '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]>'
+_TEXT = "<text:p>tide</text:p>"
+_SOUNDS = {
+    "xlsx": _workbook(_cell(WORDS) * 200),
+    "pptx": _deck(_box(WORDS) * 200),
+    "odt": _open("text", f"<text:p>{WORDS}</text:p>" * 200),
+    "ods": _open(
+        "spreadsheet",
+        "<table:table><table:table-row><table:table-cell><text:p>tide</text:p></table:table-cell>"
+        "</table:table-row></table:table>",
+    ),
+    "odp": _open("presentation", f"<page>{_TEXT}</page>"),
+    "epub": _book(f"<p>{WORDS}</p>" * 200),
+}
+OFFICE: dict[str, Maker] = {
+    f"{name}.{suffix}": holding(content)
+    for suffix, sound in _SOUNDS.items()
+    for name, content in {
+        "plain text": WORDS.encode(),
+        "archive of nothing": b"PK\x05\x06" + b"\0" * 18,
+        "cut in half": sound[: len(sound) // 2],
+        "asks for a password": _changed(_changed(sound, _CENTRAL, 8, b"\1"), _LOCAL, 6, b"\1"),
+        "claims four gigabytes": _changed(sound, _CENTRAL, 24, b"\xfe\xff\xff\xff"),
+        "noise": noise(20_000),
+        "of another kind": _SOUND,
+    }.items()
+} | {
+    "entities in entities.xlsx": holding(_workbook(_cell("&j;"), head=_BOMB)),
+    "a file of the host.xlsx": holding(_workbook(_cell("tide &x;"), head=_HOST)),
+    "the last place.xlsx": holding(_workbook(_cell("tide", "XFD1048576"))),
+    "a place beyond the last.xlsx": holding(_workbook(_cell("tide", "ZZZZZZ9999999999"))),
+    "merged as a whole.xlsx": holding(
+        _workbook(_cell("tide") * 2000, more='<mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>' * 99)
+    ),
+    "a text that is not there.xlsx": holding(_workbook('<row><c t="s"><v>7</v></c></row>')),
+    "numbers of words.xlsx": holding(_workbook("<row><c><v>tide</v></c></row>")),
+    "numbers beyond numbers.xlsx": holding(_workbook("<row><c><v>1e999</v></c><c><v>nan</v></c></row>")),
+    "unpacks to 90 megabytes.xlsx": lambda path: path.write_bytes(_workbook("<row/>" * 15_000_000)),
+    "entities in entities.pptx": holding(_deck(_box("&j;"), head=_BOMB)),
+    "a file of the host.pptx": holding(_deck(_box("tide &x;"), head=_HOST)),
+    "groups in groups.pptx": holding(_deck("<grpSp>" * 3000 + "</grpSp>" * 3000)),
+    "groups in a few groups.pptx": holding(_deck("<grpSp>" * 200 + _box("tide") + "</grpSp>" * 200)),
+    "a chart that is not there.pptx": holding(
+        _deck(f'<graphicFrame><chart xmlns:r="{_OFFICE}" r:id="r9"/></graphicFrame>')
+    ),
+    "entities in entities.odt": holding(_open("text", "<text:p>&j;</text:p>", head=_BOMB)),
+    "a file of the host.odt": holding(_open("text", "<text:p>tide &x;</text:p>", head=_HOST)),
+    "spans in spans.odt": holding(_open("text", "<text:span>" * 3000 + "</text:span>" * 3000)),
+    "a row a billion times.ods": holding(
+        _open(
+            "spreadsheet",
+            '<table:table><table:table-row table:number-rows-repeated="1000000000"><table:table-cell '
+            f'table:number-columns-repeated="1000000000">{_TEXT}</table:table-cell></table:table-row></table:table>',
+        )
+    ),
+    "entities in entities.epub": holding(_book(_BOMB + "<p>Tide. &j;</p>")),
+    "a file of the host.epub": holding(_book(_HOST + "<p>Tide. &x;</p>")),
+    "plain text.rtf": holding(WORDS),
+    "braces.rtf": holding("{\\rtf1 tide" + "{" * 300_000),
+    "ends alone.rtf": holding("{\\rtf1 tide" + "}" * 300_000),
+    "a length beyond the end.rtf": holding("{\\rtf1 tide \\bin9999999999 tide}"),
+    "long numbers.rtf": holding("{\\rtf1 tide \\u" + "9" * 6000 + " \\ansicpg9999 \\'e9}"),
+    "half a character.rtf": holding("{\\rtf1 tide \\u-10179?}"),
+    "noise.rtf": holding(b"{\\rtf1 tide " + noise(100_000)),
+    "a chapter that climbs.epub": holding(_book("<p>Tide.</p>", href="../../../../etc/passwd")),
 }
 
 # Tables
@@ -627,7 +769,7 @@ ODD: dict[str, Maker] = {
     "x.pdf": lambda path: path.mkdir(),
 }
 
-BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | WORD | TABLES | PDFS | ODD
+BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | WORD | OFFICE | TABLES | PDFS | ODD
 
 
 def make_bad_files(folder: Path, parts: Sequence[str] = ()) -> list[Path]:

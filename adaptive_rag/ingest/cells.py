@@ -1,4 +1,4 @@
-"""Used while a web page is read: the cells of a table to its rows, each text in every place that it spans."""
+"""Used where tables are read: the cells of one to its rows, each text in every place that it spans."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Rows:
         """Return the row, or its paragraphs where its cells only set prose in place; [] where it is empty."""
         cells, self._cells = self._cells, []
         texts = [cell.text() for cell in cells]
-        if len(cells) == 1 or any(len(text) > _LONGEST_CELL for text in texts):
+        if (len(cells) == 1 and not self._above) or any(len(text) > _LONGEST_CELL for text in texts):
             self._above.clear()
             lines = (line for cell in cells for line in "".join(cell.parts).split("\n"))
             return [text for line in lines if (text := " ".join(line.split()))]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import re
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
@@ -17,9 +15,8 @@ from docx.oxml.exceptions import XmlchemyError
 from docx.oxml.ns import qn
 from lxml import etree
 
-from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.archive import note_core, open_archive, read_xml
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
@@ -32,78 +29,37 @@ _LEFT_OUT = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # styles inherit: "My chapter" from "Heading 1"; a circle of them ends here
 _LONGEST_INHERITANCE = 10
-# what a document's XML unpacks to, at most; more is an attack or not a document
-_LARGEST = 200_000_000
-_LARGEST_CORE = 1_000_000
-_ENCRYPTED = 1  # a flag of a part of an archive
-_BAD_ARCHIVE = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, RuntimeError)
-# python-docx takes it for granted that the elements of a package are the right ones
-_BAD_XML = (etree.LxmlError, OpcError, XmlchemyError, AttributeError, TypeError)
 
 
 def load_docx(path: Path, builder: TextBuilder) -> None:
     """Write a Word document's text and headings into `builder`."""
-    try:
-        document = docx.Document(_text_parts(path))
-        styles = {style.style_id: _read_style(style) for style in document.styles}
-        for text, level, item in _blocks(document.element.body, styles):
-            builder.add_paragraph(text, level=level, marker="-" if item else "")
-        _note_core(path, builder)
-    except IndexingError:
-        raise  # said by _text_parts; it is a RuntimeError too
-    except (OSError, *_BAD_ARCHIVE, *_BAD_XML) as error:
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # which a place before the start is
-            raise
-        reason = "is not a Word document or is damaged. Open it in Word and save it again"
-        if "XML_PARSE_HUGE" in str(error):
-            reason = "is nested too deep, or one of its texts is too long. Save it anew in a simpler form"
-        with path.open("rb") as file:
-            if file.read(4) == b"\xd0\xcf\x11\xe0":
-                reason = "is encrypted, or is in the older .doc format. Save it as .docx without a password"
-        raise IndexingError(reason) from error
+    with open_archive(path, "a Word document", older=".doc") as archive:
+        try:
+            document = docx.Document(_text_parts(archive))
+            styles = {style.style_id: _read_style(style) for style in document.styles}
+            for text, level, item in _blocks(document.element.body, styles):
+                builder.add_paragraph(text, level=level, marker="-" if item else "")
+            note_core(archive, builder)
+        except (OpcError, XmlchemyError) as error:
+            raise ValueError(str(error)) from error
 
 
-def _note_core(path: Path, builder: TextBuilder) -> None:
-    """Note the document's properties; Word keeps them apart from its text."""
-    with zipfile.ZipFile(path) as whole:
-        if "docProps/core.xml" not in whole.namelist():
-            return
-        part = whole.getinfo("docProps/core.xml")
-        if part.file_size > _LARGEST_CORE:
-            return
-        core = etree.fromstring(whole.read(part), etree.XMLParser(resolve_entities=False, no_network=True))
-    known = {etree.QName(child).localname: child.text for child in core if isinstance(child.tag, str)}
-    note_properties(
-        builder,
-        title=known.get("title"),
-        author=known.get("creator"),
-        date=known.get("created"),
-        language=known.get("language"),
-        tags=known.get("keywords") or "",
-    )
-
-
-def _text_parts(path: Path) -> BytesIO:
+def _text_parts(whole: zipfile.ZipFile) -> BytesIO:
     """Copy the document without its pictures, which python-docx would hold in memory.
 
     Only the text and its styles stay linked, so that a link to a picture that is missing does no harm.
     """
     kept = BytesIO()
-    with zipfile.ZipFile(path) as whole, zipfile.ZipFile(kept, "w") as copy:
-        parts = [part for part in whole.infolist() if part.filename.endswith((".xml", ".rels"))]
-        if any(part.flag_bits & _ENCRYPTED for part in parts):
-            raise IndexingError("asks for a password. Save it as .docx without one")
-        if sum(part.file_size for part in parts) > _LARGEST:
-            raise IndexingError(f"unpacks to more than {_LARGEST // 1_000_000} MB of text. Split it")
-        for part in parts:
-            content = whole.read(part)
-            if part.filename.endswith(".rels"):
-                links = etree.fromstring(content)
+    with zipfile.ZipFile(kept, "w") as copy:
+        for name in (part.filename for part in whole.infolist()):
+            if name.endswith(".rels"):
+                links = read_xml(whole, name)
                 for link in list(links):
                     if not link.get("Type", "").endswith(("/officeDocument", "/styles")):
                         links.remove(link)
-                content = etree.tostring(links)
-            copy.writestr(part.filename, content)
+                copy.writestr(name, etree.tostring(links))
+            elif name.endswith(".xml"):
+                copy.writestr(name, whole.read(name))
     return kept
 
 

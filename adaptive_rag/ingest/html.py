@@ -48,7 +48,7 @@ _HEAD_FIELDS = {
 
 def load_html(path: Path, builder: TextBuilder) -> None:
     """Write an HTML file's visible text and headings into `builder`; its title goes to the metadata."""
-    _write(path.read_bytes(), None, builder)
+    write_page(path.read_bytes(), None, builder)
 
 
 def load_mhtml(path: Path, builder: TextBuilder) -> None:
@@ -61,7 +61,26 @@ def load_mhtml(path: Path, builder: TextBuilder) -> None:
     data = page.get_payload(decode=True) if page else None
     if page is None or not isinstance(data, bytes):
         raise IndexingError("holds no web page: no part of it is of type text/html")
-    _write(data, page.get_content_charset(), builder)
+    write_page(data, page.get_content_charset(), builder)
+
+
+def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
+    """Write a page's visible text and headings into `builder`.
+
+    Args:
+        data: the page.
+        charset: its encoding as it is told elsewhere, or None.
+        builder: collects the text.
+    """
+    # UTF-7 may give half a character, which the parser does not take
+    page = without_half_characters(_NO_FRAMES.sub("", _decode(data, charset, builder)))
+    reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
+    parser = etree.HTMLParser(target=reader, huge_tree=True)
+    # an error that the reader raises ends the parsing after the piece that it was raised in
+    for start in range(0, len(page), _PIECE):
+        parser.feed(page[start : start + _PIECE])
+    if page:
+        parser.close()
 
 
 def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
@@ -77,18 +96,6 @@ def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
                     builder.metadata["encoding"] = known
                 return text
     return decode(data, builder)
-
-
-def _write(data: bytes, charset: str | None, builder: TextBuilder) -> None:
-    # UTF-7 may give half a character, which the parser does not take
-    page = without_half_characters(_NO_FRAMES.sub("", _decode(data, charset, builder)))
-    reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
-    parser = etree.HTMLParser(target=reader, huge_tree=True)
-    # an error that the reader raises ends the parsing after the piece that it was raised in
-    for start in range(0, len(page), _PIECE):
-        parser.feed(page[start : start + _PIECE])
-    if page:
-        parser.close()
 
 
 def _note_head(tag: str, attributes: Mapping[str, str], builder: TextBuilder) -> None:

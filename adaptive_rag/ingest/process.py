@@ -24,6 +24,7 @@ from adaptive_rag.ingest.worker import IDLE_SECONDS
 
 _MB = 1_000_000
 _OF_ROWS = {".csv", ".tsv", ".jsonl"}
+_OF_PACKED_ROWS = {".xlsx", ".xlsm", ".ods"}
 _MOST_OF_MACHINE = 0.75
 # Stretches of data between the holes of a file that are counted.
 _MOST_STRETCHES = 1_000
@@ -41,7 +42,8 @@ class Bounds:
 
     A PDF of 1 MB, 400 pages of text alone, takes some 4 s and 170 MB; 100 MB of plain text take 240 MB, and
     850 MB where one letter is an emoji. Of a table each row has a record of its own: 42 MB for each MB of
-    short rows. Never more than three quarters of the machine's memory.
+    short rows, and of a workbook, which is packed, 200 MB. Never more than three quarters of the machine's
+    memory.
     """
 
     seconds: float = 15.0
@@ -49,13 +51,18 @@ class Bounds:
     memory_mb: int = 400
     memory_per_mb: int = 12
     memory_per_mb_of_rows: int = 50
+    memory_per_mb_of_packed_rows: int = 200
 
     def of(self, path: Path) -> tuple[float, int]:
         """Return the seconds and the bytes of memory that reading a file may take."""
         import psutil
 
         size = _data_size(path) / _MB
-        per_mb = self.memory_per_mb_of_rows if path.suffix.lower() in _OF_ROWS else self.memory_per_mb
+        suffix, per_mb = path.suffix.lower(), self.memory_per_mb
+        if suffix in _OF_ROWS:
+            per_mb = self.memory_per_mb_of_rows
+        elif suffix in _OF_PACKED_ROWS:
+            per_mb = self.memory_per_mb_of_packed_rows
         memory = min((self.memory_mb + per_mb * size) * _MB, psutil.virtual_memory().total * _MOST_OF_MACHINE)
         return self.seconds + self.seconds_per_mb * size, int(memory)
 

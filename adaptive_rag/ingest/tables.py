@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,7 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
         for number, cells in enumerate(filled, start=1):
             names = header + [f"column {at + 1}" for at in range(len(header), len(cells))]
             fields = {name: cell.strip() for name, cell in zip(names, cells, strict=False) if cell.strip()}
-            _add_row(builder, fields, number, all_is_text=True)
+            add_row(builder, fields, number, all_is_text=True)
     except csv.Error as error:
         raise IndexingError("is not a readable table. Save it as CSV again") from error
     if number == 0:
@@ -64,7 +64,7 @@ def load_jsonl(path: Path, builder: TextBuilder) -> None:
         if isinstance(found, str):
             found = {"text": found}
         if isinstance(found, dict):
-            _add_row(builder, found, number, all_is_text=False)
+            add_row(builder, found, number, all_is_text=False)
         else:
             broken.append(f"line {at} (an object with named fields was expected, got {type(found).__name__})")
     if not builder.length:
@@ -100,10 +100,18 @@ def _reason(error: ValueError | RecursionError) -> str:
     return "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
 
 
-def _add_row(builder: TextBuilder, fields: Mapping[str, Any], row: int, *, all_is_text: bool) -> None:
+def add_row(
+    builder: TextBuilder,
+    fields: Mapping[str, Any],
+    row: int,
+    *,
+    all_is_text: bool,
+    sheet: str | None = None,
+) -> None:
     """Add a record: a question with its answer, a text with its title, or "column: value" lines.
 
-    The fields that its text leaves out become metadata. A question or a title is the record's section.
+    The fields that its text leaves out become metadata. A question or a title is the record's section, else
+    the sheet of its workbook is.
     """
     by_name = {name.casefold(): name for name in fields}
     metadata: dict[str, Any] = {}
@@ -125,9 +133,16 @@ def _add_row(builder: TextBuilder, fields: Mapping[str, Any], row: int, *, all_i
         title, text = "", "\n".join(map("{}: {}".format, filled, values))
     if text:
         rest = {name: value for name, value in fields.items() if name not in used and value is not None}
+        place = {"sheet": sheet, "row": row} if sheet else {"row": row}
         builder.add_record(
-            f"{title}\n{text}" if title else text, {**rest, **metadata, "row": row}, title=title
+            f"{title}\n{text}" if title else text, {**rest, **metadata, **place}, title=title or sheet
         )
+
+
+def names_question_and_answer(columns: Iterable[str]) -> bool:
+    """Tell whether the columns of a table are those of a FAQ."""
+    names = {name.casefold() for name in columns}
+    return not names.isdisjoint(_QUESTIONS) and not names.isdisjoint(_ANSWERS)
 
 
 def _pick(by_name: Mapping[str, str], fields: Mapping[str, Any], wanted: tuple[str, ...]) -> str | None:

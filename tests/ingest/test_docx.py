@@ -106,7 +106,7 @@ def test_a_link_to_a_picture_that_is_missing_does_no_harm(tmp_path, document):
 
 
 def test_a_document_that_unpacks_without_end_is_refused(tmp_path, monkeypatch, document):
-    monkeypatch.setattr("adaptive_rag.ingest.docx._LARGEST", 1000)
+    monkeypatch.setattr("adaptive_rag.ingest.archive._LARGEST", 1000)
     path = tmp_path / "a.docx"
     document.save(path)
     with pytest.raises(IndexingError, match="unpacks to more than"):

@@ -168,3 +168,9 @@ def test_a_saved_file_without_a_page_is_refused(tmp_path):
     path.write_text(SAVED.replace("text/html", "text/plain"))
     with pytest.raises(IndexingError, match="holds no web page"):
         extract_text(path)
+
+
+def test_a_row_of_one_cell_beside_one_that_goes_on_stays_a_row(tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text("<table><tr><td rowspan=2>Hinge<td>brass<tr><td>steel</table>")
+    assert extract_text(path).text == "Hinge | brass\n\nHinge | steel"

@@ -1,0 +1,95 @@
+"""The loader of electronic books: the chapters of an EPUB in their order, each as the web page that it is."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.archive import open_archive, read_xml
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.properties import note_properties
+
+_CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"
+_PAGES = ("application/xhtml+xml", "text/html")
+_HEADING = re.compile(rb"<(?:\w+:)?h[1-6][\s>]", re.IGNORECASE)
+_ENCODING = re.compile(rb"""<\?xml[^>]{0,100}encoding\s*=\s*["']([\w.-]+)""")
+# What a book says of itself, and as which metadata its chunks carry it.
+_KNOWN = {"title": "title", "author": "creator", "language": "language", "date": "date"}
+
+
+def load_epub(path: Path, builder: TextBuilder) -> None:
+    """Write a book's chapters into `builder`; its title, author and language go to the metadata.
+
+    A chapter without a heading has the name that the table of contents gives it.
+    """
+    with open_archive(path, "an EPUB book") as archive:
+        book = read_xml(archive, _CONTAINER).find(".//{*}rootfile").get("full-path")
+        package = read_xml(archive, book)
+        known = {name: package.findtext(f"{{*}}metadata/{{*}}{of}") for name, of in _KNOWN.items()}
+        note_properties(
+            builder, **known, tags=[tag.text for tag in package.iterfind("{*}metadata/{*}subject")]
+        )
+        items = {item.get("id"): item for item in package.iterfind("{*}manifest/{*}item")}
+        chapters = list(_chapters(package, items, posixpath.dirname(book)))
+        names = archive.namelist()
+        if _ENCRYPTION in names and _encrypted(archive).intersection(chapters):
+            raise IndexingError("is protected against copying: its chapters are encrypted")
+        missing = [chapter for chapter in chapters if chapter not in names]
+        labels = _labels(archive, items.values(), posixpath.dirname(book))
+        for chapter in chapters:
+            if chapter not in missing:
+                _write_chapter(archive.read(chapter), labels.get(chapter, ""), builder)
+    builder.metadata.pop("encoding", None)  # of one chapter
+    if missing:
+        builder.notes.append(f"{len(missing)} of {len(chapters)} chapters are missing in the file")
+
+
+def _write_chapter(page: bytes, label: str, builder: TextBuilder) -> None:
+    if label and not _HEADING.search(page):
+        builder.mark_heading(label, 1)
+    declared = _ENCODING.match(page)
+    write_page(page, declared[1].decode() if declared else "utf-8", builder)
+
+
+def _chapters(package: Any, items: dict[str, Any], folder: str) -> Iterator[str]:
+    """Yield the pages of a book in the order in which they are read, without its table of contents."""
+    for reference in package.iterfind("{*}spine/{*}itemref"):
+        item = items[reference.get("idref")]
+        if item.get("media-type") in _PAGES and "nav" not in item.get("properties", "").split():
+            yield _place(folder, item.get("href"))
+
+
+def _labels(archive: zipfile.ZipFile, items: Any, folder: str) -> dict[str, str]:
+    """Return the names that the table of contents gives to pages, the first one for each."""
+    labels: dict[str, str] = {}
+    for item in items:
+        place = _place(folder, item.get("href", ""))
+        contents = item.get("media-type") == "application/x-dtbncx+xml"
+        if place not in archive.namelist() or not (contents or "nav" in item.get("properties", "").split()):
+            continue
+        for entry in read_xml(archive, place, recover=True).iter("{*}a", "{*}navPoint"):
+            target = entry.find("{*}content").get("src") if contents else entry.get("href", "")
+            label = entry.find("{*}navLabel") if contents else entry
+            labels.setdefault(
+                _place(posixpath.dirname(place), target), " ".join("".join(label.itertext()).split())
+            )
+    return labels
+
+
+def _encrypted(archive: zipfile.ZipFile) -> set[str]:
+    """Return the parts that are encrypted; in a book without protection its fonts may be."""
+    return {
+        unquote(each.get("URI", "")) for each in read_xml(archive, _ENCRYPTION).iter("{*}CipherReference")
+    }
+
+
+def _place(folder: str, target: str) -> str:
+    """Return the part that a link in a part of a folder leads to."""
+    return posixpath.normpath(posixpath.join(folder, unquote(target.partition("#")[0])))

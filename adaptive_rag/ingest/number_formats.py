@@ -1,0 +1,129 @@
+"""Used while an Excel workbook is read: a number as its cell shows it, such as "£4.20", "15%" or a date."""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime, timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
+
+# The numbers of the formats that a workbook does not spell out (ECMA-376, part 1, 18.8.30). A format that is
+# not here shows a number as it is.
+BUILT_IN = {
+    1: "0", 2: "0.00", 3: "#,##0", 4: "#,##0.00", 9: "0%", 10: "0.00%", 14: "yyyy-mm-dd", 15: "d-mmm-yy",
+    16: "d-mmm", 17: "mmm-yy", 18: "h:mm AM/PM", 19: "h:mm:ss AM/PM", 20: "h:mm", 21: "h:mm:ss",
+    22: "yyyy-mm-dd h:mm", 37: "#,##0", 38: "#,##0", 39: "#,##0.00", 40: "#,##0.00", 45: "mm:ss",
+    46: "[h]:mm:ss", 47: "mm:ss",
+}  # fmt: skip
+_TOKEN = re.compile(
+    r'"(?P<quoted>[^"]*)"|\\(?P<escaped>.)|\[\$(?P<currency>[^\]-]*)[^\]]*\]|(?P<elapsed>\[(?:h+|m+|s+)\])|'
+    r"\[[^\]]*\]|[_*].|(?P<half>AM/PM|A/P)|(?P<time>y+|m+|d+|h+|s+(?:\.0+)?)|(?P<general>General)|"
+    r"(?P<digits>[0#?][0#?,.]*)|(?P<other>.)",
+    re.IGNORECASE,
+)
+_DATES = {
+    "yy": "%y", "mmm": "%b", "mmmm": "%B", "ddd": "%a", "dddd": "%A", "dd": "%d", "hh": "%H", "mm": "%m",
+}  # fmt: skip
+_SECONDS_PER_DAY = 86_400
+# What a date with another serial number would be no date of: Excel ends with the year 9999.
+_LAST_DAY = 2_958_466
+
+Token = tuple[str, str]  # its kind, and its text
+
+
+def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
+    """Write a number as a cell with a format shows it.
+
+    A date is written with its month's name where the format does so, else as "2025-03-01": which of day and
+    month comes first would be a matter of the reader's country.
+
+    Args:
+        text: the number as the file has it; a day is 1 for dates.
+        code: the format, such as '#,##0.00 "kg"'. Of a format in several sections the first one counts.
+        since_1904: whether days are counted from 1904, as in workbooks of old Macintoshes.
+
+    Raises:
+        ValueError: `text` is no number.
+    """
+    value = float(text)
+    tokens = _tokens(code)
+    kinds = {kind for kind, _ in tokens}
+    if kinds & {"time", "elapsed"} and 0 <= value < _LAST_DAY:
+        return _show_time(value, tokens, since_1904)
+    return _show_digits(value, tokens)
+
+
+@lru_cache(maxsize=1000)
+def _tokens(code: str) -> list[Token]:
+    """Cut the first section of a format into its parts; what only sets blanks or colours is left out."""
+    tokens: list[Token] = []
+    for found in _TOKEN.finditer(code):
+        kind, part = found.lastgroup, found[found.lastgroup] if found.lastgroup else ""
+        if kind == "other" and part == ";":
+            break
+        if kind in ("quoted", "escaped", "currency", "other"):
+            tokens.append(("text", part))
+        elif kind:
+            tokens.append((kind, part.lower() if kind != "general" else part))
+    return tokens
+
+
+def _show_digits(value: float, tokens: list[Token]) -> str:
+    """Write a number with the decimals, the grouping and the words that its format gives it."""
+    places = [at for at, (kind, _) in enumerate(tokens) if kind in ("digits", "general")]
+    if not places or any(text.strip() in ("/", "E") for _, text in tokens):
+        return _plain(value)
+    before, after = (
+        "".join(text for kind, text in part if kind == "text")
+        for part in (tokens[: places[0]], tokens[places[-1] + 1 :])
+    )
+    between = "".join(text for kind, text in tokens[places[0] : places[-1]] if kind == "text").strip()
+    kind, digits = tokens[places[0]]
+    if between:  # "000-0000" sets digits apart; no count or price is written so
+        return _plain(value)
+    if "%" in before + after:
+        value *= 100
+    if kind == "general":
+        return f"{before}{_plain(value)}{after}".strip()
+    whole, _, decimals = digits.rstrip(",").partition(".")
+    value /= 1000 ** (len(digits) - len(digits.rstrip(",")))
+    rounded = Decimal(f"{value:.15g}").quantize(Decimal(1).scaleb(-len(decimals)), ROUND_HALF_UP)
+    shown = f"{abs(rounded):{',' if ',' in whole else ''}f}"
+    for sign in reversed(decimals):
+        if sign == "0" or not shown.endswith("0"):
+            break
+        shown = shown[:-1]
+    start, point, rest = shown.rstrip(".").partition(".")
+    shown = start.zfill(whole.count("0")) + point + rest
+    return f"{'-' if rounded < 0 else ''}{before}{shown}{after}".strip()
+
+
+def _plain(value: float) -> str:
+    """Write a number as a cell without a format does, but large ones with all their digits."""
+    digits = Decimal(f"{value:.15g}" if value.is_integer() else f"{value:.11g}")
+    return f"{digits:f}"
+
+
+def _show_time(value: float, tokens: list[Token], since_1904: bool) -> str:
+    seconds = round(value * _SECONDS_PER_DAY)
+    codes = [part for kind, part in tokens if kind == "time"]
+    if any(kind == "elapsed" for kind, _ in tokens):
+        hours, rest = divmod(seconds, 3600)
+        return f"{hours}:{rest // 60:02d}"
+    # Excel takes 1900 for a leap year; no date after its February is told from one counted so
+    moment = datetime.combine(date(1904, 1, 1) if since_1904 else date(1899, 12, 30), datetime.min.time())
+    moment += timedelta(seconds=seconds)
+    clock = f"{moment:%H:%M}" if any(part[0] == "h" for part in codes) else ""
+    days = [part for part in codes if part[0] in "yd" or (part[0] == "m" and not clock) or len(part) > 2]
+    if not any(part.startswith("mmm") for part in days):
+        day = f"{moment:%Y-%m-%d}" if any(part[0] in "yd" for part in days) else ""
+        return f"{day} {clock}".strip() or f"{moment:%M:%S}"
+    day = " ".join(_show_part(moment, part) for part in days)
+    return f"{day} {clock}".strip()
+
+
+def _show_part(moment: datetime, part: str) -> str:
+    """Write one part of a date: "d" is the day without a zero, "yyyy" the year."""
+    if part[0] == "y":
+        return f"{moment:%y}" if len(part) < 3 else str(moment.year)
+    return moment.strftime(_DATES[part]) if part in _DATES else str(moment.day)

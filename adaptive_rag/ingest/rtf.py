@@ -1,0 +1,233 @@
+"""The loader of rich text: the paragraphs, headings, lists and tables of an .rtf.
+
+Its words are read as they stand: libraries for the format give the bare text, without headings and lists.
+What the control words mean is said in Microsoft's "Rich Text Format Specification", version 1.9.1.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.text.tables import EMPTY_CELL
+
+_TOKEN = re.compile(
+    rb"\\(?:'(?P<byte>[0-9a-fA-F]{2})|(?P<word>[a-zA-Z]{1,32})(?P<number>-?\d{1,10})? ?|(?P<symbol>.))|"
+    rb"(?P<brace>[{}])|(?P<text>[^\\{}\r\n]+)|[\r\n]+|\\",
+    re.DOTALL,
+)
+_HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
+# groups that hold no text of the document
+_is_left_out = re.compile(
+    "colortbl|filetbl|pict|object|nonshppict|header[lrf]?|footer[lrf]?|info|listtable|listoverridetable|revtbl|"
+    "rsidtbl|generator|themedata|colorschememapping|datastore|latentstyles|fldinst|bkmkstart|bkmkend|xe|tc|"
+    "private|annotation|atnid|atnauthor|mmathPr|xmlnstbl"
+).fullmatch
+_CHARACTERS = {
+    "tab": " ", "line": " ", "nestcell": " ", "nestrow": " ", "emdash": "—", "endash": "–", "lquote": "‘",
+    "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "~": " ", "_": "-", "{": "{", "}": "}",
+    "\\": "\\", "\r": " ", "\n": " ", "emspace": " ", "enspace": " ", "qmspace": " ",
+}  # fmt: skip
+_CHARSETS = {
+    77: "mac_roman", 128: "cp932", 129: "cp949", 134: "gbk", 136: "big5", 161: "cp1253", 162: "cp1254",
+    163: "cp1258", 177: "cp1255", 178: "cp1256", 186: "cp1257", 204: "cp1251", 222: "cp874", 238: "cp1250",
+}  # fmt: skip
+_PAGES = {"mac": "mac_roman", "pc": "cp437", "pca": "cp850"}
+
+
+@dataclass(slots=True)
+class _State:
+    """What holds in a group and ends with it."""
+
+    part: str = ""
+    """What the group is instead of text: "fonttbl", "stylesheet", "listtext", "footnote", "skipped" or ""."""
+    encoding: str = ""
+    hidden: bool = False
+    fallback: int = 1
+    """How many characters stand in for one of Unicode."""
+    style: int = 0
+    outline: int = -1
+    in_table: bool = False
+
+
+def load_rtf(path: Path, builder: TextBuilder) -> None:
+    """Write the text of a rich text document into `builder`."""
+    data = path.read_bytes()
+    if not data.lstrip().startswith(b"{\\rtf"):
+        raise IndexingError(
+            "is not a rich text document: it does not begin with {\\rtf. Give it its own suffix"
+        )
+    reader = _Reader(builder)
+    reader.read(data)
+    if reader.depth > 0:
+        builder.notes.append("breaks off before its end: what is there was read")
+
+
+class _Reader:
+    def __init__(self, builder: TextBuilder) -> None:
+        self.depth = 0
+        self._builder = builder
+        self._state = _State()
+        self._stack: list[_State] = []
+        self._encoding = "cp1252"
+        self._fonts: dict[int, str] = {}
+        self._levels: dict[int, int] = {}  # of headings, by the number of their style
+        self._font = 0  # whose encoding comes next
+        self._bytes = bytearray()  # not yet decoded
+        self._skip = 0  # characters that stand in for one that was read
+        self._words: dict[str, list[str]] = {"": []}  # of the paragraph, by part
+        self._cells: list[str] = []
+        self._rows: list[str] = []
+
+    def read(self, data: bytes) -> None:
+        at = 0
+        while found := _TOKEN.match(data, at):
+            at = found.end()
+            if found["byte"]:
+                self._add_bytes(bytes.fromhex(found["byte"].decode()))
+            elif found["text"]:
+                self._add_bytes(found["text"])
+            elif found["brace"] == b"{":
+                self._flush()
+                self._stack.append(self._state)
+                self._state = replace(self._state)
+                self.depth += 1
+            elif found["brace"]:
+                self._close_group()
+            elif found["word"] or found["symbol"]:
+                self._flush()
+                word = (found["word"] or found["symbol"]).decode("latin-1")
+                number = int(found["number"]) if found["number"] else None
+                if word == "bin":
+                    at += max(number or 0, 0)
+                else:
+                    self._obey(word, number)
+        self._flush()
+        self._end_paragraph()
+        self._end_table()
+
+    def _close_group(self) -> None:
+        self._flush()
+        closed, self._skip = self._state, 0
+        self.depth -= 1
+        if self._stack:
+            self._state = self._stack.pop()
+        if closed.part == self._state.part == "stylesheet":
+            heading = _HEADING.match(self._take("stylesheet"))
+            if heading or 0 <= closed.outline < 9:
+                self._levels[closed.style] = int(heading[1] or 1) if heading else closed.outline + 1
+
+    def _obey(self, word: str, number: int | None) -> None:
+        """Do what a control word says; one that is not known only matters after "*", where its group does."""
+        state = self._state
+        if word in _CHARACTERS:
+            self._add(_CHARACTERS[word])
+        elif word == "*" or _is_left_out(word):
+            state.part = "skipped"
+        elif word in ("fonttbl", "stylesheet"):
+            state.part = word
+        elif word in ("listtext", "pntext", "footnote"):
+            state.part = state.part or ("footnote" if word == "footnote" else "listtext")
+        elif word == "u" and number is not None:
+            self._add(chr(number & 0xFFFF))
+            self._skip = state.fallback
+        elif word == "uc":
+            state.fallback = max(number or 0, 0)
+        elif word in ("v", "deleted"):
+            state.hidden = number != 0
+        elif word == "ansicpg" and number:
+            self._encoding = _known(f"cp{number}")
+        elif word in _PAGES:
+            self._encoding = _PAGES[word]
+        elif word == "plain":
+            state.hidden, state.encoding = False, ""
+        elif word == "f" and number is not None:
+            self._font = number
+            state.encoding = self._fonts.get(number, "")
+        elif word == "fcharset" and state.part == "fonttbl":
+            self._fonts[self._font] = _CHARSETS.get(number or 0, "")
+        elif state.part != "skipped":
+            self._obey_paragraph(word, number)
+
+    def _obey_paragraph(self, word: str, number: int | None) -> None:
+        state = self._state
+        if word == "pard":
+            state.style, state.outline, state.in_table = 0, -1, False
+        elif word == "s":
+            state.style = number or 0
+        elif word == "outlinelevel":
+            state.outline = -1 if number is None else number
+        elif word == "intbl":
+            state.in_table = True
+        elif word in ("cell", "row"):
+            self._end_cell(row=word == "row")
+        elif word in ("par", "page", "sect"):
+            if state.part == "footnote" or state.in_table:
+                self._add(" ")
+            else:
+                self._end_paragraph()
+
+    def _add_bytes(self, found: bytes) -> None:
+        skipped = min(self._skip, len(found))
+        self._skip -= skipped
+        self._bytes += found[skipped:]
+
+    def _flush(self) -> None:
+        """Decode the bytes that stand together; a character may be of several."""
+        if self._bytes:
+            self._add(self._bytes.decode(self._state.encoding or self._encoding, "replace"))
+            self._bytes.clear()
+
+    def _add(self, text: str) -> None:
+        if not self._state.hidden and self._state.part not in ("skipped", "fonttbl"):
+            self._words.setdefault(self._state.part, []).append(text)
+
+    def _take(self, part: str) -> str:
+        # two halves of a character may have come one after the other
+        text = (
+            "".join(self._words.pop(part, [])).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        )
+        return " ".join(text.split())
+
+    def _end_cell(self, *, row: bool) -> None:
+        text = " ".join(filter(None, map(self._take, ("listtext", "", "footnote"))))
+        if text or not row:
+            self._cells.append(text)
+        if row:
+            while self._cells and not self._cells[-1]:
+                self._cells.pop()
+            self._rows.append(" | ".join(cell or EMPTY_CELL for cell in self._cells))
+            self._cells.clear()
+
+    def _end_table(self) -> None:
+        if rows := [row for row in self._rows if row]:
+            self._builder.add_paragraph("\n".join(rows))
+        self._rows.clear()
+
+    def _end_paragraph(self) -> None:
+        """Write a paragraph, with its marker if it is an item, and then its notes."""
+        marker, text, note = map(self._take, ("listtext", "", "footnote"))
+        if not text:
+            return
+        self._end_table()
+        state = self._state
+        level = state.outline + 1 if 0 <= state.outline < 9 else self._levels.get(state.style)
+        if marker and not any(map(str.isalnum, marker)):
+            marker = "-"
+        if marker and level is not None:  # a heading's own number
+            text, marker = f"{marker} {text}", ""
+        self._builder.add_paragraph(text, level=level, marker=marker)
+        if note:
+            self._builder.add_paragraph(note)
+
+
+def _known(name: str) -> str:
+    """Return the name of an encoding, or that of Western Windows where there is none of this name."""
+    try:
+        b"".decode(name)
+    except LookupError:
+        return "cp1252"
+    return name

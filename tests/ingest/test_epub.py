@@ -1,0 +1,113 @@
+import zipfile
+
+import pytest
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text, split
+
+CONTAINER = '<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>'
+NAV = '<html><body><nav>&nbsp;<a href="text/two%20b.xhtml#a">Of gates</a></nav></body></html>'
+NCX = (
+    "<ncx><navMap><navPoint><navLabel><text>Of walls</text></navLabel>"
+    '<content src="text/one.xhtml"/></navPoint></navMap></ncx>'
+)
+ONE = (
+    '<?xml version="1.0" encoding="iso-8859-1"?><html><head><title>x</title></head>'
+    "<body><p>The café.</p></body></html>"
+)
+TWO = "<html><head><title/></head><body><p>The gate is shut at nine.</p></body></html>"
+THREE = (
+    "<html><body><h1>Tides</h1><p>They rise twice a day.</p><h2>Levels</h2>"
+    "<table><tr><th>Level</th><th>Height</th></tr><tr><td>Spring</td><td>4.1 m</td></tr></table>"
+    "</body></html>"
+)
+
+
+def item(name, href, kind="application/xhtml+xml", properties=""):
+    return f'<item id="{name}" href="{href}" media-type="{kind}" properties="{properties}"/>'
+
+
+BOOK = (
+    '<package xmlns:dc="http://purl.org/dc/elements/1.1/"><metadata><dc:title>The Harbour </dc:title>'
+    "<dc:creator>A. Adair</dc:creator><dc:language>en</dc:language></metadata><manifest>"
+    + item("nav", "nav.xhtml", properties="nav")
+    + item("ncx", "toc.ncx", "application/x-dtbncx+xml")
+    + item("one", "text/one.xhtml")
+    + item("two", "text/two%20b.xhtml")
+    + item("three", "text/three.xhtml")
+    + item("picture", "a.svg", "image/svg+xml")
+    + "</manifest><spine>"
+    + "".join(f'<itemref idref="{name}"/>' for name in ("nav", "picture", "three", "one", "two"))
+    + "</spine></package>"
+)
+PARTS = {
+    "META-INF/container.xml": CONTAINER,
+    "OEBPS/book.opf": BOOK,
+    "OEBPS/nav.xhtml": NAV,
+    "OEBPS/toc.ncx": NCX,
+    "OEBPS/text/one.xhtml": ONE.encode("iso-8859-1"),
+    "OEBPS/text/two b.xhtml": TWO,
+    "OEBPS/text/three.xhtml": THREE,
+    "OEBPS/a.svg": "<svg><text>drawn</text></svg>",
+}
+
+
+@pytest.fixture
+def save(tmp_path):
+    """Save a book, with other parts or without some."""
+
+    def save_book(**changes):
+        path = tmp_path / "a.epub"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name, content in {**PARTS, **changes}.items():
+                if content is not None:
+                    archive.writestr(name, content)
+        return path
+
+    return save_book
+
+
+def test_chapters_are_read_in_their_order_with_their_headings(save):
+    source = extract_text(save())
+    assert source.text == (
+        "Tides\n\nThey rise twice a day.\n\nLevels\n\nLevel | Height\n\nSpring | 4.1 m\n\n"
+        "The café.\n\nThe gate is shut at nine."
+    )
+    sections = {word: source.section_at(source.text.index(word)) for word in ("Spring", "café", "gate")}
+    assert sections == {"Spring": "Tides > Levels", "café": "Of walls", "gate": "Of gates"}
+    for chunk in split(source, size=60, overlap=0):
+        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+def test_a_book_tells_its_title_its_author_and_its_language(save):
+    assert extract_text(save()).metadata == {"title": "The Harbour", "author": "A. Adair", "language": "en"}
+
+
+def test_a_chapter_that_is_missing_is_told_of(save):
+    source = extract_text(save(**{"OEBPS/text/one.xhtml": None}))
+    assert "café" not in source.text and "gate" in source.text
+    assert source.notes == ("1 of 3 chapters are missing in the file",)
+
+
+@pytest.mark.parametrize(
+    ("place", "readable"), [("OEBPS/text/two%20b.xhtml", False), ("OEBPS/font.otf", True)]
+)
+def test_a_book_with_encrypted_chapters_is_refused(save, place, readable):
+    listed = f'<encryption><EncryptedData><CipherReference URI="{place}"/></EncryptedData></encryption>'
+    path = save(**{"META-INF/encryption.xml": listed})
+    if readable:
+        assert "café" in extract_text(path).text
+        return
+    with pytest.raises(IndexingError, match="protected against copying"):
+        extract_text(path)
+
+
+@pytest.mark.parametrize("part", ["META-INF/container.xml", "OEBPS/book.opf"])
+def test_a_book_without_what_says_where_its_chapters_are_is_refused(save, part):
+    with pytest.raises(IndexingError, match="is not an EPUB book or is damaged"):
+        extract_text(save(**{part: None}))
+
+
+def test_a_cell_of_a_book_is_found_by_its_row_and_its_column(save):
+    assert "4.1 m" in AdaptiveRAG(str(save())).invoke("What is the height of level spring?")["answer"]

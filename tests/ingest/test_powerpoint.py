@@ -1,0 +1,167 @@
+import zipfile
+
+import pptx
+import pytest
+from lxml import etree
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text, split
+
+TITLE, BODY, TITLE_ALONE, EMPTY = 0, 1, 5, 6  # layouts of the library's own template
+A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+
+
+@pytest.fixture
+def deck():
+    return pptx.Presentation()
+
+
+@pytest.fixture
+def add(deck):
+    """Add a slide of a layout, with a title where it has a place for one."""
+
+    def add_slide(layout, title=""):
+        slide = deck.slides.add_slide(deck.slide_layouts[layout])
+        if title:
+            slide.shapes.title.text = title
+        return slide
+
+    return add_slide
+
+
+@pytest.fixture
+def read(tmp_path, deck):
+    """Save the presentation and read it."""
+
+    def save_and_read():
+        deck.save(tmp_path / "a.pptx")
+        return extract_text(tmp_path / "a.pptx")
+
+    return save_and_read
+
+
+def write_box(slide, *lines):
+    box = slide.shapes.add_textbox(0, 0, 100, 100)
+    box.text_frame.text = "\n".join(lines)
+    return box
+
+
+def test_a_slide_is_a_page_and_its_title_a_heading(add, read):
+    add(TITLE, "The move").placeholders[1].text = "A plan " + "of many words " * 20
+    write_box(add(EMPTY), "No title here. " + "More of it. " * 20)
+    source = read()
+    chunks = list(split(source, size=400, overlap=0))
+    assert [(chunk["page"], chunk["section"]) for chunk in chunks] == [(1, "The move"), (2, "Slide 2")]
+    assert all(source.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+
+
+def test_lists_keep_their_levels_and_boxes_are_paragraphs(add, read):
+    slide = add(BODY, "Steps")
+    frame = slide.placeholders[1].text_frame
+    frame.text = "Pack the books"
+    for text, level in (("Label each box", 1), ("Hire a van", 0), ("Then rest.", 0)):
+        paragraph = frame.add_paragraph()
+        paragraph.text, paragraph.level = text, level
+    paragraph._p.get_or_add_pPr().append(etree.fromstring(f"<a:buNone {A}/>"))
+    numbered = write_box(slide, "Mon", "Tue")
+    for paragraph in numbered.text_frame.paragraphs:
+        paragraph._p.get_or_add_pPr().append(etree.fromstring(f'<a:buAutoNum {A} type="arabicPeriod"/>'))
+    write_box(slide, "One line", "and one more.")
+    assert read().text == (
+        "Steps\n\n- Pack the books\n  - Label each box\n- Hire a van\n\nThen rest.\n\n1. Mon\n2. Tue\n\n"
+        "One line\n\nand one more."
+    )
+
+
+def test_a_title_comes_first_and_what_is_on_every_slide_is_left_out(deck, add, read):
+    slide = add(BODY, "Steps")
+    slide.placeholders[1].text = "Pack."
+    slide.shapes._spTree.append(slide.shapes.title._element)
+    footer = next(shape for shape in deck.slide_layouts[BODY].placeholders if "Footer" in shape.name)
+    slide.shapes._spTree.append(etree.fromstring(etree.tostring(footer._element)))
+    slide.shapes[-1].text_frame.text = "Saltmere Library"
+    write_box(slide, "In a group.")
+    slide.shapes.add_group_shape([slide.shapes[-1]])
+    assert read().text == "Steps\n\nPack.\n\nIn a group."
+
+
+def test_notes_follow_their_slide(add, read):
+    slide = add(TITLE_ALONE, "Costs")
+    slide.notes_slide.notes_text_frame.text = "The van costs 240 pounds.\nMr Quill drives it."
+    add(TITLE_ALONE, "End").notes_slide.notes_text_frame.text = ""
+    source = read()
+    assert source.text == "Costs\n\nNotes\n\nThe van costs 240 pounds.\n\nMr Quill drives it.\n\nEnd"
+    assert source.section_at(source.text.index("The van")) == "Costs > Notes"
+
+
+def test_tables_and_charts_become_rows_below_the_names_of_their_columns(add, read):
+    slide = add(TITLE_ALONE, "Costs")
+    table = slide.shapes.add_table(3, 3, 0, 0, 100, 100).table
+    cells = ["Item", "2024", "2025", "Van", "200", "240", "Boxes", "30"]
+    for cell, text in zip(table.iter_cells(), cells, strict=False):
+        cell.text = text
+    table.cell(2, 1).merge(table.cell(2, 2))
+    data = CategoryChartData()
+    data.categories = ["Spring", "Autumn"]
+    data.add_series("Visitors", (310, 420))
+    data.add_series("Loans", (900, None))
+    chart = slide.shapes.add_chart(XL_CHART_TYPE.COLUMN_CLUSTERED, 0, 0, 100, 100, data).chart
+    chart.chart_title.text_frame.text = "Use in 2025"
+    assert read().text == (
+        "Costs\n\nItem | 2024 | 2025\nVan | 200 | 240\nBoxes | 30 | 30\n\nUse in 2025\n\n"
+        "– | Visitors | Loans\nSpring | 310 | 900\nAutumn | 420 | –"
+    )
+
+
+def test_hidden_slides_are_left_out_and_named(add, read):
+    add(TITLE_ALONE, "Shown")
+    add(TITLE_ALONE, "Secret")._element.set("show", "0")
+    add(TITLE_ALONE, "Last")
+    source = read()
+    assert (source.text, source.notes) == ("Shown\n\nLast", ("hidden slides were left out: 2",))
+    assert [page.number for page in source.pages] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("part", "reason"),
+    [
+        ("ppt/presentation.xml", "is not a PowerPoint presentation or is damaged"),
+        ("_rels/.rels", "is not a PowerPoint presentation or is damaged"),
+        ("ppt/slides/slide1.xml", "holds no text"),
+    ],
+)
+def test_a_part_that_is_something_else_is_refused(tmp_path, deck, add, part, reason):
+    add(TITLE_ALONE, "Costs")
+    whole, path = tmp_path / "whole.pptx", tmp_path / "a.pptx"
+    deck.save(whole)
+    with zipfile.ZipFile(whole) as source, zipfile.ZipFile(path, "w") as copy:
+        for name in source.namelist():
+            copy.writestr(name, b"<a/>" if name == part else source.read(name))
+    with pytest.raises(IndexingError, match=reason):
+        extract_text(path)
+
+
+def test_a_cell_of_a_slide_is_found_with_its_page(tmp_path, deck, add):
+    add(TITLE_ALONE, "Moving the library")
+    table = add(TITLE_ALONE, "Costs").shapes.add_table(3, 3, 0, 0, 100, 100).table
+    cells = [
+        "Item",
+        "Cost in 2024",
+        "Cost in 2025",
+        "Van",
+        "200 pounds",
+        "240 pounds",
+        "Boxes",
+        "30 pounds",
+        "",
+    ]
+    for cell, text in zip(table.iter_cells(), cells, strict=True):
+        cell.text = text
+    (tmp_path / "docs").mkdir()
+    deck.save(tmp_path / "docs" / "move.pptx")
+    result = AdaptiveRAG(str(tmp_path / "docs")).invoke("What did the van cost in 2025?")
+    assert "240 pounds" in result["answer"]
+    assert {citation["page"] for citation in result["citations"]} == {2}

@@ -1,0 +1,99 @@
+import pytest
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text, split
+
+HEAD = (
+    r"{\rtf1\ansi\ansicpg1252\deff0{\fonttbl{\f0\fcharset0 Arial;}{\f1\fcharset204 Times{\*\falt X};}}"
+    r"{\colortbl;\red0\green0\blue0;}{\stylesheet{\s0 Normal;}{\s1\outlinelevel0 Chapter;}{\s2 heading 2;}"
+    r"{\*\cs3 Strong;}}{\info{\title Not shown}{\author A. Adair}}{\header Page 1}"
+)
+
+
+@pytest.fixture
+def save(tmp_path):
+    def save_document(body, head=HEAD, end="}"):
+        path = tmp_path / "a.rtf"
+        path.write_bytes((head + body + end).encode("latin-1"))
+        return path
+
+    return save_document
+
+
+@pytest.fixture
+def read(save):
+    return lambda *document: extract_text(save(*document))
+
+
+def row(*cells):
+    return r"\trowd\cellx1\cellx2\pard\intbl " + "".join(f"{cell}\\cell " for cell in cells) + "\\row\n"
+
+
+def test_paragraphs_headings_and_lists_are_read(read):
+    source = read(
+        r"\pard\s1 Storms\par\pard\s2 Levels\par\pard {\b Shut}  the\tab gate"
+        "\n"
+        r"\line now.\par \par"
+        r"{\listtext\pard\plain\'b7\tab}\pard\ls1 First\par{\listtext 2.\tab}Second\par"
+        r"\pard\outlinelevel2 Inner\par\pard Last."
+    )
+    assert source.text == ("Storms\n\nLevels\n\nShut the gate now.\n\n- First\n2. Second\n\nInner\n\nLast.")
+    assert [heading.section for heading in source.headings] == ["Storms", "Levels", "Levels > Inner"]
+    for chunk in split(source, size=50, overlap=0):
+        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        (r"caf\'e9", "café"),
+        (r"caf\u233?", "café"),
+        (r"caf\u233\'3f", "café"),
+        (r"{\uc2 caf\u233??}s", "cafés"),
+        (r"Vote \u-10179?\u-8717?", "Vote \U0001f5f3"),
+        (r"{\f1 \'e2\'ee\'eb\'ed\'e0} wave", "волна wave"),
+        (r"a\~b\_c\-d \{e\} \\f", "a b-cd {e} \\f"),
+        (r"\ldblquote x\rdblquote \emdash y", "“x”—y"),
+    ],
+)
+def test_characters_are_read_in_every_way_of_writing_them(read, written, read_as):
+    assert read(rf"\pard {written}\par").text == read_as
+
+
+def test_what_is_no_text_is_left_out(read):
+    assert (
+        read(
+            r"{\*\generator Word;}A {\v hidden }{\field{\*\fldinst HYPERLINK a}{\fldrslt link}} stays"
+            r"{\pict\wmetafile8 0102abcd}{\*\unknown {x} y}{\deleted gone}.{\bin5 }{{}b}"
+            r"{\footnote\pard See {\i below}.\par Twice.}\par"
+        ).text
+        == "A link stays.\n\nSee below. Twice."
+    )
+
+
+def test_a_table_becomes_rows(read):
+    source = read(
+        row("Item", "Price")
+        + row("Hinge", r"4.20\par pounds")
+        + row("Dowel", "")
+        + r"\pard After.\par"
+        + row("A", "B")
+    )
+    assert source.text == "Item | Price\nHinge | 4.20 pounds\nDowel\n\nAfter.\n\nA | B"
+
+
+def test_a_document_that_breaks_off_is_read_as_far_as_it_goes(read):
+    source = read(r"\pard Shut the {\b gate", HEAD, "")
+    assert source.text == "Shut the gate"
+    assert source.notes == ("breaks off before its end: what is there was read",)
+
+
+def test_what_is_no_rich_text_is_refused(read):
+    with pytest.raises(IndexingError, match="is not a rich text document"):
+        read("", "Shut the gate.", "")
+
+
+def test_a_cell_is_found_by_its_row_and_its_column(save):
+    path = save(row("Item", "Price", "Stock") + row("Hinge", "4.20", "12") + row("Dowel", "1.00", "80"))
+    assert "4.20" in AdaptiveRAG(str(path)).invoke("What is the price of the hinge?")["answer"]
