@@ -16,7 +16,7 @@ from adaptive_rag.index.manifest import Manifest, SourceRecord
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-    from adaptive_rag.ingest import Confined, Failure, SourceFile, SourceText
+    from adaptive_rag.ingest import Confined, Failure, Patterns, SourceFile, SourceText
 
     Documents = str | Path | Confined | SourceText | Document | Iterable[str | Path | SourceText | Document]
 
@@ -67,21 +67,24 @@ class Plan:
     """Files whose time changed and whose content did not."""
 
 
-def plan_run(documents: Documents, manifest: Manifest, folder: Path | None, *, prune: bool) -> Plan:
+def plan_run(
+    documents: Documents, manifest: Manifest, folder: Path | None, *, patterns: Patterns, prune: bool
+) -> Plan:
     """Compare documents with what the index holds.
 
     Raises:
-        ConfigurationError: the documents are of no known kind, or a path leads nowhere.
+        ConfigurationError: the documents are of no known kind, a path leads nowhere, or a pattern cannot be
+            read.
     """
     from adaptive_rag.ingest import Confined, SourceText, from_langchain
 
     if isinstance(documents, Confined):
-        return _plan_files(documents, manifest, folder, prune=prune)
+        return _plan_files(documents, manifest, folder, patterns, prune=prune)
     alone = isinstance(documents, str | Path | SourceText) or hasattr(documents, "page_content")
     items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
     paths = [item for item in items if isinstance(item, str | Path)]
     if len(paths) == len(items):
-        return _plan_files(paths, manifest, folder, prune=prune)
+        return _plan_files(paths, manifest, folder, patterns, prune=prune)
     if paths:
         raise ConfigurationError(
             "Paths and documents cannot be mixed in one run: index them one after the other."
@@ -107,12 +110,17 @@ def _plan_texts(texts: Iterable[SourceText], manifest: Manifest) -> Plan:
 
 
 def _plan_files(
-    paths: Sequence[str | Path] | Confined, manifest: Manifest, folder: Path | None, *, prune: bool
+    paths: Sequence[str | Path] | Confined,
+    manifest: Manifest,
+    folder: Path | None,
+    patterns: Patterns,
+    *,
+    prune: bool,
 ) -> Plan:
     from adaptive_rag.ingest import Confined, discover, hash_file
     from adaptive_rag.ingest.loaders import find_loader
 
-    files = discover(paths, exclude=[folder] if folder else [])
+    files = discover(paths, index=folder, patterns=patterns)
     plan = Plan()
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()

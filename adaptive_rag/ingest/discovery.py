@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.ingest.documents import SourceFile, printable
+from adaptive_rag.ingest.ignore import EVERY_FILE, Ignored, Patterns
 from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 
@@ -25,18 +26,22 @@ class Confined:
 
 
 def discover(
-    paths: str | Path | Sequence[str | Path] | Confined, *, exclude: Sequence[Path] = ()
+    paths: str | Path | Sequence[str | Path] | Confined,
+    *,
+    index: Path | None = None,
+    patterns: Patterns = EVERY_FILE,
 ) -> list[SourceFile]:
     """List the readable files under paths, folders and glob patterns, each once, in a stable order.
 
     A source is named by its path as POSIX text: relative to the working directory where it lies below
-    it, else absolute. Hidden files and `exclude` (the index folder) are passed over in folders. A folder
-    that cannot be listed is listed itself, so that reading says why. Of confined paths nothing outside the
-    roots is read, wherever links lead.
+    it, else absolute. In folders, hidden files, the `index` folder, and what `patterns`, a `.gitignore` and a
+    list of our own leave out are passed over; a path that is named itself is not. A folder that cannot be
+    listed is listed itself, so that reading says why. Of confined paths nothing outside the roots is read,
+    wherever links lead.
 
     Raises:
         InputError: a path does not exist or is outside the roots, a file's suffix is not read, nothing
-            was found, or more than may be.
+            was found, or more than may be; or a pattern cannot be read.
         ConfigurationError: a folder cannot be read.
     """
     roots: list[str] | None = None
@@ -50,10 +55,10 @@ def discover(
     if not asked:
         raise InputError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
     here = Path.cwd()
-    excluded = {os.path.realpath(path) for path in exclude}
+    walk = _Walk(os.path.realpath(index) if index else None, patterns, roots)
     found: dict[str, SourceFile] = {}
     for path in asked:
-        for file in _find(Path(path).expanduser(), excluded, roots):
+        for file in _find(Path(path).expanduser(), walk):
             absolute = Path(os.path.abspath(file))
             name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
             shown = printable(name.as_posix())
@@ -79,7 +84,7 @@ def holds_documents(folder: Path) -> bool:
     Raises:
         ConfigurationError: a folder cannot be read.
     """
-    return next(_walk(folder, set(), None, _refuse), None) is not None
+    return next(_Walk().files(folder, _refuse), None) is not None
 
 
 def _lies_in(real: str, roots: Sequence[str]) -> bool:
@@ -90,7 +95,7 @@ def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
     """Refuse a path outside the roots in the same words whether it exists or not."""
     parts = Path(asked).parts
     # What stands before the first wildcard is where a pattern looks.
-    fixed = list(itertools.takewhile(lambda part: not glob.has_magic(part), parts))
+    fixed = _before_wildcard(Path(asked))
     leads_away = asked.startswith("~") or ".." in parts or "\0" in asked
     real = Path(os.sep) if leads_away else Path(os.path.realpath(Path(*fixed)))
     root = next((root for root in roots if real.is_relative_to(root)), None)
@@ -99,18 +104,20 @@ def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
         raise InputError(f"{asked!r} is not in a folder that callers may have indexed (serving.roots).")
 
 
-def _find(asked: Path, excluded: set[str], roots: Sequence[str] | None) -> Iterator[Path]:
+def _find(asked: Path, walk: _Walk) -> Iterator[Path]:
     paths = [asked]
     if not asked.exists():
         if not glob.has_magic(str(asked)):
             raise InputError(f"{str(asked)!r} does not exist. Give a file, a folder or a pattern.")
-        paths = [Path(match) for match in sorted(glob.glob(str(asked), recursive=True))]
+        ignored = walk.ignored_below(Path(*_before_wildcard(asked)))
+        matches = map(Path, sorted(glob.glob(str(asked), recursive=True)))
+        paths = [path for path in matches if not ignored.holds(path)]
         if not paths:
             raise InputError(f"No file matches the pattern {str(asked)!r}.")
     for path in paths:
         if path.is_dir():
             closed: list[OSError] = []
-            yield from _walk(path, excluded, roots, closed.append)
+            yield from walk.files(path, closed.append)
             yield from (Path(error.filename) for error in closed)
         elif find_loader(path):
             yield path
@@ -121,23 +128,44 @@ def _find(asked: Path, excluded: set[str], roots: Sequence[str] | None) -> Itera
             )
 
 
-def _walk(
-    folder: Path, excluded: set[str], roots: Sequence[str] | None, on_error: Callable[[OSError], object]
-) -> Iterator[Path]:
-    seen: set[str] = set()
-    for parent, folders, files in os.walk(folder, followlinks=True, onerror=on_error):
-        real = os.path.realpath(parent)
-        # a link that leads back up, to where we have been, or out
-        if real in seen or real in excluded or not (roots is None or _lies_in(real, roots)):
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(parent, name)
-            # what is no ordinary file (a link to nothing, a pipe) is listed too: reading says what it is
-            if not name.startswith(".") and find_loader(path):
-                yield path
+def _before_wildcard(path: Path) -> list[str]:
+    return list(itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """How folders are listed: without the index's own, without what is ignored, and inside the roots."""
+
+    index: str | None = None
+    patterns: Patterns = EVERY_FILE
+    roots: Sequence[str] | None = None
+
+    def ignored_below(self, folder: Path) -> Ignored:
+        return Ignored(folder, self.patterns, may_read=lambda path: self._is_inside(os.path.realpath(path)))
+
+    def files(self, root: Path, on_error: Callable[[OSError], object]) -> Iterator[Path]:
+        seen: set[str] = set()
+        ignored = self.ignored_below(root)
+        for parent, folders, files in os.walk(root, followlinks=True, onerror=on_error):
+            real = os.path.realpath(parent)
+            # a link that leads back up, to where we have been, or out
+            if real in seen or real == self.index or not self._is_inside(real):
+                folders.clear()
+                continue
+            seen.add(real)
+            folders[:] = sorted(
+                name
+                for name in folders
+                if not name.startswith(".") and not ignored.holds_folder(Path(parent, name))
+            )
+            for name in sorted(files):
+                path = Path(parent, name)
+                # what is no ordinary file (a link to nothing, a pipe) is listed too: reading says what it is
+                if not name.startswith(".") and find_loader(path) and not ignored.holds_file(path):
+                    yield path
+
+    def _is_inside(self, real: str) -> bool:
+        return self.roots is None or _lies_in(real, self.roots)
 
 
 def _refuse(error: OSError) -> None:
