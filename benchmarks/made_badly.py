@@ -169,6 +169,40 @@ SAVED: dict[str, Maker] = {
     "odd charset.mhtml": holding(_mail("text/html; charset*=x''%ff", "<p>tide")),
 }
 
+# Mails
+
+_FROM = b"From: ana@example.org\r\nSubject: Tide\r\n"
+_BEGIN = b"From ana@example.org Tue Mar 12 10:42:00 2024\n"
+
+MAILS: dict[str, Maker] = {
+    "empty.eml": holding(b""),
+    "no headers.eml": holding("The tide comes in."),
+    "noise.eml": holding(noise(200_000)),
+    "headers alone.eml": holding(_FROM),
+    "parts in parts.eml": holding(_FROM + _nested_mail(3000)),
+    "mails in mails.eml": holding(b"From: a\r\nContent-Type: message/rfc822\r\n\r\n" * 3000 + _FROM),
+    "quotes in quotes.eml": holding(_FROM + b"\r\nTide.\r\n" + b">" * 300_000),
+    "deeper each line.eml": holding(_FROM + b"\r\n" + b"\r\n".join(b">" * at for at in range(1500))),
+    "attributions.eml": holding(_FROM + b"\r\n" + b"On Monday Ana wrote:\r\n> a\r\n\r\n" * 20_000),
+    "an attribution without an end.eml": holding(_FROM + b"\r\nOn " + b"wrote " * 100_000),
+    "many recipients.eml": holding(_FROM + b"To: " + b"a@b.example, " * 200_000 + b"\r\n\r\nTide."),
+    "many headers.eml": holding(_FROM + b"X-A: b\r\n" * 200_000 + b"\r\nTide."),
+    "encoded words.eml": holding(b"Subject: " + b"=?utf-8?q?" * 50_000 + b"\r\n\r\nTide."),
+    "words of hex.eml": holding(b"Subject: =?hex?q?zz?= =?zlib?b?AAAA?= =?idna?q?a?=\r\n\r\nTide."),
+    "a year of digits.eml": holding(_FROM + b"Date: Tue, 12 Mar " + b"9" * 6000 + b" 10:42\r\n\r\nTide."),
+    "names that climb.eml": holding(
+        _FROM + b"Content-Type: text/csv; name*=utf-8''..%2F..%2F%00a.csv\r\n\r\na,b\r\n1,2"
+    ),
+    "half a document attached.eml": holding(
+        _FROM + _mail("application/x; name=a.docx", "UEsDB" * 9, "base64")
+    ),
+    "called hex.eml": holding(_FROM + _mail("text/plain; charset=hex", "Tide.")),
+    "no message.mbox": holding("The tide comes in."),
+    "message ends alone.mbox": holding(_BEGIN * 3),
+    "many messages.mbox": holding((_BEGIN + b"Subject: a\n\nTide.\n\n") * 5_000),
+    "begin lines.mbox": holding(b"\n\nFrom a 2024" * 50_000),
+}  # fmt: skip
+
 # Word documents
 
 _TYPES = (
@@ -627,7 +661,7 @@ ODD: dict[str, Maker] = {
     "x.pdf": lambda path: path.mkdir(),
 }
 
-BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | WORD | TABLES | PDFS | ODD
+BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | MAILS | WORD | TABLES | PDFS | ODD
 
 
 def make_bad_files(folder: Path, parts: Sequence[str] = ()) -> list[Path]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import email
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from lxml import etree
@@ -14,7 +12,7 @@ from lxml import etree
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
-from adaptive_rag.ingest.text import BYTE_ORDER_MARKS, decode
+from adaptive_rag.ingest.text import decode
 
 _is_hidden = re.compile(
     "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
@@ -26,8 +24,6 @@ _is_block = re.compile(
 # what parts the paragraphs of a table's cell; any other block ends the table's row
 _is_part_of_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
-# Python's encodings of domain names take forever for a page; one that was searched by bytes is not UTF-16
-_NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
 # the parser takes what stands in it for text: "<p>This page has frames.</p>"
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
 # The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
@@ -37,7 +33,7 @@ _PIECE = 1 << 16
 
 def load_html(path: Path, builder: TextBuilder) -> None:
     """Write an HTML file's visible text and headings into `builder`; its title goes to the metadata."""
-    _write(path.read_bytes(), None, builder)
+    write_page(path.read_bytes(), None, builder)
 
 
 def load_mhtml(path: Path, builder: TextBuilder) -> None:
@@ -50,27 +46,15 @@ def load_mhtml(path: Path, builder: TextBuilder) -> None:
     data = page.get_payload(decode=True) if page else None
     if page is None or not isinstance(data, bytes):
         raise IndexingError("holds no web page: no part of it is of type text/html")
-    _write(data, page.get_content_charset(), builder)
+    write_page(data, page.get_content_charset(), builder)
 
 
-def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
-    """Follow the page's own word on its encoding, unless a byte order mark says otherwise."""
-    if declared is None and (found := _CHARSET.search(data[:4096])):
-        declared = found[1].decode("ascii", "replace")
-    if declared and not data.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
-        with suppress(LookupError, ValueError):
-            known = codecs.lookup(declared).name
-            if not known.startswith(_NO_CHARSETS):
-                text = data.decode("cp1252" if known == "iso8859-1" else known)
-                if known != "utf-8":
-                    builder.metadata["encoding"] = known
-                return text
-    return decode(data, builder)
-
-
-def _write(data: bytes, charset: str | None, builder: TextBuilder) -> None:
+def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
+    """Write a page's text into `builder`; without a charset the page's own word counts."""
+    if charset is None and (found := _CHARSET.search(data[:4096])):
+        charset = found[1].decode("ascii", "replace")
     # UTF-7 may give half a character, which the parser does not take
-    page = without_half_characters(_NO_FRAMES.sub("", _decode(data, charset, builder)))
+    page = without_half_characters(_NO_FRAMES.sub("", decode(data, builder, charset)))
     reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
     parser = etree.HTMLParser(target=reader, huge_tree=True)
     # an error that the reader raises ends the parsing after the piece that it was raised in

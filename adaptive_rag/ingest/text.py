@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_right
 from contextlib import suppress
@@ -11,13 +12,15 @@ from statistics import median_low
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 
-BYTE_ORDER_MARKS = (
+_BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+# Python's encodings of domain names take forever for a page; what names its encoding in ASCII is not UTF-16
+_NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
 _WIDE = ["utf_16_le", "utf_16_be"]
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^ \t\n].*)$", re.MULTILINE)
 _SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
@@ -59,15 +62,25 @@ def _without_closing(title: str) -> str:
     return bare.rstrip() if bare.endswith((" ", "\t")) else title
 
 
-def decode(data: bytes, builder: TextBuilder) -> str:
+def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> str:
     """Turn bytes into text and note the encoding where it was not plain UTF-8.
 
-    A byte order mark decides; else UTF-8; else the encoding is guessed. Line ends become line feeds.
+    A byte order mark decides; else the encoding that a page or a mail declares, where it fits; else UTF-8;
+    else the encoding is guessed. Line ends become line feeds.
 
     Raises:
         IndexingError: these are no characters at all.
     """
-    encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None) or _guess(data)
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    if encoding is None and declared:
+        with suppress(LookupError, ValueError):
+            known = codecs.lookup(declared).name
+            if not known.startswith(_NO_CHARSETS):
+                text = data.decode("cp1252" if known == "iso8859-1" else known)
+                if known not in ("utf-8", "ascii"):
+                    builder.metadata["encoding"] = known
+                return _with_line_feeds(text)
+    encoding = encoding or _guess(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -83,6 +96,10 @@ def decode(data: bytes, builder: TextBuilder) -> str:
         builder.metadata["encoding"] = encoding
     if not encoding.startswith("utf"):
         builder.notes.append(f"not UTF-8; read as {encoding}. Save it as UTF-8 if letters look wrong")
+    return _with_line_feeds(text)
+
+
+def _with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
