@@ -53,6 +53,7 @@ LOADERS: dict[str, Loader] = {
     "Word": Loader((".docx",), "adaptive_rag.ingest.docx:load_docx"),
     "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
     "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
+    "JSON": Loader((".json",), "adaptive_rag.ingest.tables:load_json"),
     "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
     "mailbox": Loader((".mbox",), "adaptive_rag.ingest.mail:load_mbox"),
     "subtitles": Loader((".srt",), "adaptive_rag.ingest.community:load_srt", extra="srt", package="pysrt"),

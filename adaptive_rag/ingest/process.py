@@ -23,7 +23,7 @@ from adaptive_rag.ingest.wire import read_message, write_message
 from adaptive_rag.ingest.worker import IDLE_SECONDS
 
 _MB = 1_000_000
-_OF_ROWS = {".csv", ".tsv", ".jsonl"}
+_OF_ROWS = {".csv", ".tsv", ".json", ".jsonl"}
 _MOST_OF_MACHINE = 0.75
 # Stretches of data between the holes of a file that are counted.
 _MOST_STRETCHES = 1_000
