@@ -402,6 +402,17 @@ TABLES: dict[str, Maker] = {
     "many objects.json": holding("[" + '{"a": 1},' * 10_000 + "{}]"),
     "many names.json": holding("{" + ",".join(f'"n{at}": {{"a": 1}}' for at in range(10_000)) + "}"),
     "wide.json": holding('{"text": "The tide comes in."}'.encode("utf-16")),
+    "empty.ipynb": holding(b""),
+    "no cells.ipynb": holding('{"cells": {"a": 1}}'),
+    "a list.ipynb": holding("[1, 2]"),
+    "cells of any kind.ipynb": holding(
+        '{"cells": [1, null, "a", [], {"cell_type": 5, "source": {"a": 1}}, {"source": [1, null, "Tide."]}, '
+        '{"cell_type": "code", "outputs": [3, {"data": [], "text": 7}, {"output_type": "error"}]}]}'
+    ),
+    "deep.ipynb": holding('{"cells": ' + "[" * 100_000),
+    "endless output.ipynb": holding(
+        '{"cells": [{"cell_type": "code", "outputs": [{"text": "' + "tide " * 200_000 + '"}]}]}'
+    ),
     "empty.jsonl": holding(b""),
     "half a character.jsonl": holding('{"text": "tide \\ud800 comes"}\n'),
     "half a character in a name.jsonl": holding('{"text": "tide", "a\\udfff": ["\\ud800"]}\n'),

@@ -136,13 +136,18 @@ class TextBuilder:
         """Append text."""
         self.length += self._text.write(without_half_characters(text))
 
+    def begin_paragraph(self, gap: str = PARAGRAPH) -> None:
+        """Append what parts the text so far from what comes."""
+        if self.length:
+            self.add(gap)
+        self._after_item = False
+
     def add_paragraph(self, text: str, *, level: int | None = None, marker: str = "") -> None:
         """Append a paragraph; with a level it is a heading, and with a marker ("-", "2.") an item of a list.
 
         Items stand on neighbouring lines.
         """
-        if self.length:
-            self.add("\n" if marker and self._after_item else PARAGRAPH)
+        self.begin_paragraph("\n" if marker and self._after_item else PARAGRAPH)
         if level is not None:
             self.mark_heading(text, level)
         self.add(f"{marker} {text}" if marker else text)
@@ -152,8 +157,7 @@ class TextBuilder:
         self, text: str, metadata: Mapping[str, Any], *, page: int | None = None, title: str | None = None
     ) -> None:
         """Append a record, which chunks will not cross; with a title, that is its section."""
-        if self.length:
-            self.add(PARAGRAPH)
+        self.begin_paragraph()
         if title:
             self.mark_heading(title, 1)
         start = self.length
@@ -174,8 +178,7 @@ class TextBuilder:
 
         `title` is the heading above all of it, and `metadata` is added to that of each record.
         """
-        if self.length:
-            self.add(PARAGRAPH)
+        self.begin_paragraph()
         start = self.length
         self.mark_heading(title, level)
         self.add(part.text)

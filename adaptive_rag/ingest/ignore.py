@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -65,7 +66,7 @@ class Ignored:
 
     def holds_folder(self, folder: Path) -> bool:
         """Tell whether a folder is left out with all that is in it."""
-        return self._names(folder, "/", default=(folder / _OF_VIRTUAL_ENVIRONMENT).is_file())
+        return self._names(folder, "/", default=os.path.isfile(folder / _OF_VIRTUAL_ENVIRONMENT))
 
     def holds_file(self, path: Path) -> bool:
         """Tell whether a file is left out where its folders are not."""
@@ -75,7 +76,7 @@ class Ignored:
     def holds(self, path: Path) -> bool:
         """Tell whether a path is left out, by itself or with a folder that leads to it."""
         above = [self._root / folder for folder in path.relative_to(self._root).parents if folder.name]
-        own = self.holds_folder if path.is_dir() else self.holds_file
+        own = self.holds_folder if os.path.isdir(path) else self.holds_file
         return any(map(self.holds_folder, reversed(above))) or own(path)
 
     def _names(self, path: Path, end: str, *, default: bool) -> bool:
@@ -89,7 +90,7 @@ class Ignored:
 
     def _read_gitignore(self, folder: Path) -> GitIgnoreSpec | None:
         path = folder / _GITIGNORE
-        if not path.is_file() or not self._may_read(path):
+        if not os.path.isfile(path) or not self._may_read(path):
             return None
         patterns = list[str]()
         with suppress(OSError), path.open("rb") as file:  # one that cannot be read names nothing

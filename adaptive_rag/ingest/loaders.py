@@ -54,6 +54,7 @@ LOADERS: dict[str, Loader] = {
     "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
     "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
     "JSON": Loader((".json",), "adaptive_rag.ingest.tables:load_json"),
+    "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
     "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
     "mailbox": Loader((".mbox",), "adaptive_rag.ingest.mail:load_mbox"),
     "subtitles": Loader((".srt",), "adaptive_rag.ingest.community:load_srt", extra="srt", package="pysrt"),

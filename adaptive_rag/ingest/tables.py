@@ -63,7 +63,7 @@ def _add_lines(text: str, builder: TextBuilder) -> None:
             continue
         number += 1
         try:
-            found = _read_json(line)
+            found = read_json(line)
         except (ValueError, RecursionError) as error:
             broken.append(f"line {at} ({_reason(error)})")
             continue
@@ -87,7 +87,7 @@ def load_json(path: Path, builder: TextBuilder) -> None:
     """
     text = decode(path.read_bytes(), builder)
     try:
-        found = _read_json(text)
+        found = read_json(text)
     except (ValueError, RecursionError) as error:
         if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
             _add_lines(text, builder)
@@ -141,7 +141,7 @@ def _holds_objects(value: Any) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and any(map(_holds_objects, value)))
 
 
-def _read_json(line: str) -> Any:
+def read_json(line: str) -> Any:
     """Read a line or a file of JSON.
 
     Raises:

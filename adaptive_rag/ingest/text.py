@@ -40,8 +40,13 @@ def load_text(path: Path, builder: TextBuilder) -> None:
 
 
 def load_markdown(path: Path, builder: TextBuilder) -> None:
-    """Write a Markdown file into `builder`, and note its headings; code blocks hold none."""
-    text = decode(path.read_bytes(), builder)
+    """Write a Markdown file into `builder`, and note its headings."""
+    add_markdown(decode(path.read_bytes(), builder), builder)
+
+
+def add_markdown(text: str, builder: TextBuilder) -> None:
+    """Append Markdown as it stands, and note its headings; code blocks hold none."""
+    before_all = builder.length
     fences = [match.span() for match in _FENCE.finditer(text)]
     front = _FRONT_MATTER.match(text)
     first = front.end() if front else 0
@@ -51,7 +56,9 @@ def load_markdown(path: Path, builder: TextBuilder) -> None:
         before = bisect_right(fences, offset, key=lambda span: span[0])
         fenced = before > 0 and offset < fences[before - 1][1]
         if offset >= first and not fenced:
-            builder.mark_heading(_EMPHASIS.sub("", title[:_LONGEST_HEADING]), level, offset=offset)
+            builder.mark_heading(
+                _EMPHASIS.sub("", title[:_LONGEST_HEADING]), level, offset=before_all + offset
+            )
     builder.add(text)
 
 
