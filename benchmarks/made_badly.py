@@ -169,6 +169,22 @@ SAVED: dict[str, Maker] = {
     "odd charset.mhtml": holding(_mail("text/html; charset*=x''%ff", "<p>tide")),
 }
 
+# Source code
+
+CODE: dict[str, Maker] = {
+    "empty.py": holding(b""),
+    "brackets.py": holding("(" * 100_000),
+    "deep.py": holding("x = " + "-" * 50_000 + "1"),
+    "deep blocks.py": holding("".join(" " * at + "if a:\n" for at in range(90)) + " " * 90 + "tide = 1"),
+    "zero bytes.py": holding(b"tide = 1\0"),
+    "no python.py": holding(WORDS * 100),
+    "half a string.py": holding('"""' + WORDS * 1000),
+    "blanks.js": holding(" " * 300_000 + "x"),
+    "words.js": holding("export static final " * 20_000 + "tide"),
+    "words and brackets.go": holding("func (" * 50_000 + "tide"),
+    "video.ts": holding(b"\x47\x40\0\x10" * 5_000),
+}
+
 # Mails
 
 _FROM = b"From: ana@example.org\r\nSubject: Tide\r\n"
@@ -682,7 +698,7 @@ ODD: dict[str, Maker] = {
     "x.pdf": lambda path: path.mkdir(),
 }
 
-BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | MAILS | WORD | TABLES | PDFS | ODD
+BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | CODE | MAILS | WORD | TABLES | PDFS | ODD
 
 
 def make_bad_files(folder: Path, parts: Sequence[str] = ()) -> list[Path]:

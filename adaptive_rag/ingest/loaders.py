@@ -43,6 +43,9 @@ class Loader:
         load(path, builder)
 
 
+_CODE = ".py .js .mjs .cjs .jsx .ts .tsx .java .kt .scala .c .h .cc .cpp .hpp .cs .go .rs .rb .php .swift"
+_CODE += " .lua .r .jl .sh .sql"
+
 # by kind of file
 LOADERS: dict[str, Loader] = {
     "PDF": Loader((".pdf",), "adaptive_rag.ingest.pdf:load_pdf"),
@@ -55,6 +58,7 @@ LOADERS: dict[str, Loader] = {
     "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
     "JSON": Loader((".json",), "adaptive_rag.ingest.tables:load_json"),
     "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
+    "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
     "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
     "mailbox": Loader((".mbox",), "adaptive_rag.ingest.mail:load_mbox"),
     "subtitles": Loader((".srt",), "adaptive_rag.ingest.community:load_srt", extra="srt", package="pysrt"),
