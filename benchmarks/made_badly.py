@@ -15,6 +15,7 @@ import random
 import socket
 import struct
 import sys
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -167,6 +168,57 @@ SAVED: dict[str, Maker] = {
     "half quoted.mhtml": holding(_mail("text/html", "<p>tide =E=ZZ=", "quoted-printable")),
     "noise.mht": holding(noise(100_000)),
     "odd charset.mhtml": holding(_mail("text/html; charset*=x''%ff", "<p>tide")),
+}
+
+# Archives
+
+
+def _zipped(held: dict[str, bytes | str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in held.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def _tar_header(name: str, kind: bytes, size: int, leads_to: str = "") -> bytes:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.size, entry.linkname = kind, size, leads_to
+    return entry.tobuf(tarfile.GNU_FORMAT)
+
+
+def _too_many(path: Path) -> None:
+    path.write_bytes(_zipped({f"{number}.txt": "" for number in range(11_000)}))
+
+
+def _long_header(path: Path) -> None:
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(_tar_header("a", tarfile.XHDTYPE, 600 << 20))
+        for _ in range(600):
+            file.write(b"\0" * (1 << 20))
+
+
+_PACKED = _zipped({"tide.txt": WORDS * 100})
+
+ARCHIVES: dict[str, Maker] = {
+    "empty.zip": holding(b""),
+    "noise.zip": holding(noise(20_000)),
+    "cut.zip": holding(_PACKED[: len(_PACKED) // 2]),
+    "nothing in it.zip": holding(b"PK\x05\x06" + b"\0" * 18),
+    "too many.zip": _too_many,
+    "climbing.zip": holding(_zipped({"../../etc/tide.txt": WORDS, "/etc/tide.txt": WORDS})),
+    "a bomb.zip": holding(_zipped({"tide.txt": b"\0" * 11_000_000})),
+    "archives in archives.zip": holding(_zipped({"a.zip": _PACKED})),
+    "claims a terabyte.zip": holding(_PACKED.replace(struct.pack("<L", 4000), b"\xfe\xff\xff\xff")),
+    "noise.tar": holding(noise(20_000)),
+    "blocks of nothing.tar": holding(b"\0" * 100_000),
+    "links alone.tar": holding(
+        _tar_header("a.txt", tarfile.SYMTYPE, 0, "/etc/passwd") + _tar_header("b.txt", tarfile.CHRTYPE, 0)
+    ),
+    "claims eight gigabytes.tar": holding(_tar_header("tide.txt", tarfile.REGTYPE, 8 << 30)),
+    "a long header.tar.gz": _long_header,
+    "cut.tar.gz": holding(gzip.compress(_tar_header("a.txt", tarfile.REGTYPE, 9), mtime=0)[:-20]),
+    "noise.tar.xz": holding(b"\xfd7zXZ\0" + noise(2_000)),
 }
 
 # Source code
@@ -698,7 +750,7 @@ ODD: dict[str, Maker] = {
     "x.pdf": lambda path: path.mkdir(),
 }
 
-BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | CODE | MAILS | WORD | TABLES | PDFS | ODD
+BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | ARCHIVES | CODE | MAILS | WORD | TABLES | PDFS | ODD
 
 
 def make_bad_files(folder: Path, parts: Sequence[str] = ()) -> list[Path]:

@@ -143,7 +143,7 @@ def build_index(
             plan = plan_run(
                 documents, before, location.path, patterns=Patterns(include, exclude), prune=prune
             )
-            report = IndexReport(unchanged=plan.unchanged)
+            report = IndexReport(unchanged=plan.unchanged, failed=plan.failed)
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             if plan.work or plan.removed or rebuild:
                 run.apply(plan)

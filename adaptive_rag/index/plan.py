@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.manifest import Manifest, SourceRecord
 
 if TYPE_CHECKING:
@@ -65,6 +65,8 @@ class Plan:
     """All sources that were found, new or not."""
     restamped: dict[str, SourceRecord] = field(default_factory=dict)
     """Files whose time changed and whose content did not."""
+    failed: list[Failure] = field(default_factory=list)
+    """Archives that cannot be read, or not whole."""
 
 
 def plan_run(
@@ -118,13 +120,15 @@ def _plan_files(
     prune: bool,
 ) -> Plan:
     from adaptive_rag.ingest import Confined, discover, hash_file
+    from adaptive_rag.ingest.archives import is_archive
     from adaptive_rag.ingest.loaders import find_loader
 
-    files = discover(paths, index=folder, patterns=patterns)
     plan = Plan()
+    files, closed = _open_archives(discover(paths, index=folder, patterns=patterns), patterns, plan.failed)
+    if isinstance(paths, Confined):
+        paths.check_number(len(files))
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()
-    closed: list[str] = []  # folders that could not be listed: what is in them is not known to be gone
     for file in files:
         real = os.path.realpath(file.path)
         # a file keeps the name it was first indexed by, whatever folder the next run starts in
@@ -138,7 +142,7 @@ def _plan_files(
                 continue
             try:
                 same = hash_file(file.path) == record.hash
-            except OSError:
+            except (OSError, IndexingError):
                 same = False
             if same:
                 plan.unchanged += 1
@@ -153,7 +157,7 @@ def _plan_files(
     if prune:
         asked = paths.paths if isinstance(paths, Confined) else paths
         roots = [Path(os.path.realpath(Path(path).expanduser())) for path in asked]
-        folders = [root for root in roots if root.is_dir()]
+        folders = [root for root in roots if root.is_dir() or is_archive(root)]
         plan.removed = [
             source
             for source, record in manifest.sources.items()
@@ -163,6 +167,29 @@ def _plan_files(
             and not any(map(Path(record.path).is_relative_to, closed))
         ]
     return plan
+
+
+def _open_archives(
+    files: list[SourceFile], patterns: Patterns, failed: list[Failure]
+) -> tuple[list[SourceFile], list[str]]:
+    """Put the files in an archive in its place.
+
+    Also return the archives that could not be listed: what was indexed of them is not known to be gone.
+    """
+    from adaptive_rag.ingest.archives import is_archive
+    from adaptive_rag.ingest.read import list_archive
+
+    opened, closed = [], []
+    for file in files:
+        if not is_archive(file.path):
+            opened.append(file)
+            continue
+        members, failure = list_archive(file, patterns)
+        opened += members
+        if failure:
+            failed.append(failure)
+            closed += [] if members else [os.path.realpath(file.path)]
+    return opened, closed
 
 
 def work_again(source: str, record: SourceRecord) -> Work | None:
@@ -175,14 +202,16 @@ def work_again(source: str, record: SourceRecord) -> Work | None:
     try:
         if stamp is None or hash_file(Path(record.path)) != record.hash:
             return None
-    except OSError:
+    except (OSError, IndexingError):
         return None
     return Work(source, stamp.size, SourceFile(Path(record.path), source), None, stamp)
 
 
 def _stamp(real: str, looked_at: int) -> Stamp | None:
+    from adaptive_rag.ingest.archives import on_disk
+
     try:
-        status = os.stat(real)
+        status = os.stat(on_disk(Path(real)))
     except OSError:
         return None
     settled = looked_at - status.st_mtime_ns > SETTLED_NS

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import itertools
-import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,16 @@ class Confined:
     paths: Sequence[str]
     roots: Collection[str]
     most: int
+
+    def check_number(self, found: int) -> None:
+        """Refuse a run over more files than may be.
+
+        Raises:
+            InputError: there are more.
+        """
+        if found > self.most:
+            most = f"one call may have {self.most:,} indexed (serving.max_documents)"
+            raise InputError(f"{found:,} files were found; {most}.")
 
 
 def discover(
@@ -45,23 +54,20 @@ def discover(
         ConfigurationError: a folder cannot be read.
     """
     roots: list[str] | None = None
-    most = math.inf
+    confined = paths if isinstance(paths, Confined) else None
     if isinstance(paths, Confined):
-        roots, most = [os.path.realpath(Path(root).expanduser()) for root in paths.roots], paths.most
+        roots = [os.path.realpath(Path(root).expanduser()) for root in paths.roots]
         for asked_path in paths.paths:
             _refuse_outside(asked_path, roots)
         paths = paths.paths
     asked = [paths] if isinstance(paths, str | Path) else list(paths)
     if not asked:
         raise InputError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
-    here = Path.cwd()
     walk = _Walk(os.path.realpath(index) if index else None, patterns, roots)
     found: dict[str, SourceFile] = {}
     for path in asked:
         for file in _find(Path(path).expanduser(), walk):
-            absolute = Path(os.path.abspath(file))
-            name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
-            shown = printable(name.as_posix())
+            shown = name_source(file)
             real = os.path.realpath(file)
             if roots is None:
                 found.setdefault(real, SourceFile(file, shown))
@@ -71,11 +77,16 @@ def discover(
     if not found:
         places = ", ".join(repr(str(path)) for path in asked)
         raise InputError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
-    if len(found) > most:
-        raise InputError(
-            f"{len(found):,} files were found; one call may have {most:,} indexed (serving.max_documents)."
-        )
+    if confined:
+        confined.check_number(len(found))
     return list(found.values())
+
+
+def name_source(path: Path) -> str:
+    """Return the name that a file goes by: its path from the working directory, if it lies below that."""
+    here, absolute = Path.cwd(), Path(os.path.abspath(path))
+    name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
+    return printable(name.as_posix())
 
 
 def holds_documents(folder: Path) -> bool:

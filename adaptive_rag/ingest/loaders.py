@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from adaptive_rag.errors import import_extra
+from adaptive_rag.ingest.archives import SUFFIXES
 from adaptive_rag.ingest.documents import TextBuilder
 
 
@@ -57,6 +58,7 @@ LOADERS: dict[str, Loader] = {
     "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
     "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
     "JSON": Loader((".json",), "adaptive_rag.ingest.tables:load_json"),
+    "archive": Loader(SUFFIXES, "adaptive_rag.ingest.archives:load_archive"),
     "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
     "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
     "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
@@ -67,8 +69,8 @@ LOADERS: dict[str, Loader] = {
 
 def find_loader(path: Path) -> Loader | None:
     """Return the loader that reads files of this suffix, or None."""
-    suffix = path.suffix.lower()
-    return next((loader for loader in LOADERS.values() if suffix in loader.suffixes), None)
+    name = path.name.lower()
+    return next((loader for loader in LOADERS.values() if name.endswith(loader.suffixes)), None)
 
 
 def list_suffixes() -> str:

@@ -90,9 +90,9 @@ def _add_message(message: Message, builder: TextBuilder, depth: int = 1) -> None
     read.add("\n".join(lines) + (f"\n\n{new}" if new else ""))
     builder.add_part(read, known.get("subject", "Mail"), depth, known)
     for quote in quotes:
-        part = TextBuilder()
-        part.add(quote)
-        builder.add_part(part, "quoted", depth + 1, {**known, "quoted": True})
+        older = TextBuilder()
+        older.add(quote)
+        builder.add_part(older, "quoted", depth + 1, {**known, "quoted": True})
     for part, name in zip(attached, names, strict=True):
         if name:
             _add_attachment(part, name, builder, depth, known)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.archives import on_disk
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.loaders import Loader
 from adaptive_rag.ingest.wire import read_message, write_message
@@ -54,7 +55,7 @@ class Bounds:
         """Return the seconds and the bytes of memory that reading a file may take."""
         import psutil
 
-        size = _data_size(path) / _MB
+        size = _data_size(on_disk(path)) / _MB
         per_mb = self.memory_per_mb_of_rows if path.suffix.lower() in _OF_ROWS else self.memory_per_mb
         memory = min((self.memory_mb + per_mb * size) * _MB, psutil.virtual_memory().total * _MOST_OF_MACHINE)
         return self.seconds + self.seconds_per_mb * size, int(memory)
