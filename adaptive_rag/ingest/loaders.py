@@ -1,9 +1,8 @@
 """The table of loaders: what reads which kind of file; a new format is one new file and one row here.
 
 A loader is imported when a file of its kind is met, so no format costs anything to those who do not use
-it. The formats that most folders hold have loaders of our own, because spans, pages and section headings
-must be exact. LangChain's collection of loaders (langchain-community) keeps none of them, and its
-maintainers are winding it down: it reads the last row only.
+it. All of them are our own, because spans, pages and section headings must be exact, which LangChain's
+collection of loaders (langchain-community) keeps none of.
 """
 
 from __future__ import annotations
@@ -63,7 +62,7 @@ LOADERS: dict[str, Loader] = {
     "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
     "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
     "mailbox": Loader((".mbox",), "adaptive_rag.ingest.mail:load_mbox"),
-    "subtitles": Loader((".srt",), "adaptive_rag.ingest.community:load_srt", extra="srt", package="pysrt"),
+    "subtitles": Loader((".srt", ".vtt"), "adaptive_rag.ingest.subtitles:load_subtitles"),
 }
 
 
