@@ -48,7 +48,7 @@ def load_eml(path: Path, builder: TextBuilder) -> None:
     message = email.message_from_bytes(path.read_bytes())
     if not any(name in message for name in ("From", "Subject", "Date", "To", "Received")):
         raise IndexingError("is no mail: it begins with no line such as From: or Subject:")
-    _add_message(message, builder)
+    _add_message(message, builder, set())
     if subject := _header(message, "Subject"):
         builder.metadata["title"] = subject
 
@@ -62,12 +62,16 @@ def load_mbox(path: Path, builder: TextBuilder) -> None:
             "is no mailbox: no line in it begins a message, as 'From ana@example.org Tue ...'"
         )
     ends = [match.start() for match in starts[1:]] + [len(data)]
+    said = set[str]()
     for match, end in zip(starts, ends, strict=True):
-        _add_message(email.message_from_bytes(_ESCAPED.sub(rb"\1", data[match.end() : end])), builder)
+        _add_message(email.message_from_bytes(_ESCAPED.sub(rb"\1", data[match.end() : end])), builder, said)
 
 
-def _add_message(message: Message, builder: TextBuilder, depth: int = 1) -> None:
-    """Add a message's headers and new text as one record, and all else that it holds as others."""
+def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: int = 1) -> None:
+    """Add a message's headers and new text as one record, and all else that it holds as others.
+
+    A quote is left out where all of it is `said` by a message that was read before.
+    """
     texts: list[str] = []
     attached: list[Message] = []
     inner: list[Message] = []
@@ -89,9 +93,11 @@ def _add_message(message: Message, builder: TextBuilder, depth: int = 1) -> None
         lines.append(f"Attachments: {', '.join(filter(None, names))}")
     read.add("\n".join(lines) + (f"\n\n{new}" if new else ""))
     builder.add_part(read, known.get("subject", "Mail"), depth, known)
-    for quote in quotes:
+    for head, quote in quotes:
+        if _lines(quote) <= said:
+            continue
         older = TextBuilder()
-        older.add(quote)
+        older.add("\n\n".join(filter(None, (head, quote))))
         builder.add_part(older, "quoted", depth + 1, {**known, "quoted": True})
     for part, name in zip(attached, names, strict=True):
         if name:
@@ -100,7 +106,8 @@ def _add_message(message: Message, builder: TextBuilder, depth: int = 1) -> None
         if depth == _DEEPEST:
             builder.notes.append(f"mails that lie more than {_DEEPEST} deep in others were not read")
             break
-        _add_message(each, builder, depth + 1)
+        _add_message(each, builder, said, depth + 1)
+    said |= _lines(new)
 
 
 def _parts(message: Message, depth: int = 0) -> Iterator[Message]:
@@ -156,8 +163,12 @@ def _add_attachment(
         builder.add_part(inner, name, depth + 1, {**known, "attachment": name})
 
 
-def split_quotes(text: str, depth: int = 0) -> tuple[str, list[str]]:
-    """Part a mail's new text from the older messages below it, the newest of them first.
+def _lines(text: str) -> set[str]:
+    return {" ".join(line.split()) for line in text.splitlines() if line.strip()}
+
+
+def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]:
+    """Part a mail's new text from the older messages below it, each as what stands above it and its text.
 
     Quotes between the lines of a reply stay with it, each line behind its ">": the reply needs them.
     """
@@ -171,8 +182,8 @@ def split_quotes(text: str, depth: int = 0) -> tuple[str, list[str]]:
     head = _ATTRIBUTION.match(older) or _OLDER.match(older)
     at = head.end() if head else 0
     quoted, deeper = split_quotes(older[at:], depth + 1)
-    said = f"{older[:at].strip()}\n{quoted}".strip()
-    return text[:start].strip(), [*([said] if said else []), *deeper]
+    own = (older[:at].strip(), quoted)
+    return text[:start].strip(), [*([own] if any(own) else []), *deeper]
 
 
 def _goes_to_the_end(text: str) -> bool:

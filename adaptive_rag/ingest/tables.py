@@ -203,7 +203,8 @@ def _add_row(
         if row is not None:
             metadata["row"] = row
         section = " > ".join(filter(None, (*path, title)))
-        head = title or section
+        # "name: Tern" is what a row is about; what is no row is about what leads to it
+        head = title or (section if row is None else "")
         builder.add_record(f"{head}\n{text}" if head else text, {**rest, **metadata}, title=section)
 
 

@@ -56,8 +56,8 @@ def test_headers_new_text_and_each_quote_are_parts_of_their_own(tmp_path):
         "To: Bo Lind <bo@saltmere.example>\nDate: Tuesday, 12 March 2024, 10:42\n\n"
         "Dear Bo,\n\nThe key of the north gate hangs in the boat house."
     )
-    assert first["text"].endswith("wrote:\nWhere is the key of the north gate?")
-    assert second["text"] == "On Mon, 11 Mar 2024, Ana Ruiz wrote:\nPlease shut the north gate tonight."
+    assert first["text"].endswith("wrote:\n\nWhere is the key of the north gate?")
+    assert second["text"] == "On Mon, 11 Mar 2024, Ana Ruiz wrote:\n\nPlease shut the north gate tonight."
     assert [chunk["section"] for chunk in (new, first, second)] == [
         "Re: The north gate – key",
         "quoted",
@@ -80,13 +80,17 @@ def test_headers_new_text_and_each_quote_are_parts_of_their_own(tmp_path):
     ("text", "new", "quotes"),
     [
         ("> Are you coming?\nYes.\n> When?\nAt five.", "> Are you coming?\nYes.\n> When?\nAt five.", []),
-        ("Yes.\n\n---- Original Message ----\nCome?", "Yes.", ["---- Original Message ----\nCome?"]),
+        ("Yes.\n\n---- Original Message ----\nCome?", "Yes.", [("---- Original Message ----", "Come?")]),
         (
             "Siehe unten.\n\nVon: Bo\nGesendet: Montag\nAn: Ana\nBetreff: Tor\n\nWo ist es?",
             "Siehe unten.",
-            ["Von: Bo\nGesendet: Montag\nAn: Ana\nBetreff: Tor\n\nWo ist es?"],
+            [("Von: Bo\nGesendet: Montag\nAn: Ana", "Betreff: Tor\n\nWo ist es?")],
         ),
-        ("Am Montag, 3. Juni schrieb Bo:\nWo ist es?", "", ["Am Montag, 3. Juni schrieb Bo:\nWo ist es?"]),
+        (
+            "Am Montag, 3. Juni schrieb Bo:\nWo ist es?",
+            "",
+            [("Am Montag, 3. Juni schrieb Bo:", "Wo ist es?")],
+        ),
         ("On Monday Bo wrote:\n> We do.\nI do not.", "On Monday Bo wrote:\n> We do.\nI do not.", []),
         ("Nothing is quoted here.", "Nothing is quoted here.", []),
     ],
@@ -131,7 +135,9 @@ def test_a_mailbox_has_its_messages_with_what_is_known_of_each(tmp_path):
     first = message(
         "The first mail.\n\n>From here on it rains.\nFrom 2024 on.", Reply_To="x@y.example"
     ).as_bytes()
-    second = message("The second mail.", In_Reply_To="<3@saltmere.example>").as_bytes()
+    quoted = "\n\nOn Tuesday, Ana wrote:\n> The first mail.\n"
+    second = message(f"The second mail.{quoted}", In_Reply_To="<3@saltmere.example>").as_bytes()
+    # what is quoted and stands in the mailbox itself is not kept twice
     begin = b"From ana@saltmere.example Tue Mar 12 10:42:00 2024\n"
     source = read(tmp_path / "a.mbox", begin + first + b"\n" + begin + second)
     one, two = check_chunks(source)

@@ -79,9 +79,7 @@ def test_json_is_read_by_object_with_the_names_that_lead_to_it(tmp_path):
     shop, address, hinge, _, board, faq = chunks
     assert shop["text"] == "shop: Saltmere tools\nopen: true\ndays: Monday, Friday"
     assert address["text"] == "address\nstreet: Quay 3\nplace > city: Saltmere"
-    assert hinge["text"].startswith(
-        "products\nname: Brass hinge\nsizes 1 > mm: 40\nsizes 2 > mm: 60\nnotes: Solid."
-    )
+    assert hinge["text"].startswith("name: Brass hinge\nsizes 1 > mm: 40\nsizes 2 > mm: 60\nnotes: Solid.")
     assert (hinge["section"], hinge["metadata"]) == ("products", {"id": 7, "row": 1})
     assert board["text"].endswith("name: Oak board\nnotes: Dry.\nat: [[47.1, 8.5], [47.2, 8.6]]")
     assert (faq["section"], faq["text"]) == ("faq > Who shuts it?", "Who shuts it?\nThe keeper.")
@@ -94,7 +92,7 @@ def test_the_objects_of_a_long_one_are_records_below_its_name(tmp_path):
     )
     assert [chunk["text"] for chunk in chunks[:2]] == [
         "name: Line 4",
-        "Line 4 > stops\nstop: Quay 0\nminutes: 0",
+        "stop: Quay 0\nminutes: 0",
     ]
     assert [chunk["section"] for chunk in chunks[:2]] == [None, "Line 4 > stops"]
     assert [chunk["text"] for chunk in chunks[-2:]] == ["Sundays off", "5"] and len(chunks) == 33
