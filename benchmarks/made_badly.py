@@ -15,6 +15,7 @@ import random
 import socket
 import struct
 import sys
+import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -168,6 +169,107 @@ SAVED: dict[str, Maker] = {
     "noise.mht": holding(noise(100_000)),
     "odd charset.mhtml": holding(_mail("text/html; charset*=x''%ff", "<p>tide")),
 }
+
+# Archives
+
+
+def _zipped(held: dict[str, bytes | str]) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in held.items():
+            archive.writestr(name, content)
+    return packed.getvalue()
+
+
+def _tar_header(name: str, kind: bytes, size: int, leads_to: str = "") -> bytes:
+    entry = tarfile.TarInfo(name)
+    entry.type, entry.size, entry.linkname = kind, size, leads_to
+    return entry.tobuf(tarfile.GNU_FORMAT)
+
+
+def _too_many(path: Path) -> None:
+    path.write_bytes(_zipped({f"{number}.txt": "" for number in range(11_000)}))
+
+
+def _long_header(path: Path) -> None:
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(_tar_header("a", tarfile.XHDTYPE, 600 << 20))
+        for _ in range(600):
+            file.write(b"\0" * (1 << 20))
+
+
+_PACKED = _zipped({"tide.txt": WORDS * 100})
+
+ARCHIVES: dict[str, Maker] = {
+    "empty.zip": holding(b""),
+    "noise.zip": holding(noise(20_000)),
+    "cut.zip": holding(_PACKED[: len(_PACKED) // 2]),
+    "nothing in it.zip": holding(b"PK\x05\x06" + b"\0" * 18),
+    "too many.zip": _too_many,
+    "climbing.zip": holding(_zipped({"../../etc/tide.txt": WORDS, "/etc/tide.txt": WORDS})),
+    "a bomb.zip": holding(_zipped({"tide.txt": b"\0" * 11_000_000})),
+    "archives in archives.zip": holding(_zipped({"a.zip": _PACKED})),
+    "claims a terabyte.zip": holding(_PACKED.replace(struct.pack("<L", 4000), b"\xfe\xff\xff\xff")),
+    "noise.tar": holding(noise(20_000)),
+    "blocks of nothing.tar": holding(b"\0" * 100_000),
+    "links alone.tar": holding(
+        _tar_header("a.txt", tarfile.SYMTYPE, 0, "/etc/passwd") + _tar_header("b.txt", tarfile.CHRTYPE, 0)
+    ),
+    "claims eight gigabytes.tar": holding(_tar_header("tide.txt", tarfile.REGTYPE, 8 << 30)),
+    "a long header.tar.gz": _long_header,
+    "cut.tar.gz": holding(gzip.compress(_tar_header("a.txt", tarfile.REGTYPE, 9), mtime=0)[:-20]),
+    "noise.tar.xz": holding(b"\xfd7zXZ\0" + noise(2_000)),
+}
+
+# Source code
+
+CODE: dict[str, Maker] = {
+    "empty.py": holding(b""),
+    "brackets.py": holding("(" * 100_000),
+    "deep.py": holding("x = " + "-" * 50_000 + "1"),
+    "deep blocks.py": holding("".join(" " * at + "if a:\n" for at in range(90)) + " " * 90 + "tide = 1"),
+    "zero bytes.py": holding(b"tide = 1\0"),
+    "no python.py": holding(WORDS * 100),
+    "half a string.py": holding('"""' + WORDS * 1000),
+    "blanks.js": holding(" " * 300_000 + "x"),
+    "words.js": holding("export static final " * 20_000 + "tide"),
+    "words and brackets.go": holding("func (" * 50_000 + "tide"),
+    "video.ts": holding(b"\x47\x40\0\x10" * 5_000),
+}
+
+# Mails
+
+_FROM = b"From: ana@example.org\r\nSubject: Tide\r\n"
+_BEGIN = b"From ana@example.org Tue Mar 12 10:42:00 2024\n"
+
+MAILS: dict[str, Maker] = {
+    "empty.eml": holding(b""),
+    "no headers.eml": holding("The tide comes in."),
+    "noise.eml": holding(noise(200_000)),
+    "headers alone.eml": holding(_FROM),
+    "parts in parts.eml": holding(_FROM + _nested_mail(3000)),
+    "mails in mails.eml": holding(b"From: a\r\nContent-Type: message/rfc822\r\n\r\n" * 3000 + _FROM),
+    "quotes in quotes.eml": holding(_FROM + b"\r\nTide.\r\n" + b">" * 300_000),
+    "deeper each line.eml": holding(_FROM + b"\r\n" + b"\r\n".join(b">" * at for at in range(1500))),
+    "attributions.eml": holding(_FROM + b"\r\n" + b"On Monday Ana wrote:\r\n> a\r\n\r\n" * 20_000),
+    "an attribution without an end.eml": holding(_FROM + b"\r\nOn " + b"wrote " * 100_000),
+    "many recipients.eml": holding(_FROM + b"To: " + b"a@b.example, " * 200_000 + b"\r\n\r\nTide."),
+    "many headers.eml": holding(_FROM + b"X-A: b\r\n" * 200_000 + b"\r\nTide."),
+    "encoded words.eml": holding(b"Subject: " + b"=?utf-8?q?" * 50_000 + b"\r\n\r\nTide."),
+    "words of hex.eml": holding(b"Subject: =?hex?q?zz?= =?zlib?b?AAAA?= =?idna?q?a?=\r\n\r\nTide."),
+    "a year of digits.eml": holding(_FROM + b"Date: Tue, 12 Mar " + b"9" * 6000 + b" 10:42\r\n\r\nTide."),
+    "names that climb.eml": holding(
+        _FROM + b"Content-Type: text/csv; name*=utf-8''..%2F..%2F%00a.csv\r\n\r\na,b\r\n1,2"
+    ),
+    "half a document attached.eml": holding(
+        _FROM + _mail("application/x; name=a.docx", "UEsDB" * 9, "base64")
+    ),
+    "called hex.eml": holding(_FROM + _mail("text/plain; charset=hex", "Tide.")),
+    "no message.mbox": holding("The tide comes in."),
+    "message ends alone.mbox": holding(_BEGIN * 3),
+    "many messages.mbox": holding((_BEGIN + b"Subject: a\n\nTide.\n\n") * 5_000),
+    "begin lines.mbox": holding(b"\n\nFrom a 2024" * 50_000),
+}  # fmt: skip
 
 # Word documents
 
@@ -500,6 +602,27 @@ TABLES: dict[str, Maker] = {
     "wide.csv": holding("question,answer\nWhen?,At noon.\n".encode("utf-16")),
     "wide without a mark.tsv": holding("question\tanswer\nWhen?\tAt noon.\n".encode("utf-16-le")),
     "book.csv": holding(b"PK\x03\x04" + noise(3000)),
+    "empty.json": holding(b""),
+    "brackets.json": holding("[" * 100_000),
+    "deep objects.json": holding('{"a":' * 90 + '"tide"' + "}" * 90),
+    "deeper objects.json": holding('{"a":' * 100_000),
+    "long number.json": holding('{"text": "tide", "a": ' + "1" * 6000 + "}"),
+    "cut.json": holding('{"text": "tide", "a'),
+    "half a character.json": holding('{"tide\\ud800": ["\\udfff", {"a": "\\ud83d"}]}'),
+    "many objects.json": holding("[" + '{"a": 1},' * 10_000 + "{}]"),
+    "many names.json": holding("{" + ",".join(f'"n{at}": {{"a": 1}}' for at in range(10_000)) + "}"),
+    "wide.json": holding('{"text": "The tide comes in."}'.encode("utf-16")),
+    "empty.ipynb": holding(b""),
+    "no cells.ipynb": holding('{"cells": {"a": 1}}'),
+    "a list.ipynb": holding("[1, 2]"),
+    "cells of any kind.ipynb": holding(
+        '{"cells": [1, null, "a", [], {"cell_type": 5, "source": {"a": 1}}, {"source": [1, null, "Tide."]}, '
+        '{"cell_type": "code", "outputs": [3, {"data": [], "text": 7}, {"output_type": "error"}]}]}'
+    ),
+    "deep.ipynb": holding('{"cells": ' + "[" * 100_000),
+    "endless output.ipynb": holding(
+        '{"cells": [{"cell_type": "code", "outputs": [{"text": "' + "tide " * 200_000 + '"}]}]}'
+    ),
     "empty.jsonl": holding(b""),
     "half a character.jsonl": holding('{"text": "tide \\ud800 comes"}\n'),
     "half a character in a name.jsonl": holding('{"text": "tide", "a\\udfff": ["\\ud800"]}\n'),
@@ -519,6 +642,9 @@ TABLES: dict[str, Maker] = {
     "one long line.jsonl": holding('{"text": "' + "tide " * 60_000 + '"}\n'),
     "noise.jsonl": holding(noise(100_000)),
     "no words.srt": holding("1\n00:00:01,000 --> 00:00:02,000\n\n"),
+    "times alone.vtt": holding("00:01.000 --> 00:02.000\n" * 20_000),
+    "arrows.vtt": holding("WEBVTT\n\n" + "00:00:01.000 --> " * 30_000),
+    "marks left open.vtt": holding("WEBVTT\n\n00:01.000 --> 00:02.000\n" + "<v " * 100_000 + "Tide."),
     "noise.srt": holding(noise(50_000)),
     "times of nonsense.srt": holding("1\n99:99:99,999 --> 00:00:00,-1\ntide\n"),
     "binary.srt": holding(b"\0" * 5000),
@@ -769,7 +895,9 @@ ODD: dict[str, Maker] = {
     "x.pdf": lambda path: path.mkdir(),
 }
 
-BAD_FILES: dict[str, Maker] = PLAIN | PAGES | SAVED | WORD | OFFICE | TABLES | PDFS | ODD
+BAD_FILES: dict[str, Maker] = (
+    PLAIN | PAGES | SAVED | ARCHIVES | CODE | MAILS | WORD | OFFICE | TABLES | PDFS | ODD
+)
 
 
 def make_bad_files(folder: Path, parts: Sequence[str] = ()) -> list[Path]:

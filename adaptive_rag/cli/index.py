@@ -30,6 +30,19 @@ def index(
     chunk_size: Annotated[int, Option(help="Characters a chunk has at most.")] = 1000,
     chunk_overlap: Annotated[int, Option(help="Characters that neighbours share at most.")] = 200,
     sentence_vectors: Annotated[bool, Option(help="Keep a vector for every sentence.")] = True,
+    include: Annotated[
+        list[str] | None,
+        Option(
+            help="Read only files of the folders that match this pattern, such as '*.md'.", metavar="PATTERN"
+        ),
+    ] = None,
+    exclude: Annotated[
+        list[str] | None,
+        Option(
+            help="Leave these out as well; with '!' before it read what is otherwise left out.",
+            metavar="PATTERN",
+        ),
+    ] = None,
     prune: Annotated[bool, Option(help="Remove what vanished from the folders named.")] = True,
     rebuild: Annotated[
         bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
@@ -50,6 +63,9 @@ def index(
     A file that cannot be read is named on standard error with the reason, and the others are indexed. The
     exit code is 0 where everything was read, 1 where something was not, and 130 after Ctrl-C.
 
+    In folders, hidden files, node_modules, __pycache__, virtual environments and what a .gitignore names are
+    left out. --include and --exclude take patterns as .gitignore has them, and may be given more than once.
+
     Without paths: --check tells whether the index is as it was written, --repair mends it.
     """
     _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild)
@@ -66,6 +82,8 @@ def index(
         chunk_size=chunk_size,
         chunk_overlap=chunk_overlap,
         sentence_vectors=sentence_vectors,
+        include=include or (),
+        exclude=exclude or (),
         prune=prune,
         rebuild=rebuild,
     )

@@ -394,5 +394,11 @@ class IndexingContext(Group):
     chunk_size: int = Field(1000, ge=100, le=20_000, description="Characters that a chunk has at most.")
     chunk_overlap: int = Field(200, ge=0, le=10_000, description="Characters that neighbours share at most.")
     sentence_vectors: bool = Field(True, description="Store a vector for every sentence.")
+    include: tuple[str, ...] = Field(
+        (), description="Read only files of the folders that match one of these patterns, such as '*.md'."
+    )
+    exclude: tuple[str, ...] = Field(
+        (), description="Patterns of files to leave out as well; '!node_modules/' reads what is left out."
+    )
     prune: bool = Field(True, description="Remove what is gone from the folders that were named.")
     rebuild: bool = Field(False, description="Make the index anew, with these settings.")

@@ -99,6 +99,8 @@ def build_index(
     chunk_overlap: int = DEFAULT_CHUNK_OVERLAP,
     sentence_vectors: bool = True,
     progress: Callable[[Progress], None] | None = None,
+    include: Sequence[str] = (),
+    exclude: Sequence[str] = (),
     prune: bool = True,
     rebuild: bool = False,
     wait_seconds: float = LOCK_WAIT_SECONDS,
@@ -107,18 +109,20 @@ def build_index(
     """Bring an index up to date with files, folders, source texts or LangChain documents.
 
     What is unchanged costs nothing, what changed is replaced, and with `prune` what vanished from
-    the folders named is removed. A run that breaks off leaves the last complete state; the next
-    run goes on from there. `rebuild` makes the index anew, with other settings if need be; the
-    old one serves until the new one is complete.
+    the folders named is removed. Of these only the files are read that `include` names, if it names any,
+    and none that `exclude`, a `.gitignore` or the built-in list leaves out; patterns are written as in
+    `.gitignore`. A run that breaks off leaves the last complete state; the next run goes on from there.
+    `rebuild` makes the index anew, with other settings if need be; the old one serves until the new one
+    is complete.
 
     Raises:
         IndexDamagedError: files of the index are missing or were changed.
         IndexMismatchError: the index was made with other settings, or the folder is not an index.
         IndexingError: nothing could be read, the place cannot be written, or another process
             holds the index for longer than `wait_seconds`.
-        ConfigurationError: a path or a setting is wrong.
+        ConfigurationError: a path, a pattern or a setting is wrong.
     """
-    from adaptive_rag.ingest import Note
+    from adaptive_rag.ingest import Note, Patterns
     from adaptive_rag.ingest.chunking import check_sizes
 
     check_sizes(chunk_size, chunk_overlap)
@@ -136,8 +140,10 @@ def build_index(
             started = time.perf_counter()
             before = _state_before(location, settings, rebuild=rebuild)
             refuse_damage(location, before)
-            plan = plan_run(documents, before, location.path, prune=prune)
-            report = IndexReport(unchanged=plan.unchanged)
+            plan = plan_run(
+                documents, before, location.path, patterns=Patterns(include, exclude), prune=prune
+            )
+            report = IndexReport(unchanged=plan.unchanged, failed=plan.failed)
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             if plan.work or plan.removed or rebuild:
                 run.apply(plan)

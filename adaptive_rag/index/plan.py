@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.manifest import Manifest, SourceRecord
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-    from adaptive_rag.ingest import Confined, Failure, SourceFile, SourceText
+    from adaptive_rag.ingest import Confined, Failure, Patterns, SourceFile, SourceText
 
     Documents = str | Path | Confined | SourceText | Document | Iterable[str | Path | SourceText | Document]
 
@@ -65,23 +65,28 @@ class Plan:
     """All sources that were found, new or not."""
     restamped: dict[str, SourceRecord] = field(default_factory=dict)
     """Files whose time changed and whose content did not."""
+    failed: list[Failure] = field(default_factory=list)
+    """Archives that cannot be read, or not whole."""
 
 
-def plan_run(documents: Documents, manifest: Manifest, folder: Path | None, *, prune: bool) -> Plan:
+def plan_run(
+    documents: Documents, manifest: Manifest, folder: Path | None, *, patterns: Patterns, prune: bool
+) -> Plan:
     """Compare documents with what the index holds.
 
     Raises:
-        ConfigurationError: the documents are of no known kind, or a path leads nowhere.
+        ConfigurationError: the documents are of no known kind, a path leads nowhere, or a pattern cannot be
+            read.
     """
     from adaptive_rag.ingest import Confined, SourceText, from_langchain
 
     if isinstance(documents, Confined):
-        return _plan_files(documents, manifest, folder, prune=prune)
+        return _plan_files(documents, manifest, folder, patterns, prune=prune)
     alone = isinstance(documents, str | Path | SourceText) or hasattr(documents, "page_content")
     items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
     paths = [item for item in items if isinstance(item, str | Path)]
     if len(paths) == len(items):
-        return _plan_files(paths, manifest, folder, prune=prune)
+        return _plan_files(paths, manifest, folder, patterns, prune=prune)
     if paths:
         raise ConfigurationError(
             "Paths and documents cannot be mixed in one run: index them one after the other."
@@ -107,16 +112,23 @@ def _plan_texts(texts: Iterable[SourceText], manifest: Manifest) -> Plan:
 
 
 def _plan_files(
-    paths: Sequence[str | Path] | Confined, manifest: Manifest, folder: Path | None, *, prune: bool
+    paths: Sequence[str | Path] | Confined,
+    manifest: Manifest,
+    folder: Path | None,
+    patterns: Patterns,
+    *,
+    prune: bool,
 ) -> Plan:
     from adaptive_rag.ingest import Confined, discover, hash_file
+    from adaptive_rag.ingest.archives import is_archive
     from adaptive_rag.ingest.loaders import find_loader
 
-    files = discover(paths, exclude=[folder] if folder else [])
     plan = Plan()
+    files, closed = _open_archives(discover(paths, index=folder, patterns=patterns), patterns, plan.failed)
+    if isinstance(paths, Confined):
+        paths.check_number(len(files))
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()
-    closed: list[str] = []  # folders that could not be listed: what is in them is not known to be gone
     for file in files:
         real = os.path.realpath(file.path)
         # a file keeps the name it was first indexed by, whatever folder the next run starts in
@@ -130,7 +142,7 @@ def _plan_files(
                 continue
             try:
                 same = hash_file(file.path) == record.hash
-            except OSError:
+            except (OSError, IndexingError):
                 same = False
             if same:
                 plan.unchanged += 1
@@ -145,7 +157,7 @@ def _plan_files(
     if prune:
         asked = paths.paths if isinstance(paths, Confined) else paths
         roots = [Path(os.path.realpath(Path(path).expanduser())) for path in asked]
-        folders = [root for root in roots if root.is_dir()]
+        folders = [root for root in roots if root.is_dir() or is_archive(root)]
         plan.removed = [
             source
             for source, record in manifest.sources.items()
@@ -155,6 +167,29 @@ def _plan_files(
             and not any(map(Path(record.path).is_relative_to, closed))
         ]
     return plan
+
+
+def _open_archives(
+    files: list[SourceFile], patterns: Patterns, failed: list[Failure]
+) -> tuple[list[SourceFile], list[str]]:
+    """Put the files in an archive in its place.
+
+    Also return the archives that could not be listed: what was indexed of them is not known to be gone.
+    """
+    from adaptive_rag.ingest.archives import is_archive
+    from adaptive_rag.ingest.read import list_archive
+
+    opened, closed = [], []
+    for file in files:
+        if not is_archive(file.path):
+            opened.append(file)
+            continue
+        members, failure = list_archive(file, patterns)
+        opened += members
+        if failure:
+            failed.append(failure)
+            closed += [] if members else [os.path.realpath(file.path)]
+    return opened, closed
 
 
 def work_again(source: str, record: SourceRecord) -> Work | None:
@@ -167,14 +202,16 @@ def work_again(source: str, record: SourceRecord) -> Work | None:
     try:
         if stamp is None or hash_file(Path(record.path)) != record.hash:
             return None
-    except OSError:
+    except (OSError, IndexingError):
         return None
     return Work(source, stamp.size, SourceFile(Path(record.path), source), None, stamp)
 
 
 def _stamp(real: str, looked_at: int) -> Stamp | None:
+    from adaptive_rag.ingest.archives import on_disk
+
     try:
-        status = os.stat(real)
+        status = os.stat(on_disk(Path(real)))
     except OSError:
         return None
     settled = looked_at - status.st_mtime_ns > SETTLED_NS

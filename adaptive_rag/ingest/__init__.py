@@ -4,6 +4,7 @@ from adaptive_rag.ingest.chunking import split
 from adaptive_rag.ingest.discovery import Confined, discover
 from adaptive_rag.ingest.documents import Failure, Note, SourceFile, SourceText
 from adaptive_rag.ingest.file import hash_file
+from adaptive_rag.ingest.ignore import Patterns
 from adaptive_rag.ingest.langchain import from_langchain, to_document
 from adaptive_rag.ingest.read import extract_text, read_source
 
@@ -11,6 +12,7 @@ __all__ = [
     "Confined",
     "Failure",
     "Note",
+    "Patterns",
     "SourceFile",
     "SourceText",
     "discover",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import itertools
-import math
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.ingest.documents import SourceFile, printable
+from adaptive_rag.ingest.ignore import EVERY_FILE, Ignored, Patterns
 from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 
 
@@ -23,40 +23,51 @@ class Confined:
     roots: Collection[str]
     most: int
 
+    def check_number(self, found: int) -> None:
+        """Refuse a run over more files than may be.
+
+        Raises:
+            InputError: there are more.
+        """
+        if found > self.most:
+            most = f"one call may have {self.most:,} indexed (serving.max_documents)"
+            raise InputError(f"{found:,} files were found; {most}.")
+
 
 def discover(
-    paths: str | Path | Sequence[str | Path] | Confined, *, exclude: Sequence[Path] = ()
+    paths: str | Path | Sequence[str | Path] | Confined,
+    *,
+    index: Path | None = None,
+    patterns: Patterns = EVERY_FILE,
 ) -> list[SourceFile]:
     """List the readable files under paths, folders and glob patterns, each once, in a stable order.
 
     A source is named by its path as POSIX text: relative to the working directory where it lies below
-    it, else absolute. Hidden files and `exclude` (the index folder) are passed over in folders. A folder
-    that cannot be listed is listed itself, so that reading says why. Of confined paths nothing outside the
-    roots is read, wherever links lead.
+    it, else absolute. In folders, hidden files, the `index` folder, and what `patterns`, a `.gitignore` and a
+    list of our own leave out are passed over; a path that is named itself is not. A folder that cannot be
+    listed is listed itself, so that reading says why. Of confined paths nothing outside the roots is read,
+    wherever links lead.
 
     Raises:
         InputError: a path does not exist or is outside the roots, a file's suffix is not read, nothing
-            was found, or more than may be.
+            was found, or more than may be; or a pattern cannot be read.
         ConfigurationError: a folder cannot be read.
     """
     roots: list[str] | None = None
-    most = math.inf
+    confined = paths if isinstance(paths, Confined) else None
     if isinstance(paths, Confined):
-        roots, most = [os.path.realpath(Path(root).expanduser()) for root in paths.roots], paths.most
+        roots = [os.path.realpath(Path(root).expanduser()) for root in paths.roots]
         for asked_path in paths.paths:
             _refuse_outside(asked_path, roots)
         paths = paths.paths
     asked = [paths] if isinstance(paths, str | Path) else list(paths)
     if not asked:
         raise InputError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
-    here = Path.cwd()
-    excluded = {os.path.realpath(path) for path in exclude}
+    walk = _Walk(os.path.realpath(index) if index else None, patterns, roots)
     found: dict[str, SourceFile] = {}
     for path in asked:
-        for file in _find(Path(path).expanduser(), excluded, roots):
-            absolute = Path(os.path.abspath(file))
-            name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
-            shown = printable(name.as_posix())
+        for file in _find(Path(path).expanduser(), walk):
+            shown = name_source(file)
             real = os.path.realpath(file)
             if roots is None:
                 found.setdefault(real, SourceFile(file, shown))
@@ -66,11 +77,16 @@ def discover(
     if not found:
         places = ", ".join(repr(str(path)) for path in asked)
         raise InputError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
-    if len(found) > most:
-        raise InputError(
-            f"{len(found):,} files were found; one call may have {most:,} indexed (serving.max_documents)."
-        )
+    if confined:
+        confined.check_number(len(found))
     return list(found.values())
+
+
+def name_source(path: Path) -> str:
+    """Return the name that a file goes by: its path from the working directory, if it lies below that."""
+    here, absolute = Path.cwd(), Path(os.path.abspath(path))
+    name = absolute.relative_to(here) if absolute.is_relative_to(here) else absolute
+    return printable(name.as_posix())
 
 
 def holds_documents(folder: Path) -> bool:
@@ -79,7 +95,7 @@ def holds_documents(folder: Path) -> bool:
     Raises:
         ConfigurationError: a folder cannot be read.
     """
-    return next(_walk(folder, set(), None, _refuse), None) is not None
+    return next(_Walk().files(folder, _refuse), None) is not None
 
 
 def _lies_in(real: str, roots: Sequence[str]) -> bool:
@@ -90,7 +106,7 @@ def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
     """Refuse a path outside the roots in the same words whether it exists or not."""
     parts = Path(asked).parts
     # What stands before the first wildcard is where a pattern looks.
-    fixed = list(itertools.takewhile(lambda part: not glob.has_magic(part), parts))
+    fixed = _before_wildcard(Path(asked))
     leads_away = asked.startswith("~") or ".." in parts or "\0" in asked
     real = Path(os.sep) if leads_away else Path(os.path.realpath(Path(*fixed)))
     root = next((root for root in roots if real.is_relative_to(root)), None)
@@ -99,18 +115,20 @@ def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
         raise InputError(f"{asked!r} is not in a folder that callers may have indexed (serving.roots).")
 
 
-def _find(asked: Path, excluded: set[str], roots: Sequence[str] | None) -> Iterator[Path]:
+def _find(asked: Path, walk: _Walk) -> Iterator[Path]:
     paths = [asked]
     if not asked.exists():
         if not glob.has_magic(str(asked)):
             raise InputError(f"{str(asked)!r} does not exist. Give a file, a folder or a pattern.")
-        paths = [Path(match) for match in sorted(glob.glob(str(asked), recursive=True))]
+        ignored = walk.ignored_below(Path(*_before_wildcard(asked)))
+        matches = map(Path, sorted(glob.glob(str(asked), recursive=True)))
+        paths = [path for path in matches if not ignored.holds(path)]
         if not paths:
             raise InputError(f"No file matches the pattern {str(asked)!r}.")
     for path in paths:
         if path.is_dir():
             closed: list[OSError] = []
-            yield from _walk(path, excluded, roots, closed.append)
+            yield from walk.files(path, closed.append)
             yield from (Path(error.filename) for error in closed)
         elif find_loader(path):
             yield path
@@ -121,23 +139,44 @@ def _find(asked: Path, excluded: set[str], roots: Sequence[str] | None) -> Itera
             )
 
 
-def _walk(
-    folder: Path, excluded: set[str], roots: Sequence[str] | None, on_error: Callable[[OSError], object]
-) -> Iterator[Path]:
-    seen: set[str] = set()
-    for parent, folders, files in os.walk(folder, followlinks=True, onerror=on_error):
-        real = os.path.realpath(parent)
-        # a link that leads back up, to where we have been, or out
-        if real in seen or real in excluded or not (roots is None or _lies_in(real, roots)):
-            folders.clear()
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(parent, name)
-            # what is no ordinary file (a link to nothing, a pipe) is listed too: reading says what it is
-            if not name.startswith(".") and find_loader(path):
-                yield path
+def _before_wildcard(path: Path) -> list[str]:
+    return list(itertools.takewhile(lambda part: not glob.has_magic(part), path.parts))
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """How folders are listed: without the index's own, without what is ignored, and inside the roots."""
+
+    index: str | None = None
+    patterns: Patterns = EVERY_FILE
+    roots: Sequence[str] | None = None
+
+    def ignored_below(self, folder: Path) -> Ignored:
+        return Ignored(folder, self.patterns, may_read=lambda path: self._is_inside(os.path.realpath(path)))
+
+    def files(self, root: Path, on_error: Callable[[OSError], object]) -> Iterator[Path]:
+        seen: set[str] = set()
+        ignored = self.ignored_below(root)
+        for parent, folders, files in os.walk(root, followlinks=True, onerror=on_error):
+            real = os.path.realpath(parent)
+            # a link that leads back up, to where we have been, or out
+            if real in seen or real == self.index or not self._is_inside(real):
+                folders.clear()
+                continue
+            seen.add(real)
+            folders[:] = sorted(
+                name
+                for name in folders
+                if not name.startswith(".") and not ignored.holds_folder(Path(parent, name))
+            )
+            for name in sorted(files):
+                path = Path(parent, name)
+                # what is no ordinary file (a link to nothing, a pipe) is listed too: reading says what it is
+                if not name.startswith(".") and find_loader(path) and not ignored.holds_file(path):
+                    yield path
+
+    def _is_inside(self, real: str) -> bool:
+        return self.roots is None or _lies_in(real, self.roots)
 
 
 def _refuse(error: OSError) -> None:

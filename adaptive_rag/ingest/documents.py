@@ -55,7 +55,8 @@ class Note:
 class Page:
     """One page: its number as viewers count it, and where its text starts."""
 
-    number: int
+    number: int | None
+    """None where what follows stands on no page: the mail after a PDF that is attached to another."""
     start: int
 
 
@@ -126,17 +127,27 @@ class TextBuilder:
         self._records: list[Record] = []
         self._after_item = False
 
+    @property
+    def text(self) -> str:
+        """Return the text so far."""
+        return self._text.getvalue()
+
     def add(self, text: str) -> None:
         """Append text."""
         self.length += self._text.write(without_half_characters(text))
+
+    def begin_paragraph(self, gap: str = PARAGRAPH) -> None:
+        """Append what parts the text so far from what comes."""
+        if self.length:
+            self.add(gap)
+        self._after_item = False
 
     def add_paragraph(self, text: str, *, level: int | None = None, marker: str = "") -> None:
         """Append a paragraph; with a level it is a heading, and with a marker ("-", "2.") an item of a list.
 
         Items stand on neighbouring lines.
         """
-        if self.length:
-            self.add("\n" if marker and self._after_item else PARAGRAPH)
+        self.begin_paragraph("\n" if marker and self._after_item else PARAGRAPH)
         if level is not None:
             self.mark_heading(text, level)
         self.add(f"{marker} {text}" if marker else text)
@@ -146,8 +157,7 @@ class TextBuilder:
         self, text: str, metadata: Mapping[str, Any], *, page: int | None = None, title: str | None = None
     ) -> None:
         """Append a record, which chunks will not cross; with a title, that is its section."""
-        if self.length:
-            self.add(PARAGRAPH)
+        self.begin_paragraph()
         if title:
             self.mark_heading(title, 1)
         start = self.length
@@ -163,6 +173,25 @@ class TextBuilder:
         if title:
             self._headings.append((self.length if offset is None else offset, level, title[:_LONGEST_TITLE]))
 
+    def add_part(self, part: TextBuilder, title: str, level: int, metadata: Mapping[str, Any]) -> None:
+        """Append what another builder collected as a record of its own, or as the records that it has.
+
+        `title` is the heading above all of it, and `metadata` is added to that of each record.
+        """
+        self.begin_paragraph()
+        start = self.length
+        self.mark_heading(title, level)
+        self.add(part.text)
+        self._headings += [(start + offset, level + below, name) for offset, below, name in part._headings]
+        for record in part._records or [Record(0, part.length, {})]:
+            known = {**part.metadata, **record.metadata, **metadata}
+            self._records.append(Record(start + record.start, start + record.end, known, record.page))
+        if part._pages:
+            before = [] if self._pages else [Page(None, 0)]
+            pages = [Page(page.number, start + page.start) for page in part._pages]
+            self._pages += [*before, *pages, Page(None, self.length)]
+        self.notes += [f"{title}: {note}" for note in part.notes]
+
     def mark_page(self, number: int) -> None:
         """Note that a page begins where the text ends now."""
         self._pages.append(Page(number, self.length))
@@ -171,7 +200,7 @@ class TextBuilder:
         """Return what was collected."""
         return SourceText(
             source=source,
-            text=self._text.getvalue(),
+            text=self.text,
             content_hash=content_hash,
             pages=tuple(self._pages),
             headings=_with_sections(sorted(self._headings, key=lambda heading: heading[:2])),

@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
+from adaptive_rag.ingest.archives import on_disk, unpacked
 from adaptive_rag.ingest.documents import SourceFile, SourceText, TextBuilder
 from adaptive_rag.ingest.loaders import Loader
 
@@ -48,8 +49,12 @@ def read_file(file: SourceFile, loader: Loader) -> SourceText:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, hexadecimal; `SourceText.content_hash` is the same."""
-    with path.open("rb") as file:
+    """Return the SHA-256 of a file's bytes, hexadecimal; `SourceText.content_hash` is the same.
+
+    Raises:
+        IndexingError: it lies in an archive that cannot be read.
+    """
+    with unpacked(path) as own, own.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -58,7 +63,7 @@ def _read_settled(file: SourceFile, loader: Loader) -> SourceText:
     for _ in range(_ATTEMPTS):
         before = _state(file.path)
         try:
-            text = _read(file, loader, size=before[0])
+            text = _read(file, loader)
         except IndexingError:
             # half of a file that is being written looks damaged
             if _state(file.path) == before:
@@ -69,15 +74,14 @@ def _read_settled(file: SourceFile, loader: Loader) -> SourceText:
     raise IndexingError(f"changed while it was read, {_ATTEMPTS} times. Index it again when it is finished")
 
 
-def _read(file: SourceFile, loader: Loader, *, size: int) -> SourceText:
+def _read(file: SourceFile, loader: Loader) -> SourceText:
     builder = TextBuilder()
-    loader(file.path, builder)
-    if builder.length > _LONGEST_UNPACKED + _MOST_UNPACKED * size:
-        raise IndexingError(
-            f"unpacks to {builder.length // 1_000_000:,} million characters, which no document of its size "
-            "holds. Save it anew"
-        )
-    text = builder.build(file.source, hash_file(file.path))
+    with unpacked(file.path) as path:
+        loader(path, builder)
+        if builder.length > _LONGEST_UNPACKED + _MOST_UNPACKED * os.path.getsize(path):
+            millions = f"{builder.length // 1_000_000:,} million characters"
+            raise IndexingError(f"unpacks to {millions}, which no document of its size holds. Save it anew")
+        text = builder.build(file.source, hash_file(path))
     if not any(map(str.isalnum, text.text)):
         raise IndexingError("holds no text")
     return text
@@ -89,7 +93,7 @@ def _state(path: Path) -> tuple[int, int, int]:
     Raises:
         IndexingError: it is empty, or no ordinary file; a pipe would be waited for without end.
     """
-    status = os.stat(path)
+    status = os.stat(on_disk(path))
     if stat.S_ISDIR(status.st_mode):
         os.listdir(path)
         raise IndexingError("is a folder")

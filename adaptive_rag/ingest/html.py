@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import codecs
 import email
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 
 from lxml import etree
@@ -15,7 +13,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
 from adaptive_rag.ingest.properties import note_properties
-from adaptive_rag.ingest.text import BYTE_ORDER_MARKS, decode
+from adaptive_rag.ingest.text import decode
 
 _is_hidden = re.compile(
     "title|script|style|noscript|template|svg|canvas|nav|iframe|object|select|button"
@@ -27,8 +25,6 @@ _is_block = re.compile(
 # what parts the paragraphs of a table's cell; any other block ends the table's row
 _is_part_of_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
-# Python's encodings of domain names take forever for a page; one that was searched by bytes is not UTF-16
-_NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
 # the parser takes what stands in it for text: "<p>This page has frames.</p>"
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
 # The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
@@ -65,15 +61,11 @@ def load_mhtml(path: Path, builder: TextBuilder) -> None:
 
 
 def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
-    """Write a page's visible text and headings into `builder`.
-
-    Args:
-        data: the page.
-        charset: its encoding as it is told elsewhere, or None.
-        builder: collects the text.
-    """
+    """Write a page's text into `builder`; without a charset the page's own word counts."""
+    if charset is None and (found := _CHARSET.search(data[:4096])):
+        charset = found[1].decode("ascii", "replace")
     # UTF-7 may give half a character, which the parser does not take
-    page = without_half_characters(_NO_FRAMES.sub("", _decode(data, charset, builder)))
+    page = without_half_characters(_NO_FRAMES.sub("", decode(data, builder, charset)))
     reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
     parser = etree.HTMLParser(target=reader, huge_tree=True)
     # an error that the reader raises ends the parsing after the piece that it was raised in
@@ -81,21 +73,6 @@ def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
         parser.feed(page[start : start + _PIECE])
     if page:
         parser.close()
-
-
-def _decode(data: bytes, declared: str | None, builder: TextBuilder) -> str:
-    """Follow the page's own word on its encoding, unless a byte order mark says otherwise."""
-    if declared is None and (found := _CHARSET.search(data[:4096])):
-        declared = found[1].decode("ascii", "replace")
-    if declared and not data.startswith(tuple(mark for mark, _ in BYTE_ORDER_MARKS)):
-        with suppress(LookupError, ValueError):
-            known = codecs.lookup(declared).name
-            if not known.startswith(_NO_CHARSETS):
-                text = data.decode("cp1252" if known == "iso8859-1" else known)
-                if known != "utf-8":
-                    builder.metadata["encoding"] = known
-                return text
-    return decode(data, builder)
 
 
 def _note_head(tag: str, attributes: Mapping[str, str], builder: TextBuilder) -> None:

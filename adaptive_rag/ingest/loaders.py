@@ -1,9 +1,8 @@
 """The table of loaders: what reads which kind of file; a new format is one new file and one row here.
 
 A loader is imported when a file of its kind is met, so no format costs anything to those who do not use
-it. The formats that most folders hold have loaders of our own, because spans, pages and section headings
-must be exact. LangChain's collection of loaders (langchain-community) keeps none of them, and its
-maintainers are winding it down: it reads the last row only.
+it. All of them are our own, because spans, pages and section headings must be exact, which LangChain's
+collection of loaders (langchain-community) keeps none of.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from adaptive_rag.errors import import_extra
+from adaptive_rag.ingest.archives import SUFFIXES
 from adaptive_rag.ingest.documents import TextBuilder
 
 
@@ -43,6 +43,9 @@ class Loader:
         load(path, builder)
 
 
+_CODE = ".py .js .mjs .cjs .jsx .ts .tsx .java .kt .scala .c .h .cc .cpp .hpp .cs .go .rs .rb .php .swift"
+_CODE += " .lua .r .jl .sh .sql"
+
 # by kind of file
 LOADERS: dict[str, Loader] = {
     "PDF": Loader((".pdf",), "adaptive_rag.ingest.pdf:load_pdf"),
@@ -60,14 +63,20 @@ LOADERS: dict[str, Loader] = {
     "EPUB": Loader((".epub",), "adaptive_rag.ingest.epub:load_epub"),
     "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
     "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
-    "subtitles": Loader((".srt",), "adaptive_rag.ingest.community:load_srt", extra="srt", package="pysrt"),
+    "JSON": Loader((".json",), "adaptive_rag.ingest.tables:load_json"),
+    "archive": Loader(SUFFIXES, "adaptive_rag.ingest.archives:load_archive"),
+    "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
+    "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
+    "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
+    "mailbox": Loader((".mbox",), "adaptive_rag.ingest.mail:load_mbox"),
+    "subtitles": Loader((".srt", ".vtt"), "adaptive_rag.ingest.subtitles:load_subtitles"),
 }
 
 
 def find_loader(path: Path) -> Loader | None:
     """Return the loader that reads files of this suffix, or None."""
-    suffix = path.suffix.lower()
-    return next((loader for loader in LOADERS.values() if suffix in loader.suffixes), None)
+    name = path.name.lower()
+    return next((loader for loader in LOADERS.values() if name.endswith(loader.suffixes)), None)
 
 
 def list_suffixes() -> str:

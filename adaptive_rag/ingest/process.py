@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.archives import on_disk
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.loaders import Loader
 from adaptive_rag.ingest.wire import read_message, write_message
 from adaptive_rag.ingest.worker import IDLE_SECONDS
 
 _MB = 1_000_000
-_OF_ROWS = {".csv", ".tsv", ".jsonl"}
+_OF_ROWS = {".csv", ".tsv", ".json", ".jsonl"}
 _OF_PACKED_ROWS = {".xlsx", ".xlsm", ".ods"}
 _MOST_OF_MACHINE = 0.75
 # Stretches of data between the holes of a file that are counted.
@@ -57,7 +58,7 @@ class Bounds:
         """Return the seconds and the bytes of memory that reading a file may take."""
         import psutil
 
-        size = _data_size(path) / _MB
+        size = _data_size(on_disk(path)) / _MB
         suffix, per_mb = path.suffix.lower(), self.memory_per_mb
         if suffix in _OF_ROWS:
             per_mb = self.memory_per_mb_of_rows

@@ -11,9 +11,11 @@ import threading
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
-from adaptive_rag.ingest.discovery import discover
-from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText
+from adaptive_rag.ingest.archives import split_path
+from adaptive_rag.ingest.discovery import discover, name_source
+from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText, printable
 from adaptive_rag.ingest.file import read_file
+from adaptive_rag.ingest.ignore import Ignored, Patterns
 from adaptive_rag.ingest.loaders import find_loader
 from adaptive_rag.ingest.wire import unpack
 from adaptive_rag.ingest.workers import give_back, take_worker
@@ -36,17 +38,43 @@ def read_source(file: SourceFile, stop: threading.Event | None = None) -> Source
         return Failure(file.source, str(error))
 
 
+def list_archive(file: SourceFile, patterns: Patterns) -> tuple[list[SourceFile], Failure | None]:
+    """List the files in an archive that can be read and are wanted, and what to say of the others.
+
+    The archive is read by a worker, as any file is.
+    """
+    listed = read_source(file)
+    if not isinstance(listed, SourceText):
+        return [], listed
+    ignored = Ignored(file.path, patterns, may_read=lambda _: False)
+    members: dict[str, SourceFile] = {}
+    for record in listed.records:
+        path = file.path / str(record.metadata["member"])
+        inner = path.relative_to(file.path)
+        hidden = any(part.startswith(".") or part == "__MACOSX" for part in inner.parts)
+        if not hidden and find_loader(path) and not ignored.holds(path):
+            source = f"{file.source}/{printable(inner.as_posix())}"
+            members.setdefault(source, SourceFile(path, source))
+    return list(members.values()), Failure(file.source, listed.notes[0]) if listed.notes else None
+
+
 def extract_text(path: str | Path) -> SourceText:
     """Read one file to the text that spans of its chunks count in.
+
+    A file in an archive is named as if the archive were a folder: "letters.zip/may.pdf".
 
     Raises:
         IndexingError: the file cannot be read; the message says why.
         ConfigurationError: it does not exist or its suffix is not read.
         MissingExtraError: its loader needs a package that is not installed.
     """
-    if not Path(path).expanduser().is_file():
+    whole = Path(path).expanduser()
+    if split_path(whole):
+        file = SourceFile(whole, name_source(whole))
+    elif whole.is_file():
+        [file] = discover(path)
+    else:
         raise ConfigurationError(f"{str(path)!r} does not exist or is not a file.")
-    [file] = discover(path)
     try:
         return _read(file, threading.Event())
     except IndexingError as error:
@@ -56,6 +84,8 @@ def extract_text(path: str | Path) -> SourceText:
 def _read(file: SourceFile, stop: threading.Event) -> SourceText:
     loader = find_loader(file.path)
     if loader is None:  # discover lists files that are read, and folders that it could not list
+        if split_path(file.path):
+            raise IndexingError("is not of a kind that is read")
         raise IndexingError(_why_closed(file.path))
     # a loader that a notebook or a script defines is known to this process alone
     worker = None if loader.function.startswith("__main__:") else take_worker()

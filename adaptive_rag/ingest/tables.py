@@ -1,11 +1,11 @@
-"""The loaders of CSV and JSON lines: a record for each row, question and answer recognised where they are."""
+"""The loaders of CSV and JSON: a record for each row, question and answer recognised where they are."""
 
 from __future__ import annotations
 
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ _IDS = ("_id", "id")
 _DELIMITERS = ",;\t|"
 # values inside values; what is deeper can be read here, but not written where there is less room
 _DEEPEST = 100
+# In characters: an object of JSON that is longer has a record for each object inside it.
+_LONGEST_OBJECT = 600
 # as JSON writes each half of one: "\\ud83d\\ude00" is whole
 _HALF_CHARACTER = re.compile(r"\\u[dD][89a-fA-F]")
 _write_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -50,14 +52,18 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
 
 def load_jsonl(path: Path, builder: TextBuilder) -> None:
     """Write a record for each line of JSON; lines that cannot be read are noted and passed over."""
+    _add_lines(decode(path.read_bytes(), builder), builder)
+
+
+def _add_lines(text: str, builder: TextBuilder) -> None:
     broken: list[str] = []
     number = 0
-    for at, line in enumerate(decode(path.read_bytes(), builder).split("\n"), start=1):
+    for at, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         number += 1
         try:
-            found = _read_json(line)
+            found = read_json(line)
         except (ValueError, RecursionError) as error:
             broken.append(f"line {at} ({_reason(error)})")
             continue
@@ -74,8 +80,69 @@ def load_jsonl(path: Path, builder: TextBuilder) -> None:
         builder.notes.append(f"{len(broken)} of {number} lines could not be read: {', '.join(broken[:3])}")
 
 
-def _read_json(line: str) -> Any:
-    """Read a line of JSON.
+def load_json(path: Path, builder: TextBuilder) -> None:
+    """Write a record for each object of a JSON file; its section is the path of names that leads to it.
+
+    A file of JSON lines is often called .json too, and is read as what it is.
+    """
+    text = decode(path.read_bytes(), builder)
+    try:
+        found = read_json(text)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, json.JSONDecodeError) and error.msg == "Extra data":
+            _add_lines(text, builder)
+            return
+        raise IndexingError(f"cannot be read as JSON: {_reason(error)}") from error
+    _add_value(builder, found, ())
+
+
+def _add_value(builder: TextBuilder, value: Any, path: Sequence[str], row: int | None = None) -> None:
+    """Add an object as one record, or, where it is long, with records of their own for those inside it."""
+    if isinstance(value, list):
+        for number, item in enumerate(value, start=1):
+            _add_value(builder, item, path, number)
+    elif isinstance(value, dict):
+        long = sum(len(name) + len(str(said)) for name, said in _flatten(value).items()) > _LONGEST_OBJECT
+        apart = {
+            name: inner
+            for name, inner in value.items()
+            if _holds_objects(inner) and (long or (row is None and isinstance(inner, list)))
+        }
+        own = _flatten({name: inner for name, inner in value.items() if name not in apart})
+        add_row(builder, own, row, all_is_text=False, path=path)
+        named = _pick({name.casefold(): name for name in own}, own, _TITLES) if apart else None
+        if row is not None:
+            path = (*path, own[named] if named else str(row))
+        for name, inner in apart.items():
+            _add_value(builder, inner, (*path, name))
+    elif said := _flatten({"text": value}):
+        add_row(builder, {"text": str(said["text"])}, row, all_is_text=False, path=path)
+
+
+def _flatten(value: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """Return what an object holds by the path of its names, "address > city"; of a list, "size 2 > width"."""
+    found: dict[str, Any] = {}
+    for name, inner in value.items():
+        if isinstance(inner, list) and not _holds_objects(inner):
+            inner = [item for item in inner if item not in (None, "", [])]
+            simple = all(isinstance(item, str | int | float) for item in inner)
+            inner = ", ".join(map(str, inner)) if simple else _write_json(inner)
+        if isinstance(inner, dict):
+            found |= _flatten(inner, f"{before}{name} > ")
+        elif isinstance(inner, list):
+            numbered = {f"{name} {number}": item for number, item in enumerate(inner, start=1)}
+            found |= _flatten(numbered, before)
+        elif inner not in (None, ""):
+            found[f"{before}{name}"] = inner
+    return found
+
+
+def _holds_objects(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_holds_objects, value)))
+
+
+def read_json(line: str) -> Any:
+    """Read a line or a file of JSON.
 
     Raises:
         ValueError: it is none, or it is nested too deep to be written again.
@@ -94,7 +161,7 @@ def _read_json(line: str) -> Any:
 
 
 def _reason(error: ValueError | RecursionError) -> str:
-    """Say in plain words what is wrong with a line of JSON."""
+    """Say in plain words what is wrong with JSON."""
     if isinstance(error, json.JSONDecodeError):
         return f"no JSON from character {error.pos + 1} on"
     return "nested too deep" if isinstance(error, RecursionError) else "a number is too long"
@@ -103,15 +170,16 @@ def _reason(error: ValueError | RecursionError) -> str:
 def add_row(
     builder: TextBuilder,
     fields: Mapping[str, Any],
-    row: int,
+    row: int | None,
     *,
     all_is_text: bool,
+    path: Sequence[str] = (),
     sheet: str | None = None,
 ) -> None:
     """Add a record: a question with its answer, a text with its title, or "column: value" lines.
 
-    The fields that its text leaves out become metadata. A question or a title is the record's section, else
-    the sheet of its workbook is.
+    The fields that its text leaves out become metadata. A question or a title is the record's section, below
+    the path that leads to the record; without any the sheet of its workbook is.
     """
     by_name = {name.casefold(): name for name in fields}
     metadata: dict[str, Any] = {}
@@ -133,10 +201,13 @@ def add_row(
         title, text = "", "\n".join(map("{}: {}".format, filled, values))
     if text:
         rest = {name: value for name, value in fields.items() if name not in used and value is not None}
-        place = {"sheet": sheet, "row": row} if sheet else {"row": row}
-        builder.add_record(
-            f"{title}\n{text}" if title else text, {**rest, **metadata, **place}, title=title or sheet
-        )
+        place: dict[str, Any] = {"sheet": sheet} if sheet else {}
+        if row is not None:
+            place["row"] = row
+        section = " > ".join(filter(None, (*path, title))) or sheet
+        # "name: Tern" is what a row is about; what is no row is about what leads to it
+        head = title or (section if row is None else "")
+        builder.add_record(f"{head}\n{text}" if head else text, {**rest, **metadata, **place}, title=section)
 
 
 def names_question_and_answer(columns: Iterable[str]) -> bool:

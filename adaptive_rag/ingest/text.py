@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from bisect import bisect_right
 from contextlib import suppress
@@ -12,13 +13,15 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.properties import note_properties
 
-BYTE_ORDER_MARKS = (
+_BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
     (b"\xff\xfe\x00\x00", "utf-32"),
     (b"\x00\x00\xfe\xff", "utf-32"),
     (b"\xff\xfe", "utf-16"),
     (b"\xfe\xff", "utf-16"),
 )
+# Python's encodings of domain names take forever for a page; what names its encoding in ASCII is not UTF-16
+_NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
 _WIDE = ["utf_16_le", "utf_16_be"]
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^ \t\n].*)$", re.MULTILINE)
 _SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
@@ -38,8 +41,13 @@ def load_text(path: Path, builder: TextBuilder) -> None:
 
 
 def load_markdown(path: Path, builder: TextBuilder) -> None:
-    """Write a Markdown file into `builder`, and note its headings; code blocks hold none."""
-    text = decode(path.read_bytes(), builder)
+    """Write a Markdown file into `builder`, and note its headings."""
+    add_markdown(decode(path.read_bytes(), builder), builder)
+
+
+def add_markdown(text: str, builder: TextBuilder) -> None:
+    """Append Markdown as it stands, and note its headings; code blocks hold none."""
+    before_all = builder.length
     fences = [match.span() for match in _FENCE.finditer(text)]
     front = _FRONT_MATTER.match(text)
     first = front.end() if front else 0
@@ -51,7 +59,9 @@ def load_markdown(path: Path, builder: TextBuilder) -> None:
         before = bisect_right(fences, offset, key=lambda span: span[0])
         fenced = before > 0 and offset < fences[before - 1][1]
         if offset >= first and not fenced:
-            builder.mark_heading(_EMPHASIS.sub("", title[:_LONGEST_HEADING]), level, offset=offset)
+            builder.mark_heading(
+                _EMPHASIS.sub("", title[:_LONGEST_HEADING]), level, offset=before_all + offset
+            )
     builder.add(text)
 
 
@@ -90,15 +100,25 @@ def _without_closing(title: str) -> str:
     return bare.rstrip() if bare.endswith((" ", "\t")) else title
 
 
-def decode(data: bytes, builder: TextBuilder) -> str:
+def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> str:
     """Turn bytes into text and note the encoding where it was not plain UTF-8.
 
-    A byte order mark decides; else UTF-8; else the encoding is guessed. Line ends become line feeds.
+    A byte order mark decides; else the encoding that a page or a mail declares, where it fits; else UTF-8;
+    else the encoding is guessed. Line ends become line feeds.
 
     Raises:
         IndexingError: these are no characters at all.
     """
-    encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), None) or _guess(data)
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
+    if encoding is None and declared:
+        with suppress(LookupError, ValueError):
+            known = codecs.lookup(declared).name
+            if not known.startswith(_NO_CHARSETS):
+                text = data.decode("cp1252" if known == "iso8859-1" else known)
+                if known not in ("utf-8", "ascii"):
+                    builder.metadata["encoding"] = known
+                return _with_line_feeds(text)
+    encoding = encoding or _guess(data)
     try:
         text = data.decode(encoding)
     except UnicodeDecodeError as error:
@@ -114,6 +134,10 @@ def decode(data: bytes, builder: TextBuilder) -> str:
         builder.metadata["encoding"] = encoding
     if not encoding.startswith("utf"):
         builder.notes.append(f"not UTF-8; read as {encoding}. Save it as UTF-8 if letters look wrong")
+    return _with_line_feeds(text)
+
+
+def _with_line_feeds(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 

@@ -172,3 +172,14 @@ def test_what_does_not_go_together_is_refused(run: Run, notes: Path, arguments: 
     refused = run("index", *arguments)
     assert refused.exit_code == 1 and said in refused.stderr
     assert not Path(".adaptive-rag").exists()
+
+
+def test_include_and_exclude_choose_the_files_of_a_folder(run: Run, notes: Path) -> None:
+    (notes / "node_modules").mkdir()
+    (notes / "node_modules/three.txt").write_text("This is note three.\n")
+    assert parsed(run("index", notes, "--json"))["total_chunks"] == 2
+    chosen = parsed(run("index", notes, "--include", "one.*", "--json"))
+    assert (chosen["removed"], chosen["total_chunks"]) == (1, 1)
+    arguments = ("--exclude", "two.txt", "--exclude", "!node_modules/")
+    assert parsed(run("index", notes, *arguments, "--json"))["total_chunks"] == 2
+    assert "[z-a" in run("index", notes, "--exclude", "[z-a]*a*a*a*a").stderr

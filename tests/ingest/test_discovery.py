@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, InputError
-from adaptive_rag.ingest import Confined, discover, read_source
+from adaptive_rag.ingest import Confined, Patterns, discover, read_source
 from tests.index.made import HashEmbeddings, build
 
 
@@ -41,7 +41,59 @@ def test_patterns_and_repeats_give_each_file_once(folder):
 
 
 def test_the_index_folder_is_passed_over(folder):
-    assert sources("docs", exclude=[folder / "docs/sub"]) == ["docs/a.MD", "docs/b.txt"]
+    assert sources("docs", index=folder / "docs/sub") == ["docs/a.MD", "docs/b.txt"]
+
+
+@pytest.fixture
+def project(folder):
+    """A folder with documents, and with what lies in folders beside them."""
+    for name, text in {
+        ".gitignore": "# made\n/out/\n*.draft.md\n[z-a\n*a*a*a*a*a*b\n",
+        "sub/.gitignore": "!kept.draft.md\n",
+        "a.draft.md": "",
+        "sub/kept.draft.md": "",
+        "out/page.html": "",
+        "sub/out/page.html": "",
+        "node_modules/lib/README.md": "",
+        "my-env/pyvenv.cfg": "",
+        "my-env/lib/LICENSE.txt": "",
+        "~$a.docx": "",
+    }.items():
+        path = folder / "project" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return "project"
+
+
+def test_what_programs_and_a_gitignore_leave_out_is_passed_over(project):
+    kept = ["project/sub/kept.draft.md", "project/sub/out/page.html"]
+    assert sources(project) == kept
+    assert sorted(sources(f"{project}/**/*")) == kept
+
+
+def test_what_is_left_out_is_read_where_it_is_asked_for(project):
+    assert sources(f"{project}/node_modules") == ["project/node_modules/lib/README.md"]
+    assert sources(f"{project}/a.draft.md") == ["project/a.draft.md"]
+    wanted = Patterns(exclude=["!node_modules/", "!my-env/", "!/out/", "*.draft.md"])
+    assert sources(project, patterns=wanted) == [
+        "project/my-env/lib/LICENSE.txt",
+        "project/node_modules/lib/README.md",
+        "project/out/page.html",
+        "project/sub/out/page.html",
+    ]
+
+
+def test_include_reads_only_what_it_names(project):
+    assert sources(project, patterns=Patterns(include=["*.html"])) == ["project/sub/out/page.html"]
+    assert sources(project, patterns=Patterns(include=["sub/*"], exclude=["*.html"])) == [
+        "project/sub/kept.draft.md"
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["*a*a*a*a*b", "!", "**/a/**/a/**/a/**/b"])
+def test_a_pattern_that_cannot_be_read_is_named(project, pattern):
+    with pytest.raises(InputError, match="pattern"):
+        discover(project, patterns=Patterns(exclude=[pattern]))
 
 
 def test_files_outside_the_working_directory_keep_their_whole_path(folder, monkeypatch):
@@ -159,6 +211,12 @@ def test_a_confined_path_outside_is_refused_in_the_same_words_whether_it_is_ther
     (folder / "docs-of-others").mkdir()
     with pytest.raises(InputError, match="not in a folder that callers may have indexed"):
         discover(confined(asked))
+
+
+def test_a_gitignore_outside_the_roots_says_nothing(folder, confined):
+    (folder / "outside/rules").write_text("b.txt")
+    (folder / "docs/.gitignore").symlink_to(folder / "outside/rules")
+    assert folder / "docs/b.txt" in {file.path for file in discover(confined("docs"))}
 
 
 def test_more_confined_files_than_may_be_are_refused(confined):

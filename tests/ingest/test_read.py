@@ -1,5 +1,4 @@
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -106,19 +105,13 @@ def test_a_file_that_may_not_be_read_is_reported(tmp_path):
 
 
 def test_a_missing_extra_names_the_line_that_installs_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(LOADERS, "subtitles", replace(LOADERS["subtitles"], package="no_such_package"))
-    path = tmp_path / "a.srt"
-    path.write_text("1\n00:00:01,000 --> 00:00:02,000\nHello.\n")
-    with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[srt\]'"):
+    row = Loader((".toy",), "toy_loader:load_toy", extra="toy", package="no_such_package")
+    monkeypatch.setitem(LOADERS, "toy", row)
+    path = tmp_path / "a.toy"
+    path.write_text("Hello.")
+    with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[toy\]'"):
         extract_text(path)
-    assert isinstance(read_source(SourceFile(path, "a.srt")), Failure)
-
-
-def test_subtitles_are_read_by_the_community_loader(tmp_path):
-    pytest.importorskip("pysrt", reason="the extra 'srt' is not installed")
-    path = tmp_path / "a.srt"
-    path.write_text("1\n00:00:01,000 --> 00:00:02,000\nShut the gate.\n")
-    assert extract_text(path).text == "Shut the gate."
+    assert isinstance(read_source(SourceFile(path, "a.toy")), Failure)
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "folder"])

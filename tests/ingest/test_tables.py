@@ -61,9 +61,60 @@ def test_a_broken_line_is_noted_and_the_others_are_read(tmp_path):
     assert source.notes[0].startswith("2 of 4 lines could not be read: line 2")
 
 
+def test_json_is_read_by_object_with_the_names_that_lead_to_it(tmp_path):
+    found = {
+        "shop": "Saltmere tools",
+        "open": True,
+        "closed": None,
+        "address": {"street": "Quay 3", "place": {"city": "Saltmere"}},
+        "days": ["Monday", "Friday"],
+        "products": [
+            {"id": 7, "name": "Brass hinge", "sizes": [{"mm": 40}, {"mm": 60}], "notes": ["Solid. " * 30]},
+            {"id": 9, "notes": "Out of stock. " * 20},
+            {"id": 8, "name": "Oak board", "notes": "Dry.", "at": [[47.1, 8.5], [47.2, 8.6]]},
+        ],
+        "faq": [{"question": "Who shuts it?", "answer": "The keeper."}],
+    }
+    chunks = chunks_of(tmp_path, "shop.json", json.dumps(found))
+    shop, address, hinge, _, board, faq = chunks
+    assert shop["text"] == "shop: Saltmere tools\nopen: true\ndays: Monday, Friday"
+    assert address["text"] == "address\nstreet: Quay 3\nplace > city: Saltmere"
+    assert hinge["text"].startswith("name: Brass hinge\nsizes 1 > mm: 40\nsizes 2 > mm: 60\nnotes: Solid.")
+    assert (hinge["section"], hinge["metadata"]) == ("products", {"id": 7, "row": 1})
+    assert board["text"].endswith("name: Oak board\nnotes: Dry.\nat: [[47.1, 8.5], [47.2, 8.6]]")
+    assert (faq["section"], faq["text"]) == ("faq > Who shuts it?", "Who shuts it?\nThe keeper.")
+
+
+def test_the_objects_of_a_long_one_are_records_below_its_name(tmp_path):
+    stops = [{"stop": f"Quay {number}", "minutes": number * 7} for number in range(30)]
+    chunks = chunks_of(
+        tmp_path, "lines.json", json.dumps([{"name": "Line 4", "stops": stops}, "Sundays off", 5])
+    )
+    assert [chunk["text"] for chunk in chunks[:2]] == [
+        "name: Line 4",
+        "stop: Quay 0\nminutes: 0",
+    ]
+    assert [chunk["section"] for chunk in chunks[:2]] == [None, "Line 4 > stops"]
+    assert [chunk["text"] for chunk in chunks[-2:]] == ["Sundays off", "5"] and len(chunks) == 33
+
+
+def test_json_lines_that_are_called_json_are_read(tmp_path):
+    lines = '{"text": "Shut the gate."}\n{"text": "Ring the bell."}\n'
+    assert [chunk["text"] for chunk in chunks_of(tmp_path, "a.json", lines)] == [
+        "Shut the gate.",
+        "Ring the bell.",
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
-    [("a.jsonl", "{oops\n", "no line of JSON"), ("a.csv", "a,b\n", "no rows")],
+    [
+        ("a.jsonl", "{oops\n", "no line of JSON"),
+        ("a.csv", "a,b\n", "no rows"),
+        ("a.json", '{"a": 1,\n"b": }', "cannot be read as JSON: no JSON from character 15 on"),
+        ("a.json", "[" * 100_000, "nested too deep"),
+        ("a.json", '{"a": {"b": [null, ""]}}', "holds no text"),
+    ],
 )
 def test_a_table_without_rows_is_refused(tmp_path, name, text, reason):
     with pytest.raises(IndexingError, match=reason):

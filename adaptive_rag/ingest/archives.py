@@ -1,0 +1,171 @@
+"""Archives: each file in one is a document of its own, read as if it lay in a folder of the archive's name.
+
+`letters.zip/2024/may.pdf` names such a file wherever a path does. It is unpacked for the moment in which it
+is read, into a folder of its own, whatever its name says.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tarfile
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from lzma import LZMAError
+from pathlib import Path, PurePosixPath
+from typing import IO, NamedTuple
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import TextBuilder, printable
+
+SUFFIXES = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.bz2", ".tar.xz")
+_MOST_FILES = 10_000
+# bytes: of all files together and of one
+_LARGEST = 2_000_000_000
+_LARGEST_FILE = 200_000_000
+# Text is packed up to 20 times smaller, the log of a machine 100 times. What is small enough does no harm.
+_MOST_UNPACKED = 200
+_HARMLESS = 10_000_000
+_DEEPEST = 20
+_ENCRYPTED = 1
+_BAD_ARCHIVE = (
+    zipfile.BadZipFile,
+    tarfile.TarError,
+    zlib.error,
+    LZMAError,
+    EOFError,
+    ValueError,
+    RuntimeError,
+)
+
+
+class _Member(NamedTuple):
+    name: str
+    size: int
+    packed: int | None
+    """The bytes that it takes in the archive; a tar does not say."""
+    entry: zipfile.ZipInfo | tarfile.TarInfo
+
+
+def is_archive(path: Path) -> bool:
+    """Tell whether a path's name is that of an archive."""
+    return path.name.lower().endswith(SUFFIXES)
+
+
+def split_path(path: Path) -> tuple[Path, str] | None:
+    """Part the path of a file in an archive into the archive's and the file's name; None for any other."""
+    for parent in path.parents:
+        if is_archive(parent) and os.path.isfile(parent):
+            return parent, path.relative_to(parent).as_posix()
+    return None
+
+
+def on_disk(path: Path) -> Path:
+    """Return the file that a path leads to or into."""
+    inside = split_path(path)
+    return inside[0] if inside else path
+
+
+@contextmanager
+def unpacked(path: Path) -> Iterator[Path]:
+    """Give a file to read: the path's own, or a copy of the one that it names in an archive.
+
+    Raises:
+        IndexingError: the archive is damaged, asks for a password, or holds no such file.
+    """
+    inside = split_path(path)
+    if inside is None:
+        yield path
+        return
+    archive, name = inside
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, PurePosixPath(name).name)
+        with _reading(archive) as opened, _open_member(opened, name) as member, copy.open("wb") as file:
+            left = _LARGEST_FILE  # whatever the archive says of its size
+            while part := member.read(1 << 20):
+                left -= len(part)
+                if left < 0:
+                    raise IndexingError(f"unpacks to more than {_LARGEST_FILE // 1_000_000} MB. Split it")
+                file.write(part)
+        yield copy
+
+
+def load_archive(path: Path, builder: TextBuilder) -> None:
+    """Write a record for each file in an archive, its name; note what is left out and why."""
+    total, left_out = 0, list[str]()
+    with _reading(path) as opened:
+        for number, member in enumerate(_members(opened), start=1):
+            total += member.size
+            if number > _MOST_FILES or total > _LARGEST:
+                bounds = f"{_MOST_FILES:,} files and {_LARGEST // 1_000_000:,} MB"
+                raise IndexingError(
+                    f"holds more than an archive may: {bounds}. Unpack it and index the folder"
+                )
+            if why := _why_left_out(member):
+                left_out.append(f"{printable(member.name)[:100]} {why}")
+            else:
+                builder.add_record(printable(member.name), {"member": member.name})
+    if not left_out and not builder.length:
+        raise IndexingError("holds no file")
+    if left_out:
+        more = f" and {len(left_out) - 1:,} more" if len(left_out) > 1 else ""
+        said = f"holds a file that is not read: {left_out[0]}{more}"
+        if not builder.length:
+            raise IndexingError(said)
+        builder.notes.append(said)
+
+
+def _why_left_out(member: _Member) -> str | None:
+    parts = PurePosixPath(member.name.replace("\\", "/")).parts
+    if ".." in parts or not parts or parts[0] == "/" or ":" in parts[0] or "\0" in member.name:
+        return "leads out of the archive"
+    if len(parts) > _DEEPEST:
+        return f"lies more than {_DEEPEST} folders deep"
+    if is_archive(Path(member.name)):
+        return "is an archive in an archive"
+    packed = member.size if member.packed is None else max(1, member.packed)
+    if member.size > _LARGEST_FILE or (member.size > _HARMLESS and member.size > _MOST_UNPACKED * packed):
+        return "unpacks to more than a file may"
+    return None
+
+
+def _members(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[_Member]:
+    """Yield the ordinary files of an archive, in its order: no folders, links or devices."""
+    if isinstance(opened, zipfile.ZipFile):
+        for entry in opened.infolist():
+            if not entry.is_dir() and stat.S_IFMT(entry.external_attr >> 16) in (0, stat.S_IFREG):
+                yield _Member(entry.filename, entry.file_size, entry.compress_size, entry)
+    else:
+        for info in opened:
+            if info.isfile():
+                yield _Member(info.name, info.size, None, info)
+
+
+def _open_member(opened: zipfile.ZipFile | tarfile.TarFile, name: str) -> IO[bytes]:
+    found = next((each for each in _members(opened) if PurePosixPath(each.name).as_posix() == name), None)
+    if found is None:
+        raise IndexingError("is no longer in its archive")
+    if isinstance(opened, zipfile.ZipFile) and isinstance(found.entry, zipfile.ZipInfo):
+        if found.entry.flag_bits & _ENCRYPTED:
+            raise IndexingError("asks for a password. Unpack it yourself")
+        return opened.open(found.entry)
+    assert isinstance(opened, tarfile.TarFile) and isinstance(found.entry, tarfile.TarInfo)
+    file = opened.extractfile(found.entry)
+    assert file is not None  # as it is of an ordinary file
+    return file
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[zipfile.ZipFile | tarfile.TarFile]:
+    """Open an archive, and say in plain words what goes wrong with it."""
+    zipped = path.name.lower().endswith(".zip")
+    try:
+        with zipfile.ZipFile(path) if zipped else tarfile.open(path) as opened:
+            yield opened
+    except IndexingError:
+        raise  # it is a RuntimeError too
+    except _BAD_ARCHIVE as error:
+        raise IndexingError("is damaged, or no archive of its kind. Pack it again") from error

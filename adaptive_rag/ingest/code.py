@@ -1,0 +1,64 @@
+"""The loader of source code: the file as it stands, with its classes and functions as headings."""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.text import decode
+
+# A definition in the languages that begin it with a word: "func (s *Server) Start(", "pub fn open(",
+# "export default class Gate", "CREATE TABLE gates", "const shut = (gate) =>". Functions of C begin with none.
+_DEFINITION = re.compile(
+    r"^(?P<indent>[ \t]*+)(?:(?:export|default|public|private|protected|internal|static|final|abstract|async|"
+    r"pub|pub\([a-z]+\)|inline|override|open|data|sealed|partial|unsafe|extern)[ \t]++)*+"
+    r"(?:(?:class|interface|struct|enum|trait|impl|module|namespace|object|record|protocol|extension|function|"
+    r"func|fun|fn|def|sub|(?i:create (?:or replace )?(?:table|view|function|procedure)))[ \t]++"
+    r"(?:\([^()\n]{0,80}\)[ \t]*+)?(?P<name>[\w.:]++)|"
+    r"(?:const|let|var)[ \t]++(?P<value>\w++)[ \t]*+=[ \t]*+(?:async[ \t]++)?"
+    r"(?:function\b|\w++[ \t]*+=>|\([^()\n]{0,200}\)[ \t]*+=>))",
+    re.MULTILINE,
+)
+
+
+def load_code(path: Path, builder: TextBuilder) -> None:
+    """Write a file of source code into `builder`; a chunk's section is "class > function"."""
+    text = decode(path.read_bytes(), builder)
+    builder.mark_heading(path.name, 1, offset=0)
+    found = _find_in_python(text) if path.suffix.lower() == ".py" else None
+    for offset, level, name in found if found is not None else _find_by_words(text):
+        builder.mark_heading(name, level, offset=offset)
+    builder.add(text)
+
+
+def _find_in_python(text: str) -> list[tuple[int, int, str]] | None:
+    """Return where each class and function begins, its level and its name; None where this is no Python."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of escapes in strings
+            tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # another version's code, or no code
+        return None
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    found, waiting = [], [(child, 2) for child in ast.iter_child_nodes(tree)]
+    while waiting:
+        node, level = waiting.pop()
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = min(part.lineno for part in (node, *node.decorator_list))
+            found.append((starts[first - 1], level, node.name))
+            level += 1
+        if isinstance(node, ast.stmt):
+            waiting += [(child, level) for child in ast.iter_child_nodes(node)]
+    return found
+
+
+def _find_by_words(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the same by the words that begin a definition; the level is that of the indent."""
+    indents: list[int] = []
+    for match in _DEFINITION.finditer(text):
+        indent = len(match["indent"].expandtabs())
+        indents = [*(outer for outer in indents if outer < indent), indent]
+        yield match.start(), 1 + len(indents), match["name"] or match["value"]

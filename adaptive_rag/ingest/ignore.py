@@ -1,0 +1,113 @@
+"""Used while folders are listed: the files that nobody means when they name a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from adaptive_rag.errors import InputError
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+# What programs put there: other people's code, caches, lists of versions. Hidden files are left out as well.
+_OF_PROGRAMS = (
+    "node_modules/",
+    "bower_components/",
+    "__pycache__/",
+    "site-packages/",
+    "*.egg-info/",
+    "package-lock.json",
+    "*.min.js",
+    "~$*",  # what Word writes beside a document while it is open
+)
+_OF_VIRTUAL_ENVIRONMENT = "pyvenv.cfg"
+_GITIGNORE = ".gitignore"
+_LONGEST_GITIGNORE = 100_000
+# With more stars a long name is tried in so many ways that it takes minutes.
+_MOST_STARS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """Which files of a folder are wanted, in patterns as `.gitignore` has them: "*.md", "/drafts/"."""
+
+    include: Sequence[str] = ()
+    """Only files that one of these names; none means all."""
+    exclude: Sequence[str] = ()
+    """Left out as well. One that begins with "!" wants what is otherwise left out: "!node_modules/"."""
+
+
+EVERY_FILE = Patterns()
+
+
+class Ignored:
+    """Tells of what lies below one folder whether it is left out.
+
+    `Patterns.exclude` has the last word, then the `.gitignore` nearest to the file, then the built-in list.
+
+    Raises:
+        InputError: a pattern cannot be read.
+    """
+
+    def __init__(self, root: Path, patterns: Patterns, may_read: Callable[[Path], bool]) -> None:
+        self._root = root
+        self._may_read = may_read
+        self._include = _read_patterns(patterns.include)
+        self._exclude = _read_patterns(patterns.exclude)
+        self._own = _read_patterns(_OF_PROGRAMS)
+        self._of_folder = cache(self._read_gitignore)
+
+    def holds_folder(self, folder: Path) -> bool:
+        """Tell whether a folder is left out with all that is in it."""
+        return self._names(folder, "/", default=os.path.isfile(folder / _OF_VIRTUAL_ENVIRONMENT))
+
+    def holds_file(self, path: Path) -> bool:
+        """Tell whether a file is left out where its folders are not."""
+        unwanted = self._include and not self._include.match_file(path.relative_to(self._root).as_posix())
+        return bool(unwanted) or self._names(path, "", default=False)
+
+    def holds(self, path: Path) -> bool:
+        """Tell whether a path is left out, by itself or with a folder that leads to it."""
+        above = [self._root / folder for folder in path.relative_to(self._root).parents if folder.name]
+        own = self.holds_folder if os.path.isdir(path) else self.holds_file
+        return any(map(self.holds_folder, reversed(above))) or own(path)
+
+    def _names(self, path: Path, end: str, *, default: bool) -> bool:
+        above = [self._root / folder for folder in path.relative_to(self._root).parents]
+        found = [(folder, self._of_folder(folder)) for folder in above]
+        for folder, spec in [(self._root, self._exclude), *found, (self._root, self._own)]:
+            inner = path.relative_to(folder).as_posix() + end
+            if spec and (said := spec.check_file(inner).include) is not None:
+                return said
+        return default
+
+    def _read_gitignore(self, folder: Path) -> GitIgnoreSpec | None:
+        path = folder / _GITIGNORE
+        if not os.path.isfile(path) or not self._may_read(path):
+            return None
+        patterns = list[str]()
+        with suppress(OSError), path.open("rb") as file:  # one that cannot be read names nothing
+            for line in file.read(_LONGEST_GITIGNORE).decode(errors="replace").splitlines():
+                with suppress(InputError):  # nor does a line that is no pattern, in git too
+                    _read_patterns([line])
+                    patterns.append(line)
+        return _read_patterns(patterns)
+
+
+def _read_patterns(patterns: Sequence[str]) -> GitIgnoreSpec | None:
+    for pattern in patterns:
+        if any(part.count("*") > _MOST_STARS for part in (*pattern.split("/"), "*" * pattern.count("**"))):
+            raise InputError(f"The pattern {pattern!r} has too many stars: at most {_MOST_STARS} in a name.")
+    from pathspec import GitIgnoreSpec
+
+    try:
+        return GitIgnoreSpec.from_lines(patterns) if patterns else None
+    except (ValueError, re.error) as error:
+        raise InputError(f"One of the patterns {list(patterns)} cannot be read: {error}.") from error

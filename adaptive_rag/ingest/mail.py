@@ -1,0 +1,233 @@
+"""The loaders of mails: records of what is new in each, of what it quotes, and of what is attached."""
+
+from __future__ import annotations
+
+import email
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime
+from email.header import decode_header, make_header
+from email.message import Message
+from email.utils import parsedate_to_datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from adaptive_rag.errors import IndexingError, MissingExtraError
+from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.loaders import find_loader
+from adaptive_rag.ingest.text import decode
+
+# Mails in mails, and quotes in quotes.
+_DEEPEST = 10
+_LONGEST_HEADER = 300
+_SHOWN = ("Subject", "From", "To", "Cc")
+# as mbox parts its messages: "From ana@example.org Tue Mar 12 10:42:00 2024", after a blank line
+_BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{3,200}\d{4}[^\n]{0,40}\n")
+_ESCAPED = re.compile(rb"^>(>*From )", re.MULTILINE)
+# "On Tue, 12 Mar 2024, Ana wrote:", which may go over two lines
+_ATTRIBUTION = re.compile(
+    r"^(?:On|Am|Le|El|Il|Op|Em) [^\n]{5,200}(?:\n[^\n]{1,100})?"
+    r"\b(?:wrote|writes|schrieb|écrit|escribió|scritto|schreef|escreveu)\b[^\n]{0,80}:[ \t]*$",
+    re.MULTILINE,
+)
+# what Outlook and others put above the message that they quote or forward
+_OLDER = re.compile(
+    r"^[ \t]*-{2,} ?(?:original message|forwarded message|ursprüngliche nachricht|weitergeleitete nachricht|"
+    r"message d'origine|mensaje original)[^\n]{0,40}$|"
+    r"^\*?(?:From|Von|De|Da|Van):\*?[^\n]+\n(?:\*?[A-Z][\w ]{1,20}:\*?[^\n]+\n){2}",
+    re.MULTILINE | re.IGNORECASE,
+)
+_MAIL_KINDS = (".eml", ".mbox")
+
+
+def load_eml(path: Path, builder: TextBuilder) -> None:
+    """Write a mail into `builder`: its headers and text, what it quotes, and what is attached to it."""
+    message = email.message_from_bytes(path.read_bytes())
+    if not any(name in message for name in ("From", "Subject", "Date", "To", "Received")):
+        raise IndexingError("is no mail: it begins with no line such as From: or Subject:")
+    _add_message(message, builder, set())
+    if subject := _header(message, "Subject"):
+        builder.metadata["title"] = subject
+
+
+def load_mbox(path: Path, builder: TextBuilder) -> None:
+    """Write the mails of a mailbox into `builder`, in the order in which they lie there."""
+    data = path.read_bytes()
+    starts = list(_BEGIN.finditer(data))
+    if not starts:
+        raise IndexingError(
+            "is no mailbox: no line in it begins a message, as 'From ana@example.org Tue ...'"
+        )
+    ends = [match.start() for match in starts[1:]] + [len(data)]
+    said = set[str]()
+    for match, end in zip(starts, ends, strict=True):
+        _add_message(email.message_from_bytes(_ESCAPED.sub(rb"\1", data[match.end() : end])), builder, said)
+
+
+def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: int = 1) -> None:
+    """Add a message's headers and new text as one record, and all else that it holds as others.
+
+    A quote is left out where all of it is `said` by a message that was read before.
+    """
+    texts: list[str] = []
+    attached: list[Message] = []
+    inner: list[Message] = []
+    read = TextBuilder()  # whose notes say what encoding was guessed
+    for part in _parts(message):
+        if part.get_content_type() == "message/rfc822":
+            inner += [each for each in part.get_payload() if isinstance(each, Message)]
+        elif part.get_filename() or part.get_content_maintype() != "text":
+            attached.append(part)
+        else:
+            texts.append(_text_of(part, read))
+    names = [_name_of(part) for part in attached]
+    known = _metadata(message)
+    new, quotes = split_quotes("\n\n".join(filter(None, texts)))
+    lines = [f"{name}: {value}" for name in _SHOWN if (value := _header(message, name))]
+    if date := _date(message):
+        lines.append(f"Date: {date:%A}, {date.day} {date:%B %Y, %H:%M}")
+    if any(names):
+        lines.append(f"Attachments: {', '.join(filter(None, names))}")
+    read.add("\n".join(lines) + (f"\n\n{new}" if new else ""))
+    builder.add_part(read, known.get("subject", "Mail"), depth, known)
+    for head, quote in quotes:
+        if _lines(quote) <= said:
+            continue
+        older = TextBuilder()
+        older.add("\n\n".join(filter(None, (head, quote))))
+        builder.add_part(older, "quoted", depth + 1, {**known, "quoted": True})
+    for part, name in zip(attached, names, strict=True):
+        if name:
+            _add_attachment(part, name, builder, depth, known)
+    for each in inner:
+        if depth == _DEEPEST:
+            builder.notes.append(f"mails that lie more than {_DEEPEST} deep in others were not read")
+            break
+        _add_message(each, builder, said, depth + 1)
+    said |= _lines(new)
+
+
+def _parts(message: Message, depth: int = 0) -> Iterator[Message]:
+    """Yield the parts to read; of alternatives the first plain text that says something, else the last."""
+    if not message.is_multipart() or message.get_content_type() == "message/rfc822":
+        yield message
+        return
+    if depth > 10 * _DEEPEST:
+        raise RecursionError
+    below = [list(_parts(part, depth + 1)) for part in message.get_payload() if isinstance(part, Message)]
+    if message.get_content_type() == "multipart/alternative":
+        plain = (parts for parts in below if any(_is_plain(part) for part in parts))
+        below = [next(plain, below[-1])] if below else []
+    for parts in below:
+        yield from parts
+
+
+def _is_plain(part: Message) -> bool:
+    payload = part.get_payload(decode=True)
+    return part.get_content_type() == "text/plain" and isinstance(payload, bytes) and bool(payload.strip())
+
+
+def _text_of(part: Message, builder: TextBuilder) -> str:
+    data = part.get_payload(decode=True)
+    if not isinstance(data, bytes) or not data.strip():
+        return ""
+    if part.get_content_type() == "text/html":
+        page = TextBuilder()
+        write_page(data, part.get_content_charset(), page)
+        return page.text.strip()
+    return decode(data, builder, part.get_content_charset()).strip()
+
+
+def _add_attachment(
+    part: Message, name: str, builder: TextBuilder, depth: int, known: Mapping[str, Any]
+) -> None:
+    """Read an attachment with the loader of its kind; what cannot be read is noted."""
+    loader = find_loader(Path(name))
+    data = part.get_payload(decode=True)
+    if loader is None or Path(name).suffix.lower() in _MAIL_KINDS or not isinstance(data, bytes):
+        builder.notes.append(f"the attachment {name} is of no kind that is read")
+        return
+    inner = TextBuilder()
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, f"attachment{Path(name).suffix}")
+        copy.write_bytes(data)
+        try:
+            loader(copy, inner)
+        except (IndexingError, MissingExtraError) as error:
+            builder.notes.append(f"the attachment {name} {error}")
+            return
+    if inner.length:
+        builder.add_part(inner, name, depth + 1, {**known, "attachment": name})
+
+
+def _lines(text: str) -> set[str]:
+    return {" ".join(line.split()) for line in text.splitlines() if line.strip()}
+
+
+def split_quotes(text: str, depth: int = 0) -> tuple[str, list[tuple[str, str]]]:
+    """Part a mail's new text from the older messages below it, each as what stands above it and its text.
+
+    Quotes between the lines of a reply stay with it, each line behind its ">": the reply needs them.
+    """
+    found = [match for pattern in (_ATTRIBUTION, _OLDER) if (match := pattern.search(text))]
+    trailing = re.search(r"(?:^>[^\n]*(?:\n[ \t]*)*)+\Z", text, re.MULTILINE)
+    starts = [match.start() for match in found if _goes_to_the_end(text[match.end() :])]
+    start = min(starts + ([trailing.start()] if trailing else []), default=None)
+    if start is None or depth == _DEEPEST:
+        return text.strip(), []
+    older = re.sub(r"^> ?", "", text[start:], flags=re.MULTILINE)
+    head = _ATTRIBUTION.match(older) or _OLDER.match(older)
+    at = head.end() if head else 0
+    quoted, deeper = split_quotes(older[at:], depth + 1)
+    own = (older[:at].strip(), quoted)
+    return text[:start].strip(), [*([own] if any(own) else []), *deeper]
+
+
+def _goes_to_the_end(text: str) -> bool:
+    """Tell whether what follows an attribution is all quoted, or none of it is marked."""
+    marked = [line.startswith(">") for line in text.splitlines() if line.strip()]
+    return all(marked) or not any(marked)
+
+
+def _metadata(message: Message) -> dict[str, Any]:
+    """Return the headers that people filter by, and the id of the message that began the thread."""
+    found = {name.lower(): value for name in _SHOWN if (value := _header(message, name))}
+    for name in ("Message-ID", "In-Reply-To"):
+        if value := _header(message, name):
+            found[name.lower().replace("-", "_")] = value
+    ids = re.findall(r"<[^<>\s]+>", _header(message, "References")) or [
+        found.get("in_reply_to") or found.get("message_id") or ""
+    ]
+    if ids[0]:
+        found["thread"] = ids[0]
+    if date := _date(message):
+        found["date"] = date.isoformat()
+    return found
+
+
+def _header(message: Message, name: str) -> str:
+    """Return a header as people read it, on one line and cut where it is endless."""
+    value = message.get(name)
+    # encoded, a header is a few times as long
+    return _plain(str(value)[: 8 * _LONGEST_HEADER])[:_LONGEST_HEADER] if value is not None else ""
+
+
+def _plain(value: str) -> str:
+    """Return the words of a header: "café" for "=?utf-8?q?caf=C3=A9?="; what is wrong stays as it is."""
+    with suppress(LookupError, ValueError):  # unknown encodings, and bytes that are none of theirs
+        value = str(make_header(decode_header(value)))
+    return " ".join(value.split())
+
+
+def _date(message: Message) -> datetime | None:
+    with suppress(TypeError, ValueError, OverflowError):
+        return parsedate_to_datetime(str(message["Date"]))
+    return None
+
+
+def _name_of(part: Message) -> str:
+    """Return the name of an attachment without the folders that it may claim; "" where it has none."""
+    return printable(PurePosixPath(_plain(part.get_filename() or "").replace("\\", "/")).name)

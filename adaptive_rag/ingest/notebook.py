@@ -1,0 +1,73 @@
+"""The loader of Jupyter notebooks: the text, the code and the printed results of each cell, in order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.tables import read_json
+from adaptive_rag.ingest.text import add_markdown, decode
+
+# In characters: of what one cell printed, such as the log of a training run.
+_LONGEST_OUTPUT = 20_000
+
+
+def load_notebook(path: Path, builder: TextBuilder) -> None:
+    """Write a notebook's cells into `builder`: Markdown with its headings, code and output as blocks."""
+    try:
+        found = read_json(decode(path.read_bytes(), builder))
+    except (ValueError, RecursionError) as error:
+        raise IndexingError("is no notebook or is damaged. Open it in Jupyter and save it again") from error
+    cells = found.get("cells") if isinstance(found, dict) else None
+    if not isinstance(cells, list):
+        raise IndexingError("is no notebook: it has no list of cells. Open it in Jupyter and save it again")
+    language = _inside(found, "metadata", "kernelspec", "language")
+    if isinstance(language, str):
+        builder.metadata["language_of_code"] = language
+    for cell in cells:
+        source = _joined(_inside(cell, "source")).strip("\n")
+        if _inside(cell, "cell_type") == "code":
+            _add_block(source, builder)
+            outputs = _inside(cell, "outputs")
+            for output in outputs if isinstance(outputs, list) else []:
+                _add_output(output, builder)
+        elif source.strip():
+            builder.begin_paragraph()
+            add_markdown(source, builder)
+
+
+def _add_output(output: Any, builder: TextBuilder) -> None:
+    """Add what a cell printed, returned or failed with; a table of a web page as its rows."""
+    page = _joined(_inside(output, "data", "text/html"))
+    if "<table" in page:
+        rows = TextBuilder()
+        write_page(page.encode(errors="replace"), "utf-8", rows)
+        builder.add_paragraph(rows.text[:_LONGEST_OUTPUT])
+        return
+    text = _joined(_inside(output, "text")) or _joined(_inside(output, "data", "text/plain"))
+    if _inside(output, "output_type") == "error":
+        text = f"{_inside(output, 'ename')}: {_inside(output, 'evalue')}"
+    _add_block(text.strip("\n")[:_LONGEST_OUTPUT], builder)
+
+
+def _add_block(text: str, builder: TextBuilder) -> None:
+    if text.strip():
+        fence = "`" * max([3, *(len(found) + 1 for found in re.findall("`{3,}", text))])
+        builder.add_paragraph(f"{fence}\n{text}\n{fence}")
+
+
+def _joined(value: Any) -> str:
+    """Return a text, which a notebook may keep as a list of lines."""
+    lines = value if isinstance(value, list) else [value]
+    return "".join(line for line in lines if isinstance(line, str))
+
+
+def _inside(value: Any, *names: str) -> Any:
+    """Return what lies below these names, or None where one is missing."""
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value

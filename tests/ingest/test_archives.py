@@ -1,0 +1,152 @@
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.errors import ConfigurationError, IndexingError, InputError
+from adaptive_rag.ingest import (
+    Confined,
+    Failure,
+    SourceFile,
+    archives,
+    discover,
+    extract_text,
+    read_source,
+    split,
+)
+from tests.index.made import build, texts_in
+
+HELD = {
+    "wall.md": "# Wall\n\nThe wall is 5 m high.\n",
+    "./letters/may.txt": "The gate is shut in May.",
+    "tables/levels.csv": "level,height\n1,3.6 m\n",
+    "letters/.hidden.txt": "hidden",
+    "__MACOSX/letters/may.txt": "of a Mac",
+    "node_modules/lib/readme.md": "of others",
+    "photo.png": "no text",
+}
+READ = ["letters/may.txt", "tables/levels.csv", "wall.md"]
+
+
+def make_zip(path: Path, held: dict[str, str]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in held.items():
+            archive.writestr(name, text)
+    return path
+
+
+def make_tar(path: Path, held: dict[str, str]) -> Path:
+    with tarfile.open(path, f"w:{path.suffix[1:]}" if path.suffix != ".tar" else "w") as archive:
+        for name, text in held.items():
+            entry = tarfile.TarInfo(name)
+            entry.size = len(text)
+            archive.addfile(entry, io.BytesIO(text.encode()))
+        for name, kind in (
+            ("link.txt", tarfile.SYMTYPE),
+            ("hard.txt", tarfile.LNKTYPE),
+            ("pipe.txt", tarfile.FIFOTYPE),
+        ):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.linkname = kind, "/etc/passwd"
+            archive.addfile(entry)
+    return path
+
+
+@pytest.fixture
+def docs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("docs").mkdir()
+    return Path("docs")
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar", "a.tar.gz", "A.TAR.XZ"])
+def test_each_file_in_an_archive_is_a_document_of_its_own(docs, name):
+    (make_zip if name.endswith("zip") else make_tar)(docs / name.lower(), HELD).rename(docs / name)
+    report = build("docs", Path("kb"))
+    assert report.sources == [f"docs/{name}/{inner}" for inner in READ] and not report.failed
+    assert texts_in(Path("kb")) == [
+        "# Wall\n\nThe wall is 5 m high.",
+        "The gate is shut in May.",
+        "level: 1\nheight: 3.6 m",
+    ]
+    source = extract_text(docs / name / "wall.md")
+    [chunk] = split(source)
+    assert chunk["source"] == f"docs/{name}/wall.md" and chunk["section"] == "Wall"
+    assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    assert build("docs", Path("kb")).unchanged == 3
+
+
+def test_an_archive_that_changes_is_followed_and_a_damaged_one_keeps_what_was_read(docs):
+    path = make_zip(docs / "a.zip", {"a.txt": "The tide is low.", "b.txt": "Rain falls."})
+    build(path, Path("kb"))
+    make_zip(path, {"a.txt": "The tide is high.", "c.txt": "Shut the gate.", "photo.png": ""})
+    report = build(path, Path("kb"))
+    assert (report.added, report.updated, report.removed) == (1, 1, 1)
+    path.write_bytes(b"no archive")
+    report = build("docs", Path("kb"))
+    assert [str(failure) for failure in report.failed] == [
+        "docs/a.zip is damaged, or no archive of its kind. Pack it again"
+    ]
+    assert texts_in(Path("kb")) == ["Shut the gate.", "The tide is high."]
+
+
+def test_what_leads_out_lies_too_deep_or_is_too_large_is_left_out_with_a_line(docs, monkeypatch):
+    monkeypatch.setattr(archives, "_LARGEST_FILE", 1_000_000)
+    bad = [
+        "../out.txt",
+        "/etc/out.txt",
+        "C:/out.txt",
+        "a\\..\\..\\out.txt",
+        "d/" * 20 + "deep.txt",
+        "inner.zip",
+    ]
+    made = make_zip(
+        docs / "a.zip", {"good.txt": "The tide.", **dict.fromkeys(bad, "secret"), "big.txt": "a" * 1_000_001}
+    )
+    listed = archives.TextBuilder()
+    archives.load_archive(made, listed)
+    assert listed.text == "good.txt"
+    assert listed.notes == ["holds a file that is not read: ../out.txt leads out of the archive and 6 more"]
+    report = build("docs", Path("kb"))
+    assert texts_in(Path("kb"))[0] == "The tide." and "../out.txt leads out" in str(report.failed[0])
+
+
+@pytest.mark.parametrize(("bound", "value"), [("_MOST_FILES", 2), ("_LARGEST", 20)])
+def test_an_archive_beyond_the_bounds_is_refused(docs, monkeypatch, bound, value):
+    monkeypatch.setattr(archives, bound, value)
+    with pytest.raises(IndexingError, match="more than an archive may"):
+        archives.load_archive(make_tar(docs / "a.tar", HELD), archives.TextBuilder())
+
+
+def test_a_file_that_unpacks_to_more_than_it_says_ends(docs, monkeypatch):
+    made = make_zip(docs / "a.zip", {"a.txt": "tide " * 1000})
+    monkeypatch.setattr(archives, "_LARGEST_FILE", 1000)
+    with pytest.raises(IndexingError, match="unpacks to more"), archives.unpacked(made / "a.txt"):
+        pass
+
+
+def test_a_locked_file_a_missing_one_and_another_kind_are_told(docs):
+    path = make_zip(docs / "a.zip", {"a.txt": "tide", "b.png": ""})
+    data = bytearray(path.read_bytes())
+    for mark, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
+        data[data.index(mark) + at] |= 1
+    path.write_bytes(data)
+    for name, reason in {
+        "a.txt": "password",
+        "c.txt": "no longer in its archive",
+        "b.png": "not of a kind",
+    }.items():
+        failure = read_source(SourceFile(path / name, name))
+        assert isinstance(failure, Failure) and reason in failure.reason
+    with pytest.raises(ConfigurationError, match="does not exist"):
+        extract_text("docs/b.zip/a.txt")
+
+
+def test_the_files_of_an_archive_count_among_those_that_a_caller_may_have_indexed(docs):
+    make_zip(docs / "a.zip", {f"{number}.txt": "tide" for number in range(5)})
+    asked = Confined(["docs"], [str(docs.resolve())], 4)
+    assert len(discover(asked)) == 1
+    with pytest.raises(InputError, match="5 files were found"):
+        build(asked, Path("kb"))

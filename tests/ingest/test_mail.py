@@ -1,0 +1,175 @@
+import base64
+from email.message import EmailMessage
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import SourceText, extract_text, split
+from adaptive_rag.ingest.mail import split_quotes
+from tests.ingest.made_pdf import Text, make_pdf
+
+DEEP = range(900)
+BODY = """Dear Bo,
+
+The key of the north gate hangs in the boat house.
+
+On Tue, 12 Mar 2024 at 09:15, Bo Lind
+<bo@saltmere.example> wrote:
+> Where is the key of the north gate?
+>
+> On Mon, 11 Mar 2024, Ana Ruiz wrote:
+>> Please shut the north gate tonight.
+"""
+
+
+def message(body: str = BODY, **headers: str) -> EmailMessage:
+    made = EmailMessage()
+    made["From"] = "Ana Ruiz <ana@saltmere.example>"
+    made["To"] = "Bo Lind <bo@saltmere.example>"
+    made["Subject"] = "Re: The north gate – key"
+    made["Date"] = "Tue, 12 Mar 2024 10:42:00 +0100"
+    made["Message-ID"] = "<3@saltmere.example>"
+    for name, value in headers.items():
+        made[name.replace("_", "-")] = value
+    made.set_content(body)
+    return made
+
+
+def read(path: Path, data: bytes) -> SourceText:
+    path.write_bytes(data)
+    return extract_text(path)
+
+
+def check_chunks(source: SourceText) -> list[dict]:
+    chunks = [dict(chunk) for chunk in split(source)]
+    assert all(source.text[chunk["start"] : chunk["end"]] == chunk["text"] for chunk in chunks)
+    return chunks
+
+
+def test_headers_new_text_and_each_quote_are_parts_of_their_own(tmp_path):
+    sent = message(In_Reply_To="<2@saltmere.example>", References="<1@saltmere.example> <2@saltmere.example>")
+    source = read(tmp_path / "a.eml", sent.as_bytes())
+    new, first, second = check_chunks(source)
+    assert new["text"] == (
+        "Subject: Re: The north gate – key\nFrom: Ana Ruiz <ana@saltmere.example>\n"
+        "To: Bo Lind <bo@saltmere.example>\nDate: Tuesday, 12 March 2024, 10:42\n\n"
+        "Dear Bo,\n\nThe key of the north gate hangs in the boat house."
+    )
+    assert first["text"].endswith("wrote:\n\nWhere is the key of the north gate?")
+    assert second["text"] == "On Mon, 11 Mar 2024, Ana Ruiz wrote:\n\nPlease shut the north gate tonight."
+    assert [chunk["section"] for chunk in (new, first, second)] == [
+        "Re: The north gate – key",
+        "quoted",
+        "quoted",
+    ]
+    assert new["metadata"] == {
+        "title": "Re: The north gate – key",
+        "subject": "Re: The north gate – key",
+        "from": "Ana Ruiz <ana@saltmere.example>",
+        "to": "Bo Lind <bo@saltmere.example>",
+        "message_id": "<3@saltmere.example>",
+        "in_reply_to": "<2@saltmere.example>",
+        "thread": "<1@saltmere.example>",
+        "date": "2024-03-12T10:42:00+01:00",
+    }
+    assert second["metadata"]["quoted"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "new", "quotes"),
+    [
+        ("> Are you coming?\nYes.\n> When?\nAt five.", "> Are you coming?\nYes.\n> When?\nAt five.", []),
+        ("Yes.\n\n---- Original Message ----\nCome?", "Yes.", [("---- Original Message ----", "Come?")]),
+        (
+            "Siehe unten.\n\nVon: Bo\nGesendet: Montag\nAn: Ana\nBetreff: Tor\n\nWo ist es?",
+            "Siehe unten.",
+            [("Von: Bo\nGesendet: Montag\nAn: Ana", "Betreff: Tor\n\nWo ist es?")],
+        ),
+        (
+            "Am Montag, 3. Juni schrieb Bo:\nWo ist es?",
+            "",
+            [("Am Montag, 3. Juni schrieb Bo:", "Wo ist es?")],
+        ),
+        ("On Monday Bo wrote:\n> We do.\nI do not.", "On Monday Bo wrote:\n> We do.\nI do not.", []),
+        ("Nothing is quoted here.", "Nothing is quoted here.", []),
+    ],
+)
+def test_only_what_lies_below_the_new_text_is_taken_for_a_quote(text, new, quotes):
+    assert split_quotes(text) == (new, quotes)
+
+
+def test_plain_text_comes_before_a_page_and_a_page_alone_is_read(tmp_path):
+    sent = message("The gate is shut.")
+    sent.add_alternative("<p>The gate is <b>open</b>.</p>", subtype="html")
+    assert read(tmp_path / "a.eml", sent.as_bytes()).text.endswith("The gate is shut.")
+    sent = message(" \n")
+    sent.add_alternative("<p>Le café est <b>fermé</b>.</p>", subtype="html", charset="latin-1")
+    assert read(tmp_path / "b.eml", sent.as_bytes()).text.endswith("Le café est fermé.")
+
+
+def test_attachments_are_read_by_their_own_loaders_and_else_named(tmp_path):
+    sent = message("See the plan.")
+    pdf = make_pdf(tmp_path / "plan.pdf", [[Text("The wall is 5 m high.")], [Text("It is old.")]])
+    sent.add_attachment(pdf.read_bytes(), maintype="application", subtype="pdf", filename="../../plän.pdf")
+    sent.add_attachment(b"level;height\n1;3.6 m\n", maintype="text", subtype="csv", filename="levels.csv")
+    sent.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="wall.png")
+    sent.add_attachment(b"not a PDF", maintype="application", subtype="pdf", filename="bad.pdf")
+    sent.add_attachment(message("The older mail.", Cc="Cy <cy@saltmere.example>"))
+    source = read(tmp_path / "a.eml", sent.as_bytes())
+    text, plan, row, older = check_chunks(source)
+    assert text["text"].splitlines()[4] == "Attachments: plän.pdf, levels.csv, wall.png, bad.pdf"
+    assert [chunk["page"] for chunk in (text, plan, row, older)] == [None, 1, None, None]
+    assert (plan["section"], plan["metadata"]["attachment"]) == ("plän.pdf", "plän.pdf")
+    assert "The wall is 5 m high." in plan["text"] and plan["metadata"]["page_end"] == 2
+    assert (row["text"], row["metadata"]["row"], row["section"]) == (
+        "level: 1\nheight: 3.6 m",
+        1,
+        "levels.csv",
+    )
+    assert older["metadata"]["cc"] == "Cy <cy@saltmere.example>"
+    assert len(source.notes) == 2 and "wall.png" in source.notes[0] and "bad.pdf" in source.notes[1]
+
+
+def test_a_mailbox_has_its_messages_with_what_is_known_of_each(tmp_path):
+    first = message(
+        "The first mail.\n\n>From here on it rains.\nFrom 2024 on.", Reply_To="x@y.example"
+    ).as_bytes()
+    quoted = "\n\nOn Tuesday, Ana wrote:\n> The first mail.\n"
+    second = message(f"The second mail.{quoted}", In_Reply_To="<3@saltmere.example>").as_bytes()
+    # what is quoted and stands in the mailbox itself is not kept twice
+    begin = b"From ana@saltmere.example Tue Mar 12 10:42:00 2024\n"
+    source = read(tmp_path / "a.mbox", begin + first + b"\n" + begin + second)
+    one, two = check_chunks(source)
+    assert one["text"].endswith("The first mail.\n\nFrom here on it rains.\nFrom 2024 on.")
+    assert two["text"].endswith("The second mail.")
+    assert two["metadata"]["thread"] == "<3@saltmere.example>"
+
+
+def test_broken_encodings_and_headers_do_no_harm(tmp_path):
+    data = (
+        b"From: =?utf-8?q?Ana_Ru=C3=ADz?= <a@b>\r\nSubject: =?klingon?b?AAAA?= =?utf-8?b?!!!?= caf\xe9\r\n"
+        b"Date: yesterday\r\nContent-Type: text/plain; charset=nonsense\r\n"
+        b"Content-Transfer-Encoding: base64\r\n\r\n" + base64.b64encode("Die Tür".encode("cp1252"))
+    )
+    source = read(tmp_path / "a.eml", data)
+    assert source.text.startswith("Subject: ") and "From: Ana Ruíz <a@b>" in source.text
+    assert source.text.endswith("\n\nDie Tür") and "date" not in source.records[0].metadata
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.eml", b"Shut the gate.\n", "is no mail"),
+        ("a.mbox", b"Shut the gate.\n", "is no mailbox"),
+        (
+            "deep.eml",
+            b"From: a\n"
+            + b"".join(b"Content-Type: multipart/x; boundary=%d\n\n--%d\n" % (i, i) for i in DEEP),
+            "nested too deep",
+        ),
+    ],
+)
+def test_what_is_no_mail_is_refused(tmp_path, name, data, reason):
+    with pytest.raises(IndexingError, match=reason):
+        read(tmp_path / name, data)

@@ -1,0 +1,76 @@
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text, split
+
+TALK = """WEBVTT - The meeting
+
+NOTE nobody hears this
+
+STYLE
+::cue { color: red }
+
+intro
+00:01.000 --> 00:04.000 align:start
+<v Ana Ruiz>We shut the <i>north</i> gate
+
+00:04.500 --> 00:06.000
+<v Ana Ruiz>at noon &amp; ring the bell.</v>
+
+01:02:03.400 --> 01:02:05.000
+<v.loud Bo>When does the tide come in?</v>
+"""
+FILM = """1
+00:00:01,000 --> 00:00:03,000
+{\\an8}The harbour freezes over
+once in thirty years.
+
+2
+00:00:03,200 --> 00:00:05,000
+once in thirty years.
+Nobody knows why.
+
+3
+00:01:00,000 --> 00:01:02,000
+- Shut the gate!
+"""
+
+
+def read(path, text):
+    path.write_text(text, encoding="utf-8")
+    source = extract_text(path)
+    for chunk in split(source, size=60, overlap=0):
+        assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+    return source
+
+
+def test_a_transcript_says_who_speaks_and_when(tmp_path):
+    source = read(tmp_path / "a.vtt", TALK)
+    assert source.text == (
+        "[0:00:01] Ana Ruiz: We shut the north gate at noon & ring the bell.\n\n"
+        "[1:02:03] Bo: When does the tide come in?"
+    )
+    assert [heading.section for heading in source.headings] == ["0:00:01", "1:02:03"]
+
+
+def test_subtitles_are_joined_to_sentences_and_each_paragraph_knows_its_time(tmp_path):
+    source = read(tmp_path / "a.srt", FILM)
+    assert source.text == (
+        "The harbour freezes over once in thirty years. Nobody knows why.\n\n- Shut the gate!"
+    )
+    assert source.section_at(source.text.index("Shut")) == "0:01:00"
+
+
+def test_a_long_talk_is_parted_at_ends_of_sentences(tmp_path):
+    said = "".join(
+        f"00:00:{second:02}.000 --> 00:00:{second + 1:02}.000\nThe tide of day {second} comes in.\n\n"
+        for second in range(50)
+    )
+    paragraphs = read(tmp_path / "a.vtt", said).text.split("\n\n")
+    assert len(paragraphs) == 4 and all(each.endswith("comes in.") for each in paragraphs)
+
+
+@pytest.mark.parametrize("text", ["WEBVTT\n", "1\n00:00:01,000 --> 00:00:02,000\n\n", "Shut the gate."])
+def test_a_file_without_subtitles_is_refused(tmp_path, text):
+    with pytest.raises(IndexingError, match="holds no subtitles"):
+        read(tmp_path / "a.srt", text)
