@@ -174,7 +174,7 @@ class Index:
             rows = reduce(np.intersect1d, each)
             with self._lock:
                 self._rows[reader] = rows
-        return rows
+        return rows if len(rows) < reader.manifest.chunks else None
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""

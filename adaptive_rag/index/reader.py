@@ -51,9 +51,9 @@ WORD_HITS = 300
 IDS_PER_QUERY = 500
 # Conditions whose rows are remembered, and rows whose vectors are.
 CONDITIONS_KEPT, NARROWED_ROWS = 64, 2 * neighbours.EXACT_UP_TO
-# Up to this many rows a search names each one that it is narrowed to; beyond, it looks this many times as
-# deep and deeper, and sifts what it finds.
-NAMED_ROWS, SIFTED = 2_000, 4
+# Up to this many rows a search names each one that it is narrowed to; beyond, it sifts what it finds, and
+# looks this many times as deep where that is too little.
+NAMED_ROWS, DEEPER = 2_000, 4
 # Words spelt like one: chunks that are read for them, words of the word index that are compared. That index
 # holds stems, so that an ending counts as a difference too: of a long word three letters may differ.
 # From 12 letters on the search takes two at most, and nothing from 50 on.
@@ -224,13 +224,12 @@ class TableReader:
         """Return what `match` finds among rows: few are named in the search, of many its hits are sifted."""
         if len(among) <= NAMED_ROWS:
             return self.match(query, limit, among.tolist())
-        depth = limit
-        while True:
-            depth = min(self.manifest.chunks, SIFTED * depth)
+        for depth in self._depths(limit, among):
             rows, bm25 = self.match(query, depth)
             kept = np.flatnonzero(np.isin(rows, among))[:limit]
-            if len(kept) == limit or len(rows) < depth or depth == self.manifest.chunks:
-                return rows[kept], bm25[kept]
+            if len(kept) == limit or len(rows) < depth:
+                break
+        return rows[kept], bm25[kept]
 
     def spelt_like(self, word: str, among: Ids | None = None) -> list[str]:
         """Return the words of chunks that hold one spelt nearly like this; none where a chunk holds it.
@@ -407,13 +406,20 @@ class TableReader:
         chunks = self.manifest.chunks
         if among is None:
             return neighbours.nearest(self.table, vector, limit, chunks)
-        depth = math.ceil(limit * chunks / len(among))
-        while True:
-            depth = min(chunks, SIFTED * depth)
+        for depth in self._depths(limit, among):
             rows = neighbours.nearest(self.table, vector, depth, chunks)
             kept = rows[np.isin(rows, among)][:limit]
-            if len(kept) == limit or depth == chunks:
-                return kept
+            if len(kept) == limit:
+                break
+        return kept
+
+    def _depths(self, limit: int, among: Ids) -> Iterator[int]:
+        """Yield how deep to look for hits that are sifted: as deep as they lie by chance, then deeper."""
+        depth, chunks = math.ceil(limit * self.manifest.chunks / len(among)), self.manifest.chunks
+        while depth < chunks:
+            yield depth
+            depth *= DEEPER
+        yield chunks
 
     def _vectors_of(self, rows: Ids) -> Vectors:
         """Return the vectors of rows of a large table; those last asked for are remembered."""
