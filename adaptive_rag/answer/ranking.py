@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.rows import holds_number
+from adaptive_rag.answer.rows import holds_form
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.text.speech import speakers_asked
@@ -80,21 +80,24 @@ class Ranking:
     def score(self, text: str, vector: Vectors) -> Scores:
         """Score the sentences for a question, an aspect or a situation and its vector, 0 to about 2."""
         weights = weighted_terms(text)
-        expected, asked = expected_form(text), set(terms(text))
         alone, resolved = (cosines(rows, vector[None])[:, 0] for rows in (self.vectors, self._resolved))
         scores: Scores = self._prior + np.maximum(alone, resolved)
         scores += WORDS * self._bm25(list(weights))
         scores += AROUND * np.array([coverage(weights, near) for near in self._near])
-        scores += FORM * np.array(
-            [
-                # The cells of a table hold sums without their currency.
-                expected.fit(s.text, asked) or float(expected.form == "money" and holds_number(s.cells))
-                for s in self.sentences
-            ]
-        )
+        scores += FORM * self.fit(text)
         speakers = speakers_asked(text, {s.speaker for s in self.sentences if s.speaker})
         scores += SPOKEN * np.array([s.speaker in speakers for s in self.sentences])
         return scores
+
+    def fit(self, question: str) -> Scores:
+        """Return how well each sentence has the form of answer that a question asks for, 0 to 1.
+
+        The cells of a table hold sums without their currency, and numbers without what is counted.
+        """
+        expected, asked = expected_form(question), set(terms(question))
+        return np.array(
+            [float(holds_form(s.cells, expected.form)) or expected.fit(s.text, asked) for s in self.sentences]
+        )
 
     @cached_property
     def showable(self) -> Flags:
