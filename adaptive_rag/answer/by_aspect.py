@@ -6,7 +6,6 @@ import numpy as np
 
 from adaptive_rag.answer.aspects import score_aspects, share_out
 from adaptive_rag.answer.by_side import by_side
-from adaptive_rag.answer.factual import COMPLETES
 from adaptive_rag.answer.lead import FOLLOWS, OF_THE_TEXT, best_readable, off_the_matter
 from adaptive_rag.answer.order import following, in_document_order, under_heading, with_rows, with_steps
 from adaptive_rag.answer.ranking import RANK, Ranking
@@ -73,7 +72,7 @@ def _name_both(question: str, ranking: Ranking, scores: Scores) -> None:
         )
         if fit.any():
             best = int(np.argmax(np.where(fit, scores, -np.inf)))
-            scores[best] = max(scores[best], COMPLETES * highest)
+            scores[best] = max(scores[best], OTHER_DOCUMENT * highest)
 
 
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.65)

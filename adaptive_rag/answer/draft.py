@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, Field
 
@@ -105,11 +105,11 @@ class ExtractedAnswer:
     citations: list[Citation]
 
 
-def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
+def extract_answer(request: AnswerRequest, shown: Sequence[Citation] = ()) -> ExtractedAnswer:
     """Answer with exact sentences of the documents, in the blocks of the request's style.
 
-    Where none comes near enough to the best one, that one is quoted. A sentence that refers back ("It ...")
-    comes with the one before it. Headings are set in bold on a line
+    What is `shown` already is left out. Where none comes near enough to the best one, that one is quoted. A
+    sentence that refers back ("It ...") comes with the one before it. Headings are set in bold on a line
     of their own. The answer is empty where the documents hold no readable sentence. An image is shown by its
     description, and no tag is left that a page would act on; the quotes of the citations stay exact.
     """
@@ -121,6 +121,9 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
     if ranking and not blocks and request.style.arrange is not by_side:
         scores = ranking.score(request.question, request.question_vector)
         blocks = [Block(ranking.choose(scores, 1, -math.inf))]
+    told = {(citation["source"], citation["start"]) for citation in shown}
+    blocks = [replace(block, sentences=_untold(request, block, told)) for block in blocks]
+    blocks = [block for block in blocks if block.sentences]
     text, _ = keep_own_links("\n\n".join(_format_block(request, block) for block in blocks), None)
     return ExtractedAnswer(
         text,
@@ -130,6 +133,10 @@ def extract_answer(request: AnswerRequest) -> ExtractedAnswer:
             for s in block.sentences
         ],
     )
+
+
+def _untold(request: AnswerRequest, block: Block, told: Collection[tuple[str, int]]) -> list[AnswerSentence]:
+    return [s for s in block.sentences if (request.documents[s.document]["source"], s.start) not in told]
 
 
 def _format_block(request: AnswerRequest, block: Block) -> str:

@@ -6,31 +6,23 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.lead import of_the_follow_up
-from adaptive_rag.answer.ranking import READABLE, Ranking
+from adaptive_rag.answer.lead import FOLLOWS, of_the_follow_up
+from adaptive_rag.answer.ranking import Flags, Ranking
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.text.vectors import Scores
 from adaptive_rag.text.words import coverage, terms, weighted_terms
 
-# Where the best sentence lacks the date, number or name asked for, a neighbour that has it gets this share of
-# its score.
-COMPLETES = 0.9
-# One farther off in the document is shown too where it reaches this share of the best one's.
-FARTHEST = 0.75
-# A sentence beside one that has the date, number or name asked for must come nearer to it by this share.
-ANSWERED = 0.06
-# What each word costs a sentence beside the best one: a short one is read at little cost.
-PER_WORD = 0.002
+# A sentence that has the date, number or name asked for leads where it reaches this share of the best score:
+# "how much would closing the street cost" is answered by the cost, not by the proposal to close it.
+FITTING = 0.8
 
 
 def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
-    """Show the sentence that answers best, and others where they come close to it.
+    """Show the sentence that answers, and others only where they answer what it leaves open.
 
-    Where a date, a number or a name is asked for and the best one lacks it, a sentence near it that has it
-    is shown too: "The borehole stood in Saltpan Road. It was closed in 2019."
+    Where a date, a number or a name is asked for, a sentence that has it leads.
     """
     scores = ranking.score(request.question, request.question_vector) + of_the_follow_up(request, ranking)
     nearest, nearness = ranking.sentences[int(np.argmax(scores))], request.style.nearness
@@ -39,44 +31,46 @@ def factual(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     if nearest.quality > 0 and scores.max() < least:
         # No sentence comes near the row or the label that answers: "Next meeting: 12 November, 7.30 pm".
         return [Block([nearest])]
-    completing = _completing(ranking, scores, request.question)
-    best = int(np.argmax(scores))
+    asked = request.question.partition("\n")[0]
+    fits = (ranking.fit(request.question) == 1) & expected_form(request.question).is_sure
+    best = _lead(scores, fits)
     highest = max(scores[best], 0.0)  # so that the best one is shown even where all score below 0
-    if expected_form(request.question).is_sure and completing is None:
-        nearness += ANSWERED
-    scores -= PER_WORD * np.array([len(s.text.split()) for s in ranking.sentences])
-    scores[best] = highest
-    if completing is not None:
-        scores[completing] = max(scores[completing], COMPLETES * highest)
-    scores[_other_rows(ranking, best, request.question.partition("\n")[0])] = -np.inf
-    limit = 1 + request.style.sentences
-    return [Block(ranking.choose(scores, limit, nearness * highest, known=True))]
+    joins, goes_on = _joining(ranking, best, asked, fits)
+    scores = np.where(joins, scores + FOLLOWS * goes_on, -np.inf)
+    scores[_other_rows(ranking, best, asked)] = -np.inf
+    scores[best] = max(highest, scores.max())
+    return [Block(ranking.choose(scores, 1 + request.style.sentences, nearness * highest, known=True))]
 
 
-def _completing(ranking: Ranking, scores: Scores, question: str) -> int | None:
-    """Return the index of a sentence near the best one that has the date, number or name which it lacks."""
-    expected, asked = expected_form(question), set(terms(question))
-    best = ranking.sentences[int(np.argmax(scores))]
-    if not expected.is_sure or expected.fit(best.text, asked) == 1:
-        return None
-    beside = {
-        s.position - best.position: i for i, s in enumerate(ranking.sentences) if s.document == best.document
-    }
-    for i in (beside[step] for step in (1, 2, -1, 3, -2, 4) if step in beside):
-        s = ranking.sentences[i]
-        if s.quality >= READABLE and expected.fit(s.text, asked) == 1:
-            return i
-    if expected.fit(best.text, asked) > 0:
-        return None
-    fitting = [
-        score if s.document == best.document and expected.fit(s.text, asked) == 1 else -np.inf
-        for s, score in zip(ranking.sentences, scores, strict=True)
-    ]
-    far = int(np.argmax(fitting))
-    return far if fitting[far] >= FARTHEST * scores.max() else None
+def _lead(scores: Scores, fits: Flags) -> int:
+    """Return the index of the best sentence that has the form asked for, where it comes near the best."""
+    fitting = int(np.argmax(np.where(fits, scores, -np.inf)))
+    best = int(np.argmax(scores))
+    return fitting if fits[fitting] and scores[fitting] >= FITTING * scores[best] else best
 
 
-def _other_rows(ranking: Ranking, best: int, question: str) -> NDArray[np.bool_]:
+def _joining(ranking: Ranking, best: int, question: str, fits: Flags) -> tuple[Flags, Flags]:
+    """Tell which sentences may be shown with the best one, and which of them go on from it.
+
+    A sentence joins that names what the question names and the best one lacks; from another passage it has
+    to name more of it. Where the best one has the date, number or name that is asked for, so has a sentence
+    that joins. Where it may not answer, its passage's sentences that name as much join too, and the next one
+    that refers back to it or has what was asked for: "It in turn evolved into Modern English."
+    """
+    weights, lead = weighted_terms(question), ranking.sentences[best]
+    lacks = {term: weight for term, weight in weights.items() if term not in lead.terms}
+    named = np.array([coverage(weights, set(s.terms)) for s in ranking.sentences])
+    here = np.array([s.document == lead.document for s in ranking.sentences])
+    adds = np.array([coverage(lacks, set(s.terms)) > 0 for s in ranking.sentences])
+    adds &= here | (named > named[best])
+    if fits[best]:
+        return adds & fits, np.zeros_like(fits)
+    follows = here & np.array([s.position == lead.position + 1 for s in ranking.sentences])
+    goes_on = follows & (fits | np.array([s.refers_back for s in ranking.sentences]))
+    return adds | goes_on | here & (named >= named[best]), goes_on
+
+
+def _other_rows(ranking: Ranking, best: int, question: str) -> Flags:
     """Tell which rows are about something else than the best one: they name less of the question.
 
     In "11-speed cassette" the number counts with the word beside it: "9-speed, 11-34" lacks it.
@@ -97,4 +91,4 @@ def _numbered(words: Sequence[str]) -> set[tuple[str, str]]:
 
 
 # A fact stands in a document or not. `benchmarks/evidence.py` chose `evidence` and `wording` of each style.
-FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.82, splits=True)
+FACTUAL_STYLE = AnswerStyle(arrange=factual, evidence=0.5, nearness=0.9, splits=True)

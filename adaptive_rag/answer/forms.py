@@ -65,14 +65,17 @@ _LIFE = re.compile(
 )
 _LIFE_ASKED = re.compile(r"\b(?:born|birth|die|died|death|live|lived)\b", re.IGNORECASE)
 _NAME = re.compile(r"(?<=[\w,;:)’'] )(?:\(?[A-Z][\w'’-]+)|^[A-Z][\w'’-]+ (?:[A-Z]|of [A-Z])")
-_PLACE = re.compile(r"\b(?:in|at|near|from|of|to|on) (?:the )?[A-Z]\w+")
+_PLACE = re.compile(
+    r"\b(?:in|at|near|from|of|to|on) (?:the )?[A-Z]\w+|"
+    r"^(?!It |He |She |They |This |That |There )[A-Z]\w+ (?:is|was|has|had|[a-z]+ed)\b"
+)
 _DIGIT = re.compile(
     r"\d+(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|dozen|"
     r"(?:twen|thir|for|fif|six|seven|eigh|nine)ty(?:-\w+)?|hundred|thousand|million|billion|half|third|quarter)\b",
     re.IGNORECASE,
 )
 # A year is no count.
-_COUNT = re.compile(rf"(?!(?:1[5-9]|20)\d\ds?\b)(?:{_DIGIT.pattern})", re.IGNORECASE)
+_COUNT = re.compile(rf"(?<!\d)(?!(?:1[5-9]|20)\d\ds?\b)(?:{_DIGIT.pattern})", re.IGNORECASE)
 _LENGTH = r"(?:mm|cm|m|km|inch(?:es)?|foot|feet|yards?|(?:centi|milli|kilo)?met(?:re|er)s?|miles?)\b"
 _DURATION = r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|fortnights?|months?|years?|decades?)\b"
 # What stands after the number that a question asks for.
@@ -86,6 +89,11 @@ _UNITS = {
     "wide": _LENGTH,
     "heavy": r"(?:m?g|kg|kilo(?:gram)?s?|grams?|tons?|tonnes?|pounds?|lbs?|stone|ounces?|oz)\b",
 }
+# "When the makers brought out their own cars, which policy ended?" asks for a policy.
+_ASKED_LAST = re.compile(
+    r"^(?:when|where|while|if|after|before|although|as)\b.*, ((?:\w+ )?(?:what|which|who|whose|how|why)\b.*)",
+    re.I,
+)
 _HOW = re.compile(rf"\bhow ({'|'.join(_UNITS)})\b", re.IGNORECASE)
 _COPULA = (
     r"(?:(?:is|are|was|were|can be)(?: (?:defined|known|called))?|refers? to|means?|denotes?|describes?|"
@@ -136,6 +144,8 @@ class ExpectedForm:
 def expected_form(question: str) -> ExpectedForm:
     """Read from a question's words which form its answer has."""
     text = " ".join(question.split())
+    if last := _ASKED_LAST.match(text):
+        text = last[1]
     definition = _DEFINITION.match(text)
     subject = definition["subject"] if definition else ""
     form = next((form for form, pattern in _FORMS if re.search(pattern, text, re.IGNORECASE)), None)

@@ -11,10 +11,9 @@ from adaptive_rag.query.follow_up import own_words
 from adaptive_rag.text.vectors import Scores
 from adaptive_rag.text.words import coverage, words
 
-# Taken from a sentence that speaks of the text itself: it is left out where there is anything else.
+# Taken from a sentence that speaks of the text itself, or that the last answers said already: it is left out
+# where there is anything else.
 OF_THE_TEXT = 1.0
-# Taken from what the last answers said already: as much.
-SAID = 1.0
 # Added to what follows the lead in its paragraph: on both halves of CLAP NQ more of the reference is covered
 # in as many words.
 FOLLOWS = 0.3
@@ -33,7 +32,7 @@ def of_the_follow_up(request: AnswerRequest, ranking: Ranking) -> Scores:
     told = _plain(request.said)
     # Of a row another cell may have been shown, but its name was.
     said = np.array([_plain(s.cells[0][1] if s.cells else s.text) in told for s in ranking.sentences])
-    return np.asarray(AROUND * named - SAID * said * (1 - named))
+    return np.asarray(AROUND * named - OF_THE_TEXT * said * (1 - named))
 
 
 def _plain(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from adaptive_rag.answer.draft import ExtractedAnswer, extract_answer
 from adaptive_rag.answer.evidence import Evidence, judge_evidence
 from adaptive_rag.answer.request import AnswerRequest, Aspect
-from adaptive_rag.state import Candidate
+from adaptive_rag.state import Candidate, Citation
 
 NOTHING = "The documents hold nothing on “{part}”."
 
@@ -15,19 +15,20 @@ NOTHING = "The documents hold nothing on “{part}”."
 def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, ExtractedAnswer | None]:
     """Return the evidence, and the answer where it is enough or the caller never `abstains`.
 
-    Each part of the question has a line. Where no part has evidence enough, the question is judged whole.
+    Each part of the question has a line, without what an earlier part has shown. Where no part has evidence
+    enough, the question is judged whole.
     """
     asked = [_asked(request, part) for part in request.parts]
     judged = [judge_evidence(one) for one in asked]
     if not any(evidence.sufficient for evidence in judged):
         evidence = judge_evidence(request)
         return evidence, extract_answer(request) if evidence.sufficient or not abstains else None
-    lines, citations = [], []
+    lines, citations = list[str](), list[Citation]()
     for one, evidence in zip(asked, judged, strict=True):
-        answer = extract_answer(one) if evidence.sufficient else None
+        answer = extract_answer(one, citations) if evidence.sufficient else None
         if answer is None:
             lines.append(NOTHING.format(part=one.question.partition("\n")[0]))
-        elif answer.text not in lines:
+        elif answer.text:
             lines.append(answer.text)
             citations += answer.citations
     return max(judged, key=lambda evidence: evidence.score), ExtractedAnswer("\n".join(lines), citations)

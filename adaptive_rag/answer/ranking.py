@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.rows import holds_number
+from adaptive_rag.answer.rows import holds_form
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.text.speech import speakers_asked
@@ -24,23 +24,17 @@ from adaptive_rag.text.words import coverage, terms, weighted_terms
 # in 79 %. There the form counts for little, from 0.2 to 0.5 alike; over everyday documents, with their prices
 # and dates, more of it answers more.
 WORDS, AROUND, FORM, RANK = 0.3, 0.6, 0.4, 0.2
-# Added to the messages of whom a question asks what they said: as much as the largest weight.
-SPOKEN = AROUND
+# A text of lower quality is shown only where there is nothing better.
+READABLE = 0.3
 # The words around a sentence say what it is about: those of the heading above it, of the 2 sentences before
 # it and of the one after.
 STEPS_AROUND = range(-2, 2)
-BEFORE = 0.6  # weight of the sentence before in the meaning of one that refers back
-POOR = 0.4  # taken from a sentence of quality 0
-# A text of lower quality is shown only where there is nothing better.
-READABLE = 0.3
 # Added to a sentence beside one already chosen: it continues its thought.
 CONTINUES = 0.06
-# What a sentence loses for each point of cosine above ALIKE that it shares with one already chosen.
-RESEMBLES, ALIKE = 0.6, 0.6
 # A sentence that refers back but names this share of what is asked about is understood alone.
 NAMED = 0.5
-# Any other is shown with up to 2 before it, none longer or of lower quality than this.
-PREDECESSORS, LONGEST_PREDECESSOR, FAIR_PREDECESSOR = 2, 400, 0.6
+# Any other is shown with up to so many before it.
+PREDECESSORS = 2
 
 Flags = NDArray[np.bool_]
 
@@ -59,7 +53,7 @@ class Ranking:
         for i, s in enumerate(sentences):
             before = self._at.get((s.document, s.position - 1))
             if s.refers_back and before is not None:
-                both = self.vectors[i] + BEFORE * self.vectors[before]
+                both = self.vectors[i] + self.vectors[before]
                 self._resolved[i] = both / np.linalg.norm(both)
         headings = {s.heading: set(terms(s.heading)) for s in sentences}
         self._near = [
@@ -73,28 +67,33 @@ class Ranking:
             for s in sentences
         ]
         chunks = max(sentence.rank for sentence in sentences)
+        # A text that can hardly be read loses as much as the form of the answer gives.
         self._prior = np.array(
-            [RANK * (1 - (s.rank - 1) / chunks) - POOR * (1 - s.quality) for s in sentences]
+            [RANK * (1 - (s.rank - 1) / chunks) - FORM * (1 - s.quality) for s in sentences]
         )
 
     def score(self, text: str, vector: Vectors) -> Scores:
         """Score the sentences for a question, an aspect or a situation and its vector, 0 to about 2."""
         weights = weighted_terms(text)
-        expected, asked = expected_form(text), set(terms(text))
         alone, resolved = (cosines(rows, vector[None])[:, 0] for rows in (self.vectors, self._resolved))
         scores: Scores = self._prior + np.maximum(alone, resolved)
         scores += WORDS * self._bm25(list(weights))
         scores += AROUND * np.array([coverage(weights, near) for near in self._near])
-        scores += FORM * np.array(
-            [
-                # The cells of a table hold sums without their currency.
-                expected.fit(s.text, asked) or float(expected.form == "money" and holds_number(s.cells))
-                for s in self.sentences
-            ]
-        )
+        scores += FORM * self.fit(text)
         speakers = speakers_asked(text, {s.speaker for s in self.sentences if s.speaker})
-        scores += SPOKEN * np.array([s.speaker in speakers for s in self.sentences])
+        # The messages of whom a question asks what they said gain as much as the largest weight.
+        scores += AROUND * np.array([s.speaker in speakers for s in self.sentences])
         return scores
+
+    def fit(self, question: str) -> Scores:
+        """Return how well each sentence has the form of answer that a question asks for, 0 to 1.
+
+        The cells of a table hold sums without their currency, and numbers without what is counted.
+        """
+        expected, asked = expected_form(question), set(terms(question))
+        return np.array(
+            [float(holds_form(s.cells, expected.form)) or expected.fit(s.text, asked) for s in self.sentences]
+        )
 
     @cached_property
     def showable(self) -> Flags:
@@ -121,8 +120,7 @@ class Ranking:
 
         The best one comes first, then the others in reading order.
 
-        A sentence that resembles one already chosen loses by it (maximal marginal relevance, Carbonell and
-        Goldstein 1998); one that stands beside it gains. The sentences that a chosen one refers back to
+        A sentence that stands beside one already chosen gains. The sentences that a chosen one refers back to
         come on top of the limit. With `known` those that name what was asked about are left out, since the
         asker knows it: "When was the borehole closed?" "It was closed in 2019." After the first, one that
         would make it more than `words` words is left out.
@@ -155,7 +153,6 @@ class Ranking:
             limit -= 1
             chosen += [s for s in group if s not in chosen]
             lead = lead or len(chosen)
-            left -= RESEMBLES * np.maximum(self.vectors @ sentence.vector - ALIKE, 0.0)
             left += CONTINUES * np.array([sentence.is_beside(other) for other in self.sentences])
         by_score = dict(zip(self.sentences, scores.tolist(), strict=True))
         return chosen[:lead] + _in_reading_order(chosen[lead:], chosen[lead - 1], by_score) if lead else []
@@ -171,7 +168,7 @@ class Ranking:
             if coverage(self._asked, set(sentence.terms)) >= NAMED:
                 break
             sentence = self.sentences[at]
-            if sentence.quality < FAIR_PREDECESSOR or len(sentence.text) > LONGEST_PREDECESSOR:
+            if sentence.quality < READABLE:
                 break
             found.insert(0, sentence)
         return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from adaptive_rag.answer.forms import expected_form
+from adaptive_rag.answer.forms import AnswerForm, expected_form
 from adaptive_rag.text.words import stem, terms, words
 
 Cell = tuple[str, str]  # the name of its column, and what stands in it
@@ -29,6 +29,8 @@ _MEASURES = {
 }
 # "Deposit (pounds)" above 30: "deposit 30 pounds"
 _WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[%°€£$])\)")
+# "Train 5 (S)" is one name.
+_SERIAL = re.compile(r"\d \([A-Z]\)$")
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 
 
@@ -51,9 +53,9 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
     return f"{subject.rstrip(' :')}: {said}" if subject and said else subject or said
 
 
-def holds_number(cells: Sequence[Cell]) -> bool:
-    """Tell whether a cell beside the name of the row is a mere number."""
-    return any(_NUMBER.fullmatch(value) for _, value in cells[1:])
+def holds_form(cells: Sequence[Cell], form: AnswerForm) -> bool:
+    """Tell whether a cell beside the row's name is a mere number where a sum, a number or a time is asked."""
+    return form in ("money", "number", "time") and any(_NUMBER.fullmatch(value) for _, value in cells[1:])
 
 
 def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
@@ -76,7 +78,7 @@ def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
 
 def _say(name: str, value: str) -> str:
     unit = _WITH_UNIT.fullmatch(name)
-    if unit and _NUMBER.fullmatch(value):
+    if unit and _NUMBER.fullmatch(value) and not _SERIAL.search(name):
         name, value = unit["name"], f"{value} {unit['unit']}"
     if name.casefold() in _BLAND:
         return value

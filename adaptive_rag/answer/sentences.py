@@ -26,7 +26,9 @@ _BULLET = re.compile(
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 # "built in 1957[3]", "the wall. [6, 7]", "the wall.³"; "as is shown in [3]" keeps what it speaks of
 _NOTE_MARK = re.compile(
-    r"(?<=[^\W_])\[(?:\d{1,3}|[a-z]|note \d+|citation needed)\]|(?<=[.,;:!?”\"’')\]])[¹²³⁴-⁹⁰]+|"
+    r"(?<=[^\W_])\[(?:\d{1,3}|[a-z]|note \d+)\]|"
+    r"(?<=[\w.,;:!?”\"’')])\[(?:citation needed|not in citation given)\]|"
+    r"(?<=[.,;:!?”\"’')\]])[¹²³⁴-⁹⁰]+|"
     r"(?P<before>[\w’'-]+|[.,;:!?”\"’')])[ \t]?(?:\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])+"
 )
 _SPEAKS_OF = {

@@ -55,6 +55,8 @@ _END = re.compile(
 _LAST_WORD = re.compile(r"[^\W_](?:[\w.&’'-]*\w)?$")
 _NEXT_WORD = re.compile(r"\s*(?P<open>[(\[{\"'“‘«¿¡*_]*)(?P<word>[\w’']*)")
 _ROMAN = re.compile(r"[IVXLCDM]+$")
+# "part no. BF-31"
+_CODE = re.compile(r"[A-Z]{1,4}-?\d")
 # a word is looked for this far back from its full stop
 _REACH = 40
 # in characters
@@ -162,7 +164,8 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
         return False  # the number of a list item: "3. Close the gate."
     if lowered in _TITLES:
         return False
-    if lowered in _NUMBERED and (word[:1].isdigit() or _ROMAN.match(word)):
+    numbers = word[:1].isdigit() or _ROMAN.match(word) or _CODE.match(text, following.start("word"))
+    if lowered in _NUMBERED and numbers:
         return False
     if len(last) == 1 and last.isalpha():  # an initial, or a name like "plan B"
         return not word[:1].isdigit() and last != "I" and opens if last.isupper() else opens

@@ -22,6 +22,7 @@ _DAY_OR_MONTH = re.compile(
 )
 # A year, or a name such as "D300": they stand above columns too.
 _NAMING = re.compile(r"(?:1[89]|20)\d\d|\b[A-Z]+-?\d+\b")
+_TITLE, _AMOUNT = re.compile(r"[A-Z][^£$€%]*$"), re.compile(r"[£$€]? ?\d")
 
 
 @dataclass(frozen=True)
@@ -107,11 +108,17 @@ def _names_columns(rows: list[tuple[str, ...]]) -> bool:
     """Tell whether the first of a table's rows names its columns.
 
     "Tool | Deposit | Days" and "Property | D300 | D300 Pro" do; "Weight | 11.5 kg" does not. "Colour | red"
-    above "Wood | oak" is read as a row: a row of two cells is understood without names.
+    above "Wood | oak" is read as a row: a row of two cells is understood without names. "Train 1 | Train 2"
+    do above times, "Child 4 to 15" above prices.
     """
     first, rest = rows[0], rows[1:]
-    if not rest or not all(first) or any(re.search(r"\d", _NAMING.sub("", cell)) for cell in first):
+    if not rest or not all(first):
         return False
+    for at, cell in enumerate(first):
+        below = [row[at] for row in rest if at < len(row)]
+        over_amounts = _TITLE.match(cell) and sum(bool(_AMOUNT.match(c)) for c in below) > len(below) / 2
+        if re.search(r"\d", _NAMING.sub("", cell)) and not over_amounts:
+            return False
     return len(first) > 2 or sum(bool(re.search(r"\d", row[-1])) for row in rest) > len(rest) / 2
 
 

@@ -38,6 +38,19 @@ def test_a_sentence_that_answers_both_is_shown_once():
     assert len(without_markers(answer)) == 1
 
 
+def test_a_later_line_leaves_out_what_an_earlier_one_shows():
+    pier = candidate("The ferry pier was built in 1957 with a crane. The crane of the pier sank.")
+
+    _, answer = answer_locally(
+        asked(pier, PARTS[0], "What sank with the crane of the ferry pier"), abstains=True
+    )
+
+    assert [citation["quote"] for citation in answer.citations] == [
+        "The ferry pier was built in 1957 with a crane.",
+        "The crane of the pier sank.",
+    ]
+
+
 def test_where_no_part_has_evidence_nothing_is_answered():
     evidence, answer = answer_locally(asked(PIER, "what do gulls eat", "why do gulls cry"), abstains=True)
 

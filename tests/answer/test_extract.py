@@ -491,6 +491,29 @@ def test_a_fact_that_one_sentence_answers_clearly_is_told_in_that_sentence_alone
     assert without_markers(answer) == ["The wall was built between 1955 and 1958."]
 
 
+def test_the_sum_that_is_asked_for_leads_before_what_only_shares_the_words():
+    text = "The council proposes to close the High Street to cars. The scheme costs £640,000."
+    answer = extract_answer(request("How much would closing the High Street cost?", [candidate(text)]))
+
+    assert without_markers(answer)[0] == "The scheme costs £640,000."
+
+
+def test_another_document_joins_a_fact_only_where_it_names_more_of_what_is_asked():
+    rules = candidate("In Leeds up to £165 a night is paid.", source="rules.txt")
+    trip = candidate("The hotel costs £68 a night.", source="trip.txt")
+
+    answer = extract_answer(request("What does a hotel in Leeds cost?", [rules, trip]))
+
+    assert without_markers(answer) == ["In Leeds up to £165 a night is paid."]
+
+
+def test_a_sentence_that_adds_nothing_of_what_is_asked_is_left_out():
+    text = "The teaching pool has 31 degrees. The pool is changed weekly."
+    answer = extract_answer(request("How warm is the teaching pool?", [candidate(text)]))
+
+    assert without_markers(answer) == ["The teaching pool has 31 degrees."]
+
+
 def test_an_analysis_keeps_to_the_words_of_its_style():
     told = [
         f"The marsh wall {verb} the {thing} of the old town in many {thing} every single year."

@@ -25,6 +25,7 @@ from adaptive_rag.text.words import terms
         ("Where is the rest centre?", "place"),
         ("The Romans employed three kinds of notation, which ones?", "list"),
         ("Why did the wall fail?", "other"),
+        ("When the makers brought out their own cars, which policy ended?", "other"),
     ],
 )
 def test_the_form_of_the_answer_is_read_from_the_question(question, form):
@@ -44,6 +45,8 @@ def test_the_form_of_the_answer_is_read_from_the_question(question, form):
         ("What does the roof cost?", "The roof costs £640,000.", "The roof takes eighteen months."),
         ("How many people came?", "231 people came.", "It was held on 12 November."),
         ("How many drowned in the mine?", "Nineteen were drowned.", "The mine closed in the 1870s."),
+        ("How many drowned?", "Nineteen were drowned.", "The 1870s were bad years for the mine."),
+        ("Which country signed it?", "Greenland signed it in 1985.", "It was signed in 1985."),
         ("How long is the lease?", "It runs for three years.", "It has two parking spaces."),
         ("How heavy is it?", "It weighs 12.5 kg.", "It has 12 shelves."),
         ("How much does it cost?", "It costs 38 pence.", "The takings fell by 38 per cent."),

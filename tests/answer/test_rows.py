@@ -44,6 +44,11 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
         ),
         (MODELS, "How heavy is the D300 Pro?", "Weight: 15.6 kg (D300 Pro)"),
         (MODELS, "How heavy are the D300 and the D300 Pro?", "Weight: 12.8 kg (D300), 15.6 kg (D300 Pro)"),
+        (
+            (("Station", "Mill"), ("Train 3", "11.31"), ("Train 5 (S)", "14.01")),
+            "what time does train 5 leave the mill",
+            "Mill: 14.01 (Train 5 (S))",
+        ),
         ((("", "Drill"),), "where is the drill", "Drill"),
     ],
 )

@@ -12,6 +12,7 @@ CASES = {
     "decimals and times": ["It rose 3.5 cm at 9.30 today.", "Nobody saw it."],
     "a year at the end": ["The wall was built in 1957.", "It was raised in 1981."],
     "abbreviations inside": ["Some metals, e.g. iron, i.e. ferrous ones, cf. p. 12, rust.", "Gold does not."],
+    "codes": ["Replace the filter, part no. BF-31, every month.", "He said no.", "Rinse it."],
     "figures and numbers": ["See Fig. 3 and No. 7 in Vol. II.", "It is clear."],
     "no as a word": ["He said no.", "Nothing else happened."],
     "abbreviations that may end": ["It opens at 9 a.m. and shuts at 5 p.m.", "The staff go home."],

@@ -22,6 +22,14 @@ def test_names_of_models_stand_above_columns():
     assert [row.cells[0] for row in table.rows] == ["Weight", "Tank"]
 
 
+def test_names_with_numbers_stand_above_amounts_but_an_amount_names_no_column():
+    (trains,) = find_tables("Station | Train 1 (D) | Train 3\nMarsh | 9.15 | 11.00\nMill | 9.27 | 11.16")
+    (sums,) = find_tables("Evening meal | up to £28 | Line manager\nNight shift | £2.35 an hour | Automatic")
+
+    assert trains.columns == ("Station", "Train 1 (D)", "Train 3")
+    assert sums.columns == ()
+
+
 @pytest.mark.parametrize(
     ("cells", "columns", "said"),
     [
