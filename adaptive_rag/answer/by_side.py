@@ -26,12 +26,10 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     """
     asked = asked_side(request.question)
     if {aspect.label for aspect in request.aspects} <= set(LABELS.values()):
-        views = read_views(
-            request.question, request.question_vector, request.documents, request.sentences, ranking
-        )
+        views = read_views(request, ranking)
         agreed = np.zeros(len(views.scores))
         if request.aspects:  # else no passage takes a side
-            agreed = agreement(request.question, request.documents, request.sentences, ranking)
+            agreed = agreement(request, ranking)
         near, missing = request.style.nearness, request.missing
         if asked and asked == missing and not (SIGNS[asked] * views.declared > 0).any():
             return []

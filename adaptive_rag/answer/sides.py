@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from adaptive_rag.text.vectors import Scores
 CLEAR = 0.1
 # Views under one heading, at most, and the words of a side and of the whole answer; one view may be longer.
 VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 108
-# Words of those of the group asked about who take no clear side.
-GROUP_WORDS = 36
 # Sentences of one speaker under a heading, at most.
 LINES = 2
 # A declaration of at most so many words ("I am against it.") is quoted with the sentence after it.
@@ -67,6 +65,9 @@ def quote_views(
         return QuotedViews(
             [("", choice.take(theirs, 2 * SIDE_WORDS, NAMED * float(theirs.max()), lines=np.inf))]
         )
+    if (theirs := views.of_group & views.holds).any():
+        views = replace(views, holds=theirs, both=views.both & theirs)
+        choice = _Choice(views, nearness)
     if not views.holds.any():
         return QuotedViews([("", choice.take(views.scores, SIDE_WORDS))], NO_VIEW)
     if missing and (SIGNS[missing] * views.declared > 0).any():
@@ -99,8 +100,6 @@ class _Choice:
         """Choose the views of each side that is shown, then those that take none clearly; with headings."""
         held = np.where(self.views.holds, self.views.scores, -np.inf)
         unclear = np.where(np.abs(agreed) < CLEAR, held, -np.inf)
-        # of the group that is asked about these are heard first, and stand last
-        asked = self.take(np.where(self.views.of_group, unclear, -np.inf), GROUP_WORDS, spare=True)
         groups = []
         spare = ALL_WORDS - self._spoken(self.used) - self._labels(self.used)
         for side in shown:
@@ -113,7 +112,7 @@ class _Choice:
         rest = self.take(
             unclear, ALL_WORDS - self._spoken(self.used) - self._labels(self.used), spare=bool(self.used)
         )
-        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", [*asked, *rest])]
+        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", rest)]
 
     def take_both(self) -> list[AnswerSentence]:
         """Choose what reports both sides best, in one or two sentences; it stands first, under no heading."""

@@ -7,7 +7,7 @@ from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.draft import extract_answer
 from adaptive_rag.answer.request import AnswerRequest, Aspect
 from adaptive_rag.answer.sides import ALL_WORDS, NEITHER_HEADING, NO_VIEW
-from adaptive_rag.answer.views import states_view
+from adaptive_rag.answer.statements import is_view, may_stand
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.stances import AGAINST, FOR, view_strength
 from adaptive_rag.source import Sentences
@@ -92,7 +92,7 @@ def strength(text):
 
 @pytest.mark.parametrize("text", TITLES + NEUTRAL)
 def test_titles_events_definitions_and_rules_are_no_views(text):
-    assert not states_view(text, strength(text), alone=False)
+    assert not may_stand(text, judges=is_view(text, strength(text)), alone=False)
 
 
 @pytest.mark.parametrize("text", TITLES)
@@ -111,7 +111,7 @@ def test_titles_and_events_are_not_quoted_beside_views(text):
     ],
 )
 def test_who_judges_reports_or_gives_a_reason_holds_a_view(text, alone):
-    assert states_view(text, strength(text), alone=alone)
+    assert may_stand(text, judges=is_view(text, strength(text)), alone=alone)
 
 
 def test_a_title_is_no_view_though_it_is_a_passage_of_its_own():

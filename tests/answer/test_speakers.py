@@ -2,16 +2,21 @@
 
 import pytest
 
+from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.speakers import (
     asked_group,
     asked_speakers,
     message_speaker,
     reported_speaker,
     roles_of,
-    speaker_of,
     without_label,
 )
 from tests.answer.made import candidate
+
+
+def speaker_of(passage, start, sentence):
+    return Contributions(passage).speaker_at(start, sentence)
+
 
 VOICES = (
     "## Dr Amrita Solanki, engineer\n\nI recommend it.\n\n"
