@@ -45,6 +45,13 @@ _ATTRIBUTED = re.compile(
     rf"[-–—][ \t]*(?P<name>{CAPITALISED}[^.;:\n]{{0,60}})$)",
     re.MULTILINE,
 )
+# A row of a file, in lines of "column: value", and the columns that tell who wrote it.
+_CELL = re.compile(r"^(?P<column>[^:\n]{1,60}): (?P<value>[^\n]+)$", re.MULTILINE)
+_AUTHOR = re.compile(
+    r"\b(?:author|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b", re.IGNORECASE
+)
+# In words: a cell of as many is a text.
+WRITTEN = 10
 # In characters: a longer heading or line is no name.
 LONGEST_NAME = 80
 
@@ -66,6 +73,7 @@ class Contributions:
             (found.start(), found.end(), found["group"] or found["name"])
             for found in _ATTRIBUTED.finditer(text)
         ]
+        self._author = author_of(passage)
         self._signed: dict[tuple[int, int], str | None] = {}
         self._chunks = chunks_of(passage)
 
@@ -78,12 +86,18 @@ class Contributions:
         """
         at = start - self._passage["start"]
         return (
-            self._attributed_to(at)
+            self._author
+            or self._attributed_to(at)
             or self._turn(at)
             or self._post(at)
             or self._signer(at)
             or self._headed(start, text)
         )
+
+    @property
+    def of_row(self) -> bool:
+        """Tell whether the passage is a row that somebody wrote."""
+        return self._author is not None
 
     def _attributed_to(self, at: int) -> str | None:
         return next((name for start, end, name in self._attributed if start <= at < end), None)
@@ -157,6 +171,19 @@ class Contributions:
 
     def _paragraph(self, at: int) -> int:
         return bisect_right(self._begins, max(at, 0)) - 1
+
+
+def author_of(passage: Candidate) -> str | None:
+    """Return who wrote the text of a row, such as a review; None where it has none, and for other passages.
+
+    A column names them, or else the first one, where the text is said in the first person.
+    """
+    if "row" not in passage["metadata"] or passage["metadata"].get("kind") == "qa":
+        return None
+    cells = [(cell["column"], cell["value"]) for cell in _CELL.finditer(passage["text"])]
+    written = " ".join(value for _, value in cells if len(value.split()) >= WRITTEN)
+    named = next((value for column, value in cells if _AUTHOR.search(column)), None)
+    return named or cells[0][1] if written and (named or in_first_person(written)) else None
 
 
 def _label(turn: re.Match[str], text: str) -> str | None:

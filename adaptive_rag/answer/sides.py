@@ -60,13 +60,17 @@ def quote_views(
         missing: the side that no passage seems to take.
     """
     choice = _Choice(views, nearness)
-    if named := asked_speakers(question, {name for name in views.voices if name}):
-        theirs = np.where([name in named for name in views.voices], views.scores, -np.inf)
+    of_group = views.of_group & views.holds
+    heard = {name for name, theirs in zip(views.voices, of_group, strict=True) if theirs}
+    named = asked_speakers(question, {name for name in views.voices if name})
+    if named or (len(heard) == 1 and None not in heard):
+        own = [name in named for name in views.voices] if named else of_group
+        theirs = np.where(own, views.scores, -np.inf)
         return QuotedViews(
             [("", choice.take(theirs, 2 * SIDE_WORDS, NAMED * float(theirs.max()), lines=np.inf))]
         )
-    if (theirs := views.of_group & views.holds).any():
-        views = replace(views, holds=theirs, both=views.both & theirs)
+    if heard:
+        views = replace(views, holds=of_group, both=views.both & of_group)
         choice = _Choice(views, nearness)
     if not views.holds.any():
         return QuotedViews([("", choice.take(views.scores, SIDE_WORDS))], NO_VIEW)
@@ -74,7 +78,10 @@ def quote_views(
         missing = None
     if missing:  # nothing stands under a side that is said to be missing
         agreed = SIGNS[missing] * np.minimum(SIGNS[missing] * agreed, 0.0)
-    agreed = np.where(views.declared, views.declared, np.where(views.toned, agreed, 0.0))
+    if asked and not views.declared[views.holds].any():  # who complains does so by their tone
+        agreed = np.where(SIGNS[asked] * agreed > 0, SIGNS[asked], 0.0)
+    else:
+        agreed = np.where(views.declared, views.declared, np.where(views.toned, agreed, 0.0))
     both = [] if asked else choice.take_both()
     groups = choice.take_sides(agreed, [asked] if asked else ["for", "against"])
     told = ONE_SIDED[missing] if missing and not asked else choice.summary(groups)
@@ -109,10 +116,15 @@ class _Choice:
             own = np.where(SIGNS[side] * self.views.declared > 0, theirs, -np.inf)
             least = min(self._least, self._nearness * float(own.max())) if np.isfinite(own).any() else None
             groups.append((LABELS[side][:1].upper() + LABELS[side][1:], self.take(theirs, words, least)))
+        if len(shown) == 1 and any(chosen for _, chosen in groups):
+            return groups  # who takes no clear side is not asked for
         rest = self.take(
             unclear, ALL_WORDS - self._spoken(self.used) - self._labels(self.used), spare=bool(self.used)
         )
-        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", rest)]
+        sided = [s for _, chosen in groups for s in chosen]
+        if len(self.thoughts(sided)) < len(self.thoughts(rest)):  # most take no side: none is headed
+            return [("", [*sided, *rest])]
+        return [*groups, (NEITHER_HEADING if sided else "", rest)]
 
     def take_both(self) -> list[AnswerSentence]:
         """Choose what reports both sides best, in one or two sentences; it stands first, under no heading."""

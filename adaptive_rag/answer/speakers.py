@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from adaptive_rag.text.words import STOP_WORDS
+from adaptive_rag.text.words import STOP_WORDS, terms
 
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|me|mine|myself|[Ww]e|[Oo]ur|us)\b")
 SAYS_I = re.compile(r"\b(?:I|[Mm]y|me|mine|myself)\b")
-_TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev)\.?"
+_TITLE = r"(?:Dr|Mr|Mrs|Ms|Prof|Professor|Sir|Dame|Cllr|Councillor|Captain|Rev|Father)\.?"
 CAPITALISED = r"[A-Z][\w'’-]+"
 # Two or three capitalised words, or a title and one; not "The Arabs".
 FULL_NAME = (
@@ -35,19 +35,34 @@ _SAYING = (
     r"(?:sa(?:id|ys)|th(?:ought|inks)|argue[sd]|believe[sd]|claim(?:s|ed)|h(?:eld|olds)|wr(?:ote|ites)|"
     r"answer(?:s|ed)|repl(?:ies|ied)|warn(?:s|ed)|add(?:s|ed)|point(?:s|ed) out|complain(?:s|ed)|"
     r"object(?:s|ed)|oppose[sd]|propose[sd]|support(?:s|ed)|suggest(?:s|ed)|recommend(?:s|ed)|"
-    r"insist(?:s|ed)|maintain(?:s|ed)|criticis(?:es|ed)|criticiz(?:es|ed)|praise[sd]|doubt(?:s|ed)|"
+    r"insist(?:s|ed)|maintain(?:s|ed)|prefer(?:s|red)|remember(?:s|ed)|told|felt|feels|"
+    r"was in favou?r|was against|criticis(?:es|ed)|criticiz(?:es|ed)|praise[sd]|doubt(?:s|ed)|"
     r"fear(?:s|ed)|consider(?:s|ed)|call(?:s|ed)|regard(?:s|ed)|remark(?:s|ed)|declare[sd])"
 )
+# Words that begin a sentence with a capital and name nobody: "They said", "Critics argue".
+NOBODY = STOP_WORDS | {
+    "critics",
+    "opponents",
+    "supporters",
+    "everybody",
+    "nobody",
+    "somebody",
+    "others",
+    "people",
+}
 # "Cllr Birk said", "the engineer Ms Okafor recommends", "Mr Alan Teague, who lives at no. 5, said"
 _REPORTED = re.compile(
-    rf"\b(?P<name>{FULL_NAME}|(?<=\w ){CAPITALISED})(?:, [^,;]{{1,60}},)?(?: also| still|"
+    rf"\b(?P<name>{FULL_NAME}|{CAPITALISED})(?:, [^,;]{{1,60}},)?(?: also| still|"
     rf" then)? {_SAYING}\b"
 )
-# "What do the traders think of it?"; not "What do people think of it?"
+_QUOTED = re.compile(r"[“\"][^“”\"]*[”\"]")
+_SAYS = re.compile(rf"\b{_SAYING}\b")
+# "What do the traders think of it?", "How did the weavers see it?"; not "What do people think of it?"
 _ASKED_GROUP = re.compile(
-    r"\bwhat (?:do|does|did|would) (?:the |our |local )?"
-    r"(?P<group>(?!(?:most |many |some |other )?people\b|you\b|we\b|they\b|others\b|every)"
-    r"[\w'’-]+(?: [\w'’-]+){0,4}?)(?: themselves)? (?:think|say|feel|want)\b",
+    r"\b(?:what|how) (?:do|does|did|would) (?:the |our |local )?"
+    r"(?P<group>(?!(?:most |many |some |other )?people\b|you\b|we\b|i\b|they\b|others\b|every)"
+    r"[\w'’-]+(?: [\w'’-]+){0,4}?)(?: themselves)? "
+    r"(?:think|say|feel|want|complain|dislike|like|see|view|regard|remember|react)\b",
     re.IGNORECASE,
 )
 # "As a grandmother who ...", "I own the café on the corner"
@@ -64,8 +79,8 @@ def in_first_person(text: str) -> bool:
 
 def reported_speaker(text: str) -> str | None:
     """Return the person of whom a sentence says that they said something; None where it names nobody."""
-    found = _REPORTED.search(text)
-    return found["name"] if found else None
+    names = (found["name"] for found in _REPORTED.finditer(text))
+    return next((name for name in names if name.lower() not in NOBODY), None)
 
 
 def message_speaker(text: str) -> str | None:
@@ -77,7 +92,12 @@ def message_speaker(text: str) -> str | None:
 def without_label(text: str) -> str:
     """Return a sentence without the speaker's label or the salutation in front of it."""
     opening = TURN.match(text) or _GREETING.match(text)
-    return text[opening.end() :] if opening else text
+    said = text[opening.end() :] if opening else text
+    return (
+        said.strip('“”"')
+        if said.startswith(("“", '"')) != said.endswith(("”", '"')) or _QUOTED.fullmatch(said)
+        else said
+    )
 
 
 def bare_name(speaker: str) -> str:
@@ -89,6 +109,17 @@ def asked_group(question: str) -> str | None:
     """Return whose views a question asks for: "traders" in "What do traders think?"; None for people's."""
     found = _ASKED_GROUP.search(question)
     return found["group"] if found else None
+
+
+def without_group(question: str) -> str:
+    """Return a question without whose views it asks for: the staff are no matter to have views on."""
+    return _ASKED_GROUP.sub("", question).strip() or question
+
+
+def reports_of(group: str, text: str) -> bool:
+    """Tell whether a sentence reports what a group says: "Former workers remembered it fondly"."""
+    saying = _SAYS.search(text)
+    return bool(saying) and set(terms(group)) <= set(terms(re.split("[;:]", text[: saying.start()])[-1]))
 
 
 def roles_of(speaker: str, text: str) -> list[str]:

@@ -8,8 +8,9 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
-from adaptive_rag.answer.speakers import in_first_person
+from adaptive_rag.answer.contributions import author_of
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.speech import Head, read_head
 from adaptive_rag.text.tables import describe_row, find_tables, name_cells
@@ -25,11 +26,6 @@ SHORT_ITEM = 10
 # Opens and closes a block of code that is shown on lines of its own.
 CODE_FENCE = "```"
 _FIELD = re.compile(r"(?P<name>[^:\n]{1,60}): (?P<value>[^\n]+)")
-# Who wrote the text of a row, by the name of the column.
-_AUTHOR = re.compile(
-    r"\b(?:author|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b",
-    re.IGNORECASE,
-)
 _FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
 _COMMENTED = re.compile(
     r"(?:^[ \t]*(?:#|//|--|;)[^\n]*\n)*(?:^(?![ \t]*(?:#|//|--|;))[^\n]*\S[^\n]*(?:\n|\Z))+", re.M
@@ -87,10 +83,8 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
     if len(named) < len(fields):
         return
     names, values = (tuple(field[part] for field in named) for part in ("name", "value"))
-    written = " ".join(value for value in values if len(value.split()) >= SHORT_ITEM)
-    author = next((value for name, value in zip(names, values, strict=True) if _AUTHOR.search(name)), "")
-    if written and (author or in_first_person(written)):
-        yield from _entry(text, named, author or values[0], spans)
+    if author_of(passage):
+        yield from _entry(text, named, spans)
     elif len(text) <= LONGEST_PIECE:
         yield Unit(0, len(text), describe_row(values, names), cells=tuple(name_cells(values, names)))
     else:
@@ -102,26 +96,16 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
             start = end + 1
 
 
-def _entry(
-    text: str, fields: Sequence[re.Match[str]], author: str, spans: list[tuple[int, int]]
-) -> Iterator[Unit]:
-    """Read a row that somebody wrote, such as a review: its text by sentences, the rest as a row."""
-    start = 0
-    short: list[re.Match[str]] = []
-    for field in fields:
-        end = start + len(field[0])
-        if len(field["value"].split()) < SHORT_ITEM:
-            short += [field] if start == sum(len(other[0]) + 1 for other in short) else []
-        for first, last in spans:
-            if field not in short and start <= first < end:
-                said = text[max(first, start + field.start("value")) : last]
-                quality = 0.0 if said.endswith("?") else 1.0
-                yield Unit(first, last, f"{author}: “{said}”", speaker=author, quality=quality)
-        start = end + 1
+def _entry(text: str, fields: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> Iterator[Unit]:
+    """Read a row that somebody wrote, such as a review: the cells before its text, and how it begins."""
+    short = list(takewhile(lambda field: len(field["value"].split()) < SHORT_ITEM, fields))
+    end = sum(len(field[0]) + 1 for field in short)
     if short:
         names, values = (tuple(field[part] for field in short) for part in ("name", "value"))
-        end = sum(len(field[0]) + 1 for field in short) - 1
-        yield Unit(0, end, describe_row(values, names), cells=tuple(name_cells(values, names)))
+        yield Unit(0, end - 1, describe_row(values, names), cells=tuple(name_cells(values, names)))
+    for first, last in spans:
+        if first == end:
+            yield Unit(first, last, text[end + fields[len(short)].start("value") : last], alone=False)
 
 
 def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
