@@ -119,7 +119,8 @@ def without_group(question: str) -> str:
 def reports_of(group: str, text: str) -> bool:
     """Tell whether a sentence reports what a group says: "Former workers remembered it fondly"."""
     saying = _SAYS.search(text)
-    return bool(saying) and set(terms(group)) <= set(terms(re.split("[;:]", text[: saying.start()])[-1]))
+    who = re.split("[;:]", text[: saying.start()])[-1] if saying else ""
+    return set(terms(group)) <= set(terms(who))
 
 
 def roles_of(speaker: str, text: str) -> list[str]:

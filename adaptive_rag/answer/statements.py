@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from adaptive_rag.answer.ranking import READABLE, Ranking
+from adaptive_rag.answer.ranking import READABLE, Flags, Ranking
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.rank.stances import reports_view, view_strength
 from adaptive_rag.state import Candidate
@@ -42,10 +41,12 @@ _INTRODUCES = re.compile(
 )
 
 
-def find_judging(ranking: Ranking) -> NDArray[np.bool_]:
-    """Tell which sentences report a view, or judge by their `view_strength`; shape (sentences,)."""
+def find_judging(ranking: Ranking, read: Sequence[bool] | None = None) -> Flags:
+    """Tell which sentences report a view, or judge by their `view_strength`; of those `read`, else of all."""
     strengths = view_strength(ranking.vectors)
-    return np.array([is_view(s.text, one) for s, one in zip(ranking.sentences, strengths, strict=True)])
+    read = [True] * len(strengths) if read is None else read
+    found = zip(ranking.sentences, strengths.tolist(), read, strict=True)
+    return np.array([one and is_view(s.text, strength) for s, strength, one in found])
 
 
 def is_view(text: str, strength: float) -> bool:
@@ -67,7 +68,7 @@ def may_stand(text: str, *, judges: bool, alone: bool) -> bool:
     return judges or (alone and not _DATE.search(text))
 
 
-def find_statements(ranking: Ranking) -> NDArray[np.bool_]:
+def find_statements(ranking: Ranking) -> Flags:
     """Tell which sentences are passages of their own, where at least half of all passages are."""
     passages = {s.document for s in ranking.sentences}
     single = passages - {s.document for s in ranking.sentences if s.position > 0}
@@ -77,7 +78,7 @@ def find_statements(ranking: Ranking) -> NDArray[np.bool_]:
 
 def find_on_matter(
     ranking: Ranking, documents: Sequence[Candidate], relevance: Scores
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+) -> tuple[Flags, Flags]:
     """Tell which sentences stand in a document on the matter, and which of them come near to it themselves.
 
     A document is judged by its sentence nearest to the question, be it a heading.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from adaptive_rag.answer.contributions import Contributions
-from adaptive_rag.answer.ranking import Ranking
+from adaptive_rag.answer.ranking import Flags, Ranking
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.speakers import (
@@ -45,9 +45,9 @@ from adaptive_rag.text.vectors import Scores, cosines
 
 # What a sentence gains that holds or reports a view, and one that says which side its speaker takes.
 VIEW, DECLARED = 0.12, 0.25
-# The cosine of the group that a question asks about and what somebody is from which on they are of it, and
-# the one that somebody has to reach. In benchmarks.typed_questions "traders" and "bookseller" come to 0.36 and
-# "Traders' Association" to 0.79, "parents" and "father of two" to 0.43, "parents" and "teacher" to 0.21.
+# The cosine of the group that a question asks about and what somebody is, from which on they are of it,
+# and the one that somebody has to reach. In benchmarks.typed_questions "traders" and "bookseller" come to
+# 0.36, "parents" and "father of two" to 0.43, "parents" and "teacher" to 0.21.
 OF_GROUP, SURELY = 0.31, 0.4
 # What one of a passage of its own gains, at most, by how relevant the search found it.
 PASSAGE = 2.0
@@ -78,15 +78,15 @@ class Views:
     # for the question, with what a view gains
     scores: Scores
     # whether it may stand as a view on the matter
-    holds: NDArray[np.bool_]
+    holds: Flags
     # 1 for and -1 against where it says so, or its speaker does; else 0
     declared: Scores
     # whether its tone may tell its side, where nothing is declared
-    toned: NDArray[np.bool_]
+    toned: Flags
     # whether it reports both sides
-    both: NDArray[np.bool_]
+    both: Flags
     # whether its speaker is of the group that is asked about
-    of_group: NDArray[np.bool_]
+    of_group: Flags
     # whether every passage is one statement
     statements: bool
 
@@ -101,39 +101,46 @@ def read_views(request: AnswerRequest, ranking: Ranking) -> Views:
     question = without_group(request.question)
     ranking = with_short_views(ranking, request.documents)
     sentences = ranking.sentences
-    speakers = [speaker_of(s, request.contributions) for s in sentences]
-    voices = [name or reported_speaker(s.text) for name, s in zip(speakers, sentences, strict=True)]
-    relevance = ranking.score(question, request.question_vector)
-    relevance = _with_questions(ranking, relevance)
-    judging, alone = find_judging(ranking), find_statements(ranking)
-    both = np.array([weighs_both(s.text) for s in sentences])
-    own = np.where(both, 0.0, _declared_signs(question, sentences))
-    both |= _beside_other_side(sentences)
-    declared = np.where(own, own, _spoken_signs(own, voices))
-    named = np.array([names_matter(question, s.text) for s in sentences])
+    relevance = _with_questions(ranking, ranking.score(question, request.question_vector))
+    alone = find_statements(ranking)
     within, near = find_on_matter(ranking, request.documents, relevance)
+    read = (alone | within).tolist()  # what stands in documents on something else is never quoted
+
+    def each(tells: Callable[[str], object]) -> Flags:
+        return np.array([one and bool(tells(s.text)) for s, one in zip(sentences, read, strict=True)])
+
+    speakers = [speaker_of(s, request.contributions) for s in sentences]
+    voices = [
+        name or (reported_speaker(s.text) if one else None)
+        for name, s, one in zip(speakers, sentences, read, strict=True)
+    ]
+    judging = find_judging(ranking, read)
+    both = each(weighs_both)
+    own = np.where(both, 0.0, _declared_signs(question, sentences, read))
+    both |= _beside_other_side(sentences, read)
+    declared = np.where(own, own, _spoken_signs(own, voices))
+    named = each(partial(names_matter, question))
     marked, known = (np.array([name is not None for name in names]) for names in (speakers, voices))
-    # What somebody says on the matter is a view or a reason, however plain.
-    chat = np.array([s.alone for s in sentences])
+    turned = np.array([s.alone for s in sentences])
     asked = of_group(request.question, ranking, speakers)
-    spoken = (declared != 0) | (marked & near & ~chat) | (asked & within)
-    on_matter = alone | near | (within & known & ~chat)
+    on_matter = alone | near | (within & known & ~turned)
     # A review speaks of much: what counts is what names the matter, where anything does.
     rows = np.array([request.contributions[s.document].of_row for s in sentences])
     if (rows & named).any():
         on_matter &= named | ~rows
+    # What somebody says on the matter is a view or a reason, however plain.
+    plain = alone | (declared != 0) | (marked & near & ~turned) | (asked & within)
     holds = on_matter & [
-        may_stand(s.text, judges=bool(judges), alone=bool(plain))
-        for s, judges, plain in zip(sentences, judging, alone | spoken, strict=True)
+        bool(one) and may_stand(s.text, judges=bool(judges), alone=bool(told))
+        for s, one, judges, told in zip(sentences, on_matter, judging, plain, strict=True)
     ]
-    declares = np.array([bool(_DECLARES.search(s.text)) for s in sentences])
     return Views(
         ranking=ranking,
         speakers=speakers,
         voices=voices,
         scores=relevance
         + VIEW * judging
-        + DECLARED * (declares + np.abs(own))
+        + DECLARED * (each(_DECLARES.search) + np.abs(own))
         + passage_bonus(request, ranking),
         holds=holds,
         declared=declared,
@@ -173,10 +180,11 @@ def speaker_of(sentence: AnswerSentence, contributions: Sequence[Contributions])
 
 
 def attested(request: AnswerRequest, sentences: Sequence[AnswerSentence]) -> str | None:
-    """Return why what is said answers a question for views, however little it resembles it, or None.
+    """Return why what is said answers a question for views, however little it resembles it.
 
-    Somebody whom the question names speaks of what it names; or somebody takes a side, or gives their name, in
-    a passage that names all that is asked about, with its headings and the name of its file.
+    None where nothing does. Somebody whom the question names speaks of what it names; or somebody takes a
+    side, or gives their name, in a passage that names all that is asked about, with its headings and the name
+    of its file.
     """
     question = request.question
     for s in sentences:
@@ -214,7 +222,7 @@ def passage_bonus(request: AnswerRequest, ranking: Ranking) -> Scores:
     return np.asarray(PASSAGE * alone * share[[s.document for s in ranking.sentences]], dtype=np.float64)
 
 
-def of_group(question: str, ranking: Ranking, speakers: Sequence[str | None]) -> NDArray[np.bool_]:
+def of_group(question: str, ranking: Ranking, speakers: Sequence[str | None]) -> Flags:
     """Tell which sentences' speakers are of the group that is asked about; shape (sentences,).
 
     "What do parents think?" asks a "father of two" by the cosine of the two texts. "What does the bus driver
@@ -248,9 +256,9 @@ def agreement(request: AnswerRequest, ranking: Ranking) -> Scores:
     return np.array([held[s.document][s.position] for s in ranking.sentences])
 
 
-def _declared_signs(question: str, sentences: Sequence[AnswerSentence]) -> Scores:
+def _declared_signs(question: str, sentences: Sequence[AnswerSentence], read: Sequence[bool]) -> Scores:
     """Return 1 or -1 where a sentence says which side somebody takes, 0 elsewhere; shape (sentences,)."""
-    sides = (declared_side(question, s.text) for s in sentences)
+    sides = (declared_side(question, s.text) if one else None for s, one in zip(sentences, read, strict=True))
     return np.array([SIGNS[side] if side else 0 for side in sides], dtype=np.float64)
 
 
@@ -269,9 +277,12 @@ def _spoken_signs(own: Scores, voices: Sequence[str | None]) -> Scores:
     return np.array([stands.get(bare_name(name), 0.0) if name else 0.0 for name in voices])
 
 
-def _beside_other_side(sentences: Sequence[AnswerSentence]) -> NDArray[np.bool_]:
+def _beside_other_side(sentences: Sequence[AnswerSentence], read: Sequence[bool]) -> Flags:
     """Tell which sentences report one side, beside one that reports the other; shape (sentences,)."""
-    sides = {(s.document, s.position): reported_side(s.text) for s in sentences}
+    sides = {
+        (s.document, s.position): reported_side(s.text) if one else None
+        for s, one in zip(sentences, read, strict=True)
+    }
     beside = [
         {sides[s.document, s.position], sides.get((s.document, s.position + step))} == {"for", "against"}
         for step in (-1, 1)
