@@ -11,11 +11,8 @@ from adaptive_rag.answer.aspects import score_aspects, share_out
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.answer.sides import ONE_SIDED, quote_views
-from adaptive_rag.answer.views import SIGNS, agreement, read_views, view_bonus
+from adaptive_rag.answer.views import DECLARED, SIGNS, agreement, read_views, view_bonus
 from adaptive_rag.rank.stances import LABELS, asked_side, misplaced, side_of
-
-# What a sentence loses where it looks wrong under a side's heading.
-OTHER_SIDE = 0.25
 
 
 def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -44,7 +41,7 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     sides = [side_of(aspect.label) for aspect in request.aspects]
     for row, side in zip(scores, sides, strict=True):
         if side is not None:
-            row += gained - OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
+            row += gained - DECLARED * np.array([misplaced(side, s.text) for s in ranking.sentences])
     shown_aspects = [not asked or side in (asked, None) for side in sides]
     blocks = share_out(request, ranking, scores, shown_aspects)
     return _opened(blocks, ONE_SIDED[request.missing]) if request.missing else blocks

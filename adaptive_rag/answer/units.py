@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from adaptive_rag.answer.contributions import author_of
+from adaptive_rag.answer.contributions import WRITTEN, author_of
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.speech import Head, read_head
 from adaptive_rag.text.tables import describe_row, find_tables, name_cells
@@ -98,7 +98,7 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
 
 def _entry(text: str, fields: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> Iterator[Unit]:
     """Read a row that somebody wrote, such as a review: the cells before its text, and how it begins."""
-    short = list(takewhile(lambda field: len(field["value"].split()) < SHORT_ITEM, fields))
+    short = list(takewhile(lambda field: len(field["value"].split()) < WRITTEN, fields))
     end = sum(len(field[0]) + 1 for field in short)
     if short:
         names, values = (tuple(field[part] for field in short) for part in ("name", "value"))

@@ -43,7 +43,8 @@ from adaptive_rag.rank.agreement import (
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.text.vectors import Scores, cosines
 
-# What a sentence gains that holds or reports a view, and one that says which side its speaker takes.
+# What a sentence gains that holds or reports a view, and one that says which side its speaker takes; what it
+# loses under the heading of another side.
 VIEW, DECLARED = 0.12, 0.25
 # The cosine of the group that a question asks about and what somebody is, from which on they are of it,
 # and the one that somebody has to reach. In benchmarks.typed_questions "traders" and "bookseller" come to
