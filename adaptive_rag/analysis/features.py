@@ -25,8 +25,10 @@ _ASKS_FOR_VIEWS = re.compile(
     r"|\b(?:opinion|view|positions?|stance|attitude) (?:on|about|towards?)\b|\bpublic (?:opinion|view)\b"
     r"|\b(?:arguments?|case|speaks|speak|argue) (?:for|against|in favou?r)\b|\bfor (?:and|or) against\b"
     r"|\bwhat (?:do|would) (?:\w+ ){1,3}(?:think|feel|believe|say (?:about|of|on))\b"
+    r"|\bwhat (?:do|does|did) (?:\w+ ){1,6}(?:think|like about|dislike|complain|criticise|object to)\b"
+    r"|\bwho (?:is|was|are|were) (?:for|against|in favou?r of|opposed to)\b|\breactions? to\b"
     r"|\bwhat (?:does|is) the (?:public|press) (?:think|say)|\bwhat are (?:\w+ ){1,2}saying (?:about|of|on)\b"
-    r"|\bhow do (?!i |we )(?:\w+ ){1,3}(?:feel about|view|regard)\b"
+    r"|\bhow (?:do|does|did) (?!i |we |you )(?:\w+ ){1,4}(?:feel about|view|regard|see|remember|react)\b"
     r"|^(?:is|are|was) .*\bworth (?:it|the|\w+ing)\b"
 )
 _ASKS_FOR_A_DATUM = re.compile(

@@ -11,11 +11,8 @@ from adaptive_rag.answer.aspects import score_aspects, share_out
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.answer.sides import ONE_SIDED, quote_views
-from adaptive_rag.answer.views import SIGNS, agreement, read_views, view_bonus
+from adaptive_rag.answer.views import DECLARED, SIGNS, agreement, read_views, view_bonus
 from adaptive_rag.rank.stances import LABELS, asked_side, misplaced, side_of
-
-# What a sentence loses where it looks wrong under a side's heading.
-OTHER_SIDE = 0.25
 
 
 def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -26,12 +23,10 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     """
     asked = asked_side(request.question)
     if {aspect.label for aspect in request.aspects} <= set(LABELS.values()):
-        views = read_views(
-            request.question, request.question_vector, request.documents, request.sentences, ranking
-        )
+        views = read_views(request, ranking)
         agreed = np.zeros(len(views.scores))
         if request.aspects:  # else no passage takes a side
-            agreed = agreement(request.question, request.documents, request.sentences, ranking)
+            agreed = agreement(request, ranking)
         near, missing = request.style.nearness, request.missing
         if asked and asked == missing and not (SIGNS[asked] * views.declared > 0).any():
             return []
@@ -46,7 +41,7 @@ def by_side(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     sides = [side_of(aspect.label) for aspect in request.aspects]
     for row, side in zip(scores, sides, strict=True):
         if side is not None:
-            row += gained - OTHER_SIDE * np.array([misplaced(side, s.text) for s in ranking.sentences])
+            row += gained - DECLARED * np.array([misplaced(side, s.text) for s in ranking.sentences])
     shown_aspects = [not asked or side in (asked, None) for side in sides]
     blocks = share_out(request, ranking, scores, shown_aspects)
     return _opened(blocks, ONE_SIDED[request.missing]) if request.missing else blocks

@@ -15,7 +15,7 @@ from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.answer.sentences import AnswerSentence
-from adaptive_rag.answer.speakers import speaker_of, without_label
+from adaptive_rag.answer.speakers import without_label
 from adaptive_rag.answer.units import CODE_FENCE
 from adaptive_rag.llm.messages import format_history, style_prompt
 from adaptive_rag.llm.passages import format_passages, neutralize
@@ -144,8 +144,8 @@ def _format_block(request: AnswerRequest, block: Block) -> str:
     before: tuple[AnswerSentence, str | None] | None = None
     for number, sentence in enumerate(block.sentences, start=1):
         # A message names its own.
-        passage = request.documents[sentence.document]
-        speaker = None if sentence.alone else speaker_of(passage, sentence.start, sentence.text)
+        said_by = request.contributions[sentence.document]
+        speaker = None if sentence.alone else said_by.speaker_at(sentence.start, sentence.text)
         same = before is not None and speaker is not None and speaker == before[1]
         goes_on = same or (before is not None and sentence.is_beside(before[0]))
         # The marker stands after what leads to a block of code, and the block on lines of its own.

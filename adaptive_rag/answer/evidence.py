@@ -85,7 +85,7 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     score = likelihood(total)
     barely = likelihood(total - CLOSEST) < threshold
     if barely and request.style.heeds_speakers:
-        said = attested(request.question, request.documents, sentences)
+        said = attested(request, sentences)
         if said:
             return Evidence(max(score, threshold), True, f"{said}; {_reason(measures, score, threshold)}")
     return Evidence(

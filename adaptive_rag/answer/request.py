@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
@@ -93,3 +94,8 @@ class AnswerRequest:
             replace(sentence, text=say_row(sentence.cells, self.question)) if sentence.cells else sentence
             for sentence in collect_sentences(self.documents, self.sentences)
         ]
+
+    @cached_property
+    def contributions(self) -> list[Contributions]:
+        """Return whose words each document holds."""
+        return [Contributions(document) for document in self.documents]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,8 +19,6 @@ from adaptive_rag.text.vectors import Scores
 CLEAR = 0.1
 # Views under one heading, at most, and the words of a side and of the whole answer; one view may be longer.
 VIEWS, SIDE_WORDS, ALL_WORDS = 6, 48, 108
-# Words of those of the group asked about who take no clear side.
-GROUP_WORDS = 36
 # Sentences of one speaker under a heading, at most.
 LINES = 2
 # A declaration of at most so many words ("I am against it.") is quoted with the sentence after it.
@@ -62,18 +60,28 @@ def quote_views(
         missing: the side that no passage seems to take.
     """
     choice = _Choice(views, nearness)
-    if named := asked_speakers(question, {name for name in views.voices if name}):
-        theirs = np.where([name in named for name in views.voices], views.scores, -np.inf)
+    of_group = views.of_group & views.holds
+    heard = {name for name, theirs in zip(views.voices, of_group, strict=True) if theirs}
+    named = asked_speakers(question, {name for name in views.voices if name})
+    if named or (len(heard) == 1 and None not in heard):
+        own = [name in named for name in views.voices] if named else of_group
+        theirs = np.where(own, views.scores, -np.inf)
         return QuotedViews(
             [("", choice.take(theirs, 2 * SIDE_WORDS, NAMED * float(theirs.max()), lines=np.inf))]
         )
+    if heard:
+        views = replace(views, holds=of_group, both=views.both & of_group)
+        choice = _Choice(views, nearness)
     if not views.holds.any():
         return QuotedViews([("", choice.take(views.scores, SIDE_WORDS))], NO_VIEW)
     if missing and (SIGNS[missing] * views.declared > 0).any():
         missing = None
     if missing:  # nothing stands under a side that is said to be missing
         agreed = SIGNS[missing] * np.minimum(SIGNS[missing] * agreed, 0.0)
-    agreed = np.where(views.declared, views.declared, np.where(views.toned, agreed, 0.0))
+    if asked and not views.declared[views.holds].any():  # who complains does so by their tone
+        agreed = np.where(SIGNS[asked] * agreed > 0, SIGNS[asked], 0.0)
+    else:
+        agreed = np.where(views.declared, views.declared, np.where(views.toned, agreed, 0.0))
     both = [] if asked else choice.take_both()
     groups = choice.take_sides(agreed, [asked] if asked else ["for", "against"])
     told = ONE_SIDED[missing] if missing and not asked else choice.summary(groups)
@@ -99,8 +107,6 @@ class _Choice:
         """Choose the views of each side that is shown, then those that take none clearly; with headings."""
         held = np.where(self.views.holds, self.views.scores, -np.inf)
         unclear = np.where(np.abs(agreed) < CLEAR, held, -np.inf)
-        # of the group that is asked about these are heard first, and stand last
-        asked = self.take(np.where(self.views.of_group, unclear, -np.inf), GROUP_WORDS, spare=True)
         groups = []
         spare = ALL_WORDS - self._spoken(self.used) - self._labels(self.used)
         for side in shown:
@@ -110,10 +116,15 @@ class _Choice:
             own = np.where(SIGNS[side] * self.views.declared > 0, theirs, -np.inf)
             least = min(self._least, self._nearness * float(own.max())) if np.isfinite(own).any() else None
             groups.append((LABELS[side][:1].upper() + LABELS[side][1:], self.take(theirs, words, least)))
+        if len(shown) == 1 and any(chosen for _, chosen in groups):
+            return groups  # who takes no clear side is not asked for
         rest = self.take(
             unclear, ALL_WORDS - self._spoken(self.used) - self._labels(self.used), spare=bool(self.used)
         )
-        return [*groups, (NEITHER_HEADING if any(chosen for _, chosen in groups) else "", [*asked, *rest])]
+        sided = [s for _, chosen in groups for s in chosen]
+        if len(self.thoughts(sided)) < len(self.thoughts(rest)):  # most take no side: none is headed
+            return [("", [*sided, *rest])]
+        return [*groups, (NEITHER_HEADING if sided else "", rest)]
 
     def take_both(self) -> list[AnswerSentence]:
         """Choose what reports both sides best, in one or two sentences; it stands first, under no heading."""

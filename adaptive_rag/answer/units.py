@@ -8,7 +8,9 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 
+from adaptive_rag.answer.contributions import WRITTEN, author_of
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.speech import Head, read_head
 from adaptive_rag.text.tables import describe_row, find_tables, name_cells
@@ -81,15 +83,29 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
     if len(named) < len(fields):
         return
     names, values = (tuple(field[part] for field in named) for part in ("name", "value"))
-    if len(text) <= LONGEST_PIECE:
+    if author_of(passage):
+        yield from _entry(text, named, spans)
+    elif len(text) <= LONGEST_PIECE:
         yield Unit(0, len(text), describe_row(values, names), cells=tuple(name_cells(values, names)))
-        return
-    start = 0
-    for name, value in zip(names, values, strict=True):
-        end = start + len(name) + 2 + len(value)
-        if start and end - start <= LONGEST_PIECE:
-            yield Unit(start, end, describe_row((values[0], value), ("", name)), values[0])
-        start = end + 1
+    else:
+        start = 0
+        for name, value in zip(names, values, strict=True):
+            end = start + len(name) + 2 + len(value)
+            if start and end - start <= LONGEST_PIECE:
+                yield Unit(start, end, describe_row((values[0], value), ("", name)), values[0])
+            start = end + 1
+
+
+def _entry(text: str, fields: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> Iterator[Unit]:
+    """Read a row that somebody wrote, such as a review: the cells before its text, and how it begins."""
+    short = list(takewhile(lambda field: len(field["value"].split()) < WRITTEN, fields))
+    end = sum(len(field[0]) + 1 for field in short)
+    if short:
+        names, values = (tuple(field[part] for field in short) for part in ("name", "value"))
+        yield Unit(0, end - 1, describe_row(values, names), cells=tuple(name_cells(values, names)))
+    for first, last in spans:
+        if first == end:
+            yield Unit(first, last, text[end + fields[len(short)].start("value") : last], alone=False)
 
 
 def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:

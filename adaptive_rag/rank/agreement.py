@@ -128,6 +128,11 @@ _WOULD_BE = re.compile(
 _OUGHT = re.compile(
     r"\b(?:should|must|ought to)(?P<not> not| never|n['’]t)?\b(?P<of>[^.;:!?]*)", re.IGNORECASE
 )
+# "Omar was in favour, because ...", "Rob objected that ...": the matter goes without saying.
+_STANDS = re.compile(
+    r"\b(?:(?:am|is|was|were|are|['’]m) (?:\w+ )?(?:(?P<pro>in favou?r)|against)|objected|objects)"
+    r"(?=[,.;]| that| because| if| since|$)"
+)
 # "I'm asked whether the wall should be raised", "this is not how we should".
 _ASKS_WHETHER = re.compile(r"\b(?:whether|if|how|why|what|who)\b[^.;:,]*$", re.IGNORECASE)
 # Who is for or against "it" speaks for themselves: "The traders there were against it, too" is of elsewhere.
@@ -146,7 +151,25 @@ _GONE = any_of("gone|no longer|no more|given up")
 # The letter or number of an option: "option A", "Line 7".
 _OPTION = re.compile(r"(?<=[a-z] )(?:[A-HJ-Z]|\d{1,2})\b")
 # How a question asks for views, in the first letters of its words.
-_ASKING = frozenset({"thin", "peop", "view", "opin", "argu", "reas"})
+_ASKING = frozenset(
+    {
+        "thin",
+        "peop",
+        "view",
+        "opin",
+        "argu",
+        "reas",
+        "good",
+        "like",
+        "disl",
+        "reac",
+        "reme",
+        "favo",
+        "agai",
+        "pros",
+    }
+)
+_ASKING_WORDS = any_of("complain(?:ed|ts?)?")
 # Letters that two forms of a word share at least: "closed" and "closure".
 STEM = 4
 # Words after a declaration that are read for what it is about, and after "should" for what is to be done.
@@ -203,6 +226,8 @@ def declared_side(question: str, sentence: str) -> Side | None:
             return _side(sign * _sign_of(found["of"]) * proposal_sign(question))
     if found_it := _WOULD_BE.search(sentence):
         return _side(1 if bool(found_it["good"]) != bool(found_it["not"]) else -1)
+    if found_stand := _STANDS.search(sentence):
+        return "for" if found_stand["pro"] else "against"
     return reported_side(sentence)
 
 
@@ -218,7 +243,8 @@ def names_matter(question: str, text: str) -> bool:
 
 def names_all(question: str, text: str) -> bool:
     """Tell whether a text has all words of what the question is about, in whatever form."""
-    return _asked_stems(question) <= _stems(text)
+    asked = {term[:STEM] for term in terms(_ASKING_WORDS.sub("", matter(question)))} - _ASKING
+    return bool(asked) and asked <= {term[:STEM] for term in terms(text)}
 
 
 def agreements(
@@ -364,7 +390,7 @@ def _sign_of(text: str) -> int:
 
 @lru_cache(maxsize=256)
 def _asked_stems(question: str) -> set[str]:
-    return _stems(matter(question)) - _ASKING
+    return _stems(_ASKING_WORDS.sub("", matter(question))) - _ASKING
 
 
 def _stems(text: str) -> set[str]:

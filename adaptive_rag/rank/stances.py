@@ -46,12 +46,12 @@ _ASKED_WORDS: dict[Side, re.Pattern[str]] = {
     "against": any_of(
         r"(?:arguments?|reasons?|case|objections?|points?|speaks?|spoke|sa(?:y|id)|who (?:is|was|are|were)) "
         r"(?:for (?:and|or) )?against|concerns|risks|"
-        r"drawbacks|dangers|disadvantages|downsides|criticisms?|objections|cons"
+        r"drawbacks|dangers|disadvantages|downsides|criticisms?|objections|cons|complain(?:ed|ts?)?|dislike[ds]?"
     ),
     "for": any_of(
         r"(?:arguments?|reasons?|case|points?|speaks?|spoke|who (?:is|was|are|were)) "
         r"(?:against (?:and|or) )?(?:for|in favou?r)|benefits|"
-        r"advantages|merits|upsides|pros"
+        r"advantages|merits|upsides|pros|like about|liked about|praise[ds]?"
     ),
 }
 # Words of praise and blame; a sentence that has one may stand under a heading of its side.
@@ -91,8 +91,9 @@ _VIEW_WORDS = any_of(
     r"disagree\w*|agree(?:s|d)?|approv\w+|disapprov\w+|dismiss\w*|defend(?:s|ed)?|deplor\w+|opinions?|"
     r"(?:in|to) (?:my|our|his|her|their) (?:view|mind|opinion)|regard(?:s|ed)? (?:it|him|her|them|this|"
     r"the)? ?\w* ?as|"
-    r"sceptic\w*|skeptic\w*|concern(?:s|ed) (?:about|that|over)|raises? concerns?|call(?:s|ed) (?:it|for|on)|"
-    r"suggest(?:s|ed) that|proposed|hope[sd]?|i say|glad|sorry|happy|afraid|would rather|would like"
+    r"sceptic\w*|skeptic\w*|concern(?:s|ed) (?:about|that|over)|raises? concerns?|"
+    r"call(?:s|ed) (?:it|for|on)|suggest(?:s|ed) that|proposed|hope[sd]?|remember(?:s|ed)|"
+    r"i say|glad|sorry|happy|afraid|would rather|would like"
 )
 
 

@@ -21,6 +21,8 @@ MESSAGE = re.compile(
 )
 # "Ana: ", "**Ana Ruiz:** ", "Ana (chair): "; so may "Note: " begin, which find_speakers tells apart
 _TURN = re.compile(rf"^[ \t]*(?:[-*] )?{_MARKED}[ \t]+(?=\S)", re.MULTILINE)
+# What stands before a colon in the header of a mail.
+_MAIL_HEADER = {"From", "To", "Cc", "Date", "Sent", "Subject"}
 # In words: the values of "Price: 4.20" are shorter than what people say.
 _SHORTEST_TALK = 4
 _SAYS = (
@@ -60,7 +62,7 @@ def find_speakers(text: str) -> tuple[str, ...]:
     """
     turns = [(turn["name"], turn.start(), _rest_of_line(text, turn.end())) for turn in _TURN.finditer(text)]
     counts = Counter(name for name, _, _ in turns)
-    spoken = [turn for turn in turns if counts[turn[0]] > 1]
+    spoken = [turn for turn in turns if counts[turn[0]] > 1 and turn[0] not in _MAIL_HEADER]
     names = [name for name, _, _ in spoken]
     if len(set(names)) < 2:
         return ()

@@ -83,3 +83,17 @@ def test_its_twin_that_points_at_something_else_is_contextual(question: str) -> 
 )
 def test_a_question_for_a_degree_is_factual(question: str) -> None:
     assert analyse(question)["type"] == "factual"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what does the farmer think of the wind farm",
+        "what did people dislike about the canteen",
+        "who is against the school uniform and why",
+        "how do former workers remember the mill",
+        "reactions to the new logo",
+    ],
+)
+def test_what_somebody_thinks_dislikes_or_remembers_is_an_opinion(text: str) -> None:
+    assert analyse(text)["type"] == "opinion"

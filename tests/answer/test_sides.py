@@ -7,7 +7,7 @@ from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.draft import extract_answer
 from adaptive_rag.answer.request import AnswerRequest, Aspect
 from adaptive_rag.answer.sides import ALL_WORDS, NEITHER_HEADING, NO_VIEW
-from adaptive_rag.answer.views import states_view
+from adaptive_rag.answer.statements import is_view, may_stand
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.rank.stances import AGAINST, FOR, view_strength
 from adaptive_rag.source import Sentences
@@ -92,7 +92,7 @@ def strength(text):
 
 @pytest.mark.parametrize("text", TITLES + NEUTRAL)
 def test_titles_events_definitions_and_rules_are_no_views(text):
-    assert not states_view(text, strength(text), alone=False)
+    assert not may_stand(text, judges=is_view(text, strength(text)), alone=False)
 
 
 @pytest.mark.parametrize("text", TITLES)
@@ -111,7 +111,7 @@ def test_titles_and_events_are_not_quoted_beside_views(text):
     ],
 )
 def test_who_judges_reports_or_gives_a_reason_holds_a_view(text, alone):
-    assert states_view(text, strength(text), alone=alone)
+    assert may_stand(text, judges=is_view(text, strength(text)), alone=alone)
 
 
 def test_a_title_is_no_view_though_it_is_a_passage_of_its_own():
@@ -227,3 +227,43 @@ def test_the_group_whose_views_are_asked_for_is_heard():
 def test_a_side_that_is_called_missing_but_declared_is_quoted_where_it_is_asked_for():
     answer = answered([DEBATE], "What are the arguments against closing the High Street?", missing="against")
     assert "Gordon Haye" in answer
+
+
+LETTERS = (
+    "Sir,\nI drive the number 12 bus. The diversion by Station Road would add nine minutes to each journey.\n"
+    "Dean Fairlie, Marling\n\nSir,\nI am against the closure of the High Street, and so are my customers.\n"
+    "Bernard Oakes, Oakes & Daughter\n\nSir,\nI should like to see some evidence on the High Street first.\n"
+    "Ruth Ellison, Church Walk"
+)
+
+
+def test_who_is_asked_by_what_they_are_is_quoted_alone():
+    answer = answered([LETTERS], "what does the bus driver think about closing the high street")
+    assert "nine minutes" in answer
+    assert "Oakes" not in answer and "I drive" not in answer and "**" not in answer
+
+
+def test_who_takes_no_side_is_left_out_where_one_is_asked_for():
+    answer = answered([LETTERS], "who is against closing the high street")
+    assert "Bernard Oakes" in answer and "Ellison" not in answer
+
+
+def test_views_of_which_most_take_no_side_stand_without_headings():
+    reviews = [
+        "The breakfast with home-made marmalade was the best we have had in years.",
+        "Breakfast was nice, but we were asked to leave the table.",
+        "I liked that the breakfast was served on the terrace.",
+    ]
+    names = ("Ana Ruiz", "Ben Otter", "Cleo Hart")
+    texts = [f"**{name}:** {text}" for name, text in zip(names, reviews, strict=True)]
+    answer = answered(["\n\n".join(texts)], "what do guests say about the breakfast")
+    assert "marmalade" in answer and "leave the table" in answer and "**" not in answer
+
+
+def test_a_message_that_replies_to_a_question_on_the_matter_is_heard():
+    chat = (
+        "[09:15] Petra: do we want to move the import to the replica instead?\n"
+        "[09:21] Jonas: i would rather not, it lags\n[15:30] Lucia: who brings the cake for the party?"
+    )
+    answer = answered([chat], "what did the team think of moving the import to the replica")
+    assert "it lags" in answer and "cake" not in answer

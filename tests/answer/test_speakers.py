@@ -2,16 +2,22 @@
 
 import pytest
 
+from adaptive_rag.answer.contributions import Contributions, author_of
 from adaptive_rag.answer.speakers import (
     asked_group,
     asked_speakers,
     message_speaker,
     reported_speaker,
+    reports_of,
     roles_of,
-    speaker_of,
     without_label,
 )
 from tests.answer.made import candidate
+
+
+def speaker_of(passage, start, sentence):
+    return Contributions(passage).speaker_at(start, sentence)
+
 
 VOICES = (
     "## Dr Amrita Solanki, engineer\n\nI recommend it.\n\n"
@@ -85,6 +91,55 @@ def test_a_label_or_a_signature_names_the_speaker(text, sentence, speaker):
     assert speaker_of(candidate(text), text.index(sentence), sentence) == speaker
 
 
+MAILS = (
+    "From: Karin Holt <karin@fenn.example>\nTo: all\nSubject: Move?\n\nWhat do you think of it?\n\n---\n"
+    "From: Ravi Menon\nTo: all\nSubject: Re: Move?\n\nI love it. There is room.\n\nMore by phone."
+)
+POSTS = (
+    "A stove?\n\nhilltopgran (posted 3 Nov 2023, 20:40)\nOur bill went down.\n\n"
+    "pete1971, 2 days ago\nWe sold ours.\n\nThe dust gets everywhere."
+)
+SURVEY = (
+    '- "Too loud to talk in there." (Design)\n- “The soup is always good.” – Ana Ruiz\n- A till opens in May.'
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence", "speaker"),
+    [
+        (MAILS, "What do you think of it?", "Karin Holt"),
+        (MAILS, "There is room.", "Ravi Menon"),
+        (MAILS, "More by phone.", "Ravi Menon"),
+        (POSTS, "A stove?", None),
+        (POSTS, "Our bill went down.", "hilltopgran"),
+        (POSTS, "The dust gets everywhere.", "pete1971"),
+        ("Lunch (12:30)\nSoup.\n\nTea (16:00)\nCake.", "Cake.", None),
+        (SURVEY, "Too loud to talk in there.", "Design"),
+        (SURVEY, "The soup is always good.", "Ana Ruiz"),
+        (SURVEY, "A till opens in May.", None),
+    ],
+)
+def test_a_header_or_what_follows_a_quote_names_the_speaker(text, sentence, speaker):
+    assert speaker_of(candidate(text), text.index(sentence), sentence) == speaker
+
+
+@pytest.mark.parametrize(
+    ("text", "author"),
+    [
+        (
+            "guest: Olu\nstars: 1\nreview: A party next door until three, and no refund was offered.",
+            "Olu",
+        ),
+        ("name: Ines\ntext: The road is loud at night, so we slept badly in the tent.", "Ines"),
+        ("part: Hinge\ntext: The hinge is made of brass and holds doors of up to forty kilos.", None),
+        ("guest: Olu\nstars: 1", None),
+    ],
+)
+def test_a_row_that_somebody_wrote_names_its_author(text, author):
+    assert author_of(candidate(text) | {"metadata": {"row": 1}}) == author
+    assert author_of(candidate(text)) is None
+
+
 def test_a_heading_is_no_speaker_where_only_we_is_said():
     text = "## Machine Learning\n\nIt changes how we live."
 
@@ -96,6 +151,8 @@ def test_a_heading_is_no_speaker_where_only_we_is_said():
     [
         ("Cllr Birk said that the parish should not borrow.", "Cllr Birk"),
         ("In the end Mr Alan Teague, who lives at no. 5, objected to it.", "Mr Alan Teague"),
+        ("Rob objected that the grant is not certain.", "Rob"),
+        ("They said that the wall is old.", None),
         ("The report says that the wall is old.", None),
         ("Netherby grew.", None),
     ],
@@ -108,6 +165,15 @@ def test_a_sentence_is_shown_without_its_label_or_salutation():
     assert without_label("**Nadia Petrov:** I am for it.") == "I am for it."
     assert without_label("Sir, - I am glad.") == "I am glad."
     assert without_label("The wall: it is old.") == "The wall: it is old."
+
+
+def test_the_article_of_a_name_does_not_name_it():
+    assert asked_speakers("what do guests say about the hens", ["The Prestons"]) == set()
+
+
+def test_a_group_is_reported_where_it_is_who_speaks():
+    assert reports_of("former workers", "Former workers who were asked in 1988 remembered it fondly.")
+    assert not reports_of("singers", "We need 28 singers; 24 have said yes.")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,9 @@ import pytest
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import collect_sentences
+from adaptive_rag.answer.units import read_units
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.text.sentences import sentence_spans
 from tests.answer.made import candidate, sentences_of, vector
 
 PRICES = """item,price,stock,supplier
@@ -282,3 +284,11 @@ def test_code_that_began_before_the_passage_does_not_turn_prose_into_code():
 )
 def test_marks_of_notes_are_left_out_and_initials_kept(text, shown):
     assert read(text) == [shown]
+
+
+def test_a_review_in_a_row_is_read_by_sentences_beside_its_other_cells():
+    text = "guest: Olu\nstars: 1\nreview: A party next door until three in the morning. We complained twice."
+    passage = candidate(text) | {"metadata": {"row": 5}}
+    row, beginning = read_units(passage, sentence_spans(text, 0))
+    assert row.text == "Olu: stars 1"
+    assert beginning.text == "A party next door until three in the morning."

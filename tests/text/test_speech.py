@@ -25,6 +25,8 @@ Frank: In 1968, when my uncle's eyes went.
         # one name only, or labels that come once
         ("Note: close the valve before you open it.\nTotal: four litres of water a day.\n", ()),
         ("Note: close the valve first, then open it.\nNote: never open it when it is hot.\n", ()),
+        # the header of a mail
+        ("From: Ana Ruiz\nSubject: The fair on Saturday afternoon\n\nI come.\n\n" * 3, ()),
         # a form: what follows the labels is short
         ("Name: Ana Ruiz\nCity: Oldbridge\n\nName: Ben Holt\nCity: Exley\n", ()),
         # notes and warnings stand among other lines

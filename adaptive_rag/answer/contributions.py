@@ -1,0 +1,213 @@
+"""Whose words a place in a passage holds: a label, a header, a signature or a heading tells it."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from adaptive_rag.answer.passages import chunks_of, text_at
+from adaptive_rag.answer.speakers import CAPITALISED, FULL_NAME, SAYS_I, TURN, in_first_person
+from adaptive_rag.state import Candidate
+
+# "Dr Amrita Solanki, engineer to the council": a name, then a comma or nothing.
+_PERSON = re.compile(rf"^{FULL_NAME}(?:,|$)")
+_HEADING_MARK = re.compile(r"^#{1,6}\s+")
+# What single words before a colon are, where they are no names.
+_NO_NAME = re.compile(
+    r"notes?|examples?|warning|tip|hint|summary|conclusion|question|answer|subject|date|present|sources?|"
+    r"title|"
+    r"author|topic|results?|total|price|address|email|phone|location|remark",
+    re.IGNORECASE,
+)
+_SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
+_SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|Hi)\b", re.MULTILINE)
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+_QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
+# "From: Ravi Menon <ravi@mill.example>", above another line of a mail's header
+_MAIL = re.compile(
+    r"^From:[ \t]*(?P<name>[^<\n(]*[^<\n( \t])[ \t]*(?:[<(][^\n]*)?\n(?=(?:To|Cc|Date|Sent|Subject):)",
+    re.MULTILINE,
+)
+_WHEN = (
+    r"(?:\b\d{1,2}:\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{4}-\d\d-\d\d\b|\bago\b|★|\bstars?\b|"
+    r"\b\d/(?:5|10)\b|\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
+)
+# "hilltopgran (posted 3 Nov 2023, 20:40)", "Posted by Jim on 3 May", "Jim, 2 days ago", "Anna K., 4 stars"
+_POST = re.compile(
+    r"(?:\W{0,4}(?:posted|written|review) by )?\W{0,4}(?P<name>[^\W\d_][\w.'’-]*(?: [\w.'’&-]+){0,3}?)"
+    r"\W{0,2}(?:[ \t]*[(\[|·•,–—-]|[ \t]+(?:wrote|posted|on)\b)"
+    rf"(?=[^\n]{{0,60}}{_WHEN})[^\n]{{0,70}}(?:\n|\Z)",
+    re.IGNORECASE,
+)
+# "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": somebody's words with their name or group behind them
+_ATTRIBUTED = re.compile(
+    rf"[“\"](?P<said>[^“”\"\n]{{12,600}})[”\"][ \t]*(?:\((?P<group>[A-Z][^()\n\d]{{1,60}})\)|"
+    rf"[-–—][ \t]*(?P<name>{CAPITALISED}[^.;:\n]{{0,60}})$)",
+    re.MULTILINE,
+)
+# A row of a file, in lines of "column: value", and the columns that tell who wrote it.
+_CELL = re.compile(r"^(?P<column>[^:\n]{1,60}): (?P<value>[^\n]+)$", re.MULTILINE)
+_AUTHOR = re.compile(
+    r"\b(?:author|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b", re.IGNORECASE
+)
+# In words: a cell of as many is a text.
+WRITTEN = 10
+# In characters: a longer heading or line is no name.
+LONGEST_NAME = 80
+
+
+class Contributions:
+    """The contributions of a passage: read once, asked for each of its sentences."""
+
+    def __init__(self, passage: Candidate) -> None:
+        text = passage["text"]
+        self._passage = passage
+        self._text = text
+        breaks = list(_PARAGRAPH.finditer(text))
+        self._begins = [0, *(gap.end() for gap in breaks)]
+        self._ends = [*(gap.start() for gap in breaks), len(text)]
+        self._turns = [(turn.start(), _label(turn, text)) for turn in TURN.finditer(text)]
+        self._salutations = [found.start() for found in _SALUTATION.finditer(text)]
+        self._posts = _posts(text, self._begins)
+        self._attributed = [
+            (found.start(), found.end(), found["group"] or found["name"])
+            for found in _ATTRIBUTED.finditer(text)
+        ]
+        self._author = author_of(passage)
+        self._signed: dict[tuple[int, int], str | None] = {}
+        self._chunks = chunks_of(passage)
+
+    def speaker_at(self, start: int, text: str) -> str | None:
+        """Return who says a sentence, as the text marks it; None where nothing does.
+
+        Args:
+            start: where the sentence starts, as the passage's span counts.
+            text: the sentence.
+        """
+        at = start - self._passage["start"]
+        return (
+            self._author
+            or self._attributed_to(at)
+            or self._turn(at)
+            or self._post(at)
+            or self._signer(at)
+            or self._headed(start, text)
+        )
+
+    @property
+    def of_row(self) -> bool:
+        """Tell whether the passage is a row that somebody wrote."""
+        return self._author is not None
+
+    def _attributed_to(self, at: int) -> str | None:
+        return next((name for start, end, name in self._attributed if start <= at < end), None)
+
+    def _turn(self, at: int) -> str | None:
+        """Return who is named at the beginning of the sentence's paragraph or line."""
+        begin = self._begins[self._paragraph(at)]
+        turns = [label for start, label in self._turns if begin <= start <= at]
+        return turns[-1] if turns else None
+
+    def _post(self, at: int) -> str | None:
+        """Return whose mail or post the sentence stands in."""
+        posts = [name for start, name in self._posts if start <= at]
+        return posts[-1] if posts else None
+
+    def _signer(self, at: int) -> str | None:
+        """Return who signed the letter that holds the sentence."""
+        place = self._paragraph(at), bisect_right(self._salutations, max(at, 0))
+        if place not in self._signed:
+            self._signed[place] = self._signature(*place)
+        return self._signed[place]
+
+    def _signature(self, number: int, greeted: int) -> str | None:
+        """Return who signed the letter that a paragraph belongs to, on the line after its end.
+
+        A letter of several paragraphs begins with its salutation.
+
+        Args:
+            number: of the paragraph.
+            greeted: how many salutations stand before the sentence.
+        """
+        text, begin = self._text, self._begins[number]
+        before = self._salutations[:greeted]
+        for later in range(number, len(self._begins)):
+            paragraph = text[self._begins[later] : self._ends[later]]
+            if later > number and (not before or _SALUTATION.match(paragraph)):
+                return None
+            lines = paragraph.strip().splitlines()
+            last = _SIGNATURE_DASH.sub("", lines[-1]).strip() if lines else ""
+            named = len(last) <= LONGEST_NAME and bool(_PERSON.match(last)) and last[-1] not in ".:;?!"
+            if named and (len(lines) > 1 or later > number):
+                body = text[before[-1] if before else begin : self._ends[later]]
+                of_letters = bool(self._salutations) or in_first_person(_QUOTED.sub("", body))
+                return last if of_letters else None
+        return None
+
+    def _headed(self, start: int, text: str) -> str | None:
+        """Return the person whom the heading above a sentence names, where they speak in the first person."""
+        end = start + len(text)
+        whole = (chunk for chunk in self._chunks if chunk["start"] <= start and end <= chunk["end"])
+        chunk = next(whole, self._chunks[-1])
+        section = (chunk["section"] or "").rpartition(" > ")[2].strip()
+        heading: str | None = None
+        begin = position = chunk["start"]
+        for line in text_at(chunk, chunk["start"], start).splitlines(keepends=True):
+            bare = line.strip()
+            if _HEADING_MARK.match(bare) or (section and bare == section):
+                heading, begin = _HEADING_MARK.sub("", bare), position + len(line)
+            position += len(line)
+        if heading is None and section not in chunk["text"]:
+            # The section began before the chunk did.
+            heading = section
+        if not heading or len(heading) > LONGEST_NAME or not _PERSON.match(heading):
+            return None
+        spoken = text_at(chunk, begin, chunk["end"])
+        following = re.search(r"^#{1,6}\s", spoken, re.MULTILINE)
+        spoken = spoken[: following.start()] if following else spoken
+        # "Machine Learning" may stand above "how we live".
+        speaks = in_first_person if "," in heading else SAYS_I.search
+        return heading if speaks(_QUOTED.sub("", spoken)) else None
+
+    def _paragraph(self, at: int) -> int:
+        return bisect_right(self._begins, max(at, 0)) - 1
+
+
+def author_of(passage: Candidate) -> str | None:
+    """Return who wrote the text of a row, such as a review; None where it has none, and for other passages.
+
+    A column names them, or else the first one, where the text is said in the first person.
+    """
+    if "row" not in passage["metadata"] or passage["metadata"].get("kind") == "qa":
+        return None
+    cells = [(cell["column"], cell["value"]) for cell in _CELL.finditer(passage["text"])]
+    written = " ".join(value for _, value in cells if len(value.split()) >= WRITTEN)
+    named = next((value for column, value in cells if _AUTHOR.search(column)), None)
+    return named or cells[0][1] if written and (named or in_first_person(written)) else None
+
+
+def _label(turn: re.Match[str], text: str) -> str | None:
+    """Return the label of a turn that is somebody: a full name, or a word that says "I" or comes again."""
+    name = turn["name"]
+    if _NO_NAME.fullmatch(name):
+        return None
+    said = text[turn.end() :].split("\n", 1)[0]
+    known = " " in name or sum(other["name"] == name for other in TURN.finditer(text)) > 1
+    return turn["label"] if known or SAYS_I.search(said) else None
+
+
+def _posts(text: str, begins: list[int]) -> list[tuple[int, str]]:
+    """Return where each mail or post begins, and whose it is; "Lunch (12:30)" twice over is none.
+
+    Args:
+        text: of the passage.
+        begins: where its paragraphs begin.
+    """
+    found = [*_MAIL.finditer(text), *filter(None, (_POST.match(text, begin) for begin in begins))]
+    if len(found) < 2:
+        return []
+    found.sort(key=re.Match.start)
+    ends = [*(head.start() for head in found[1:]), len(text)]
+    bodies = (text[head.end() : end] for head, end in zip(found, ends, strict=True))
+    spoken = sum(in_first_person(body) for body in bodies)
+    return [(head.start(), head["name"]) for head in found] if 2 * spoken >= len(found) else []
