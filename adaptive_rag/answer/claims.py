@@ -7,15 +7,17 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, REPORTING
+from adaptive_rag.answer.wording import DENIALS, NUMBER_NAMES, REPORTING, UNITS
 from adaptive_rag.text.words import STOP_WORDS, stem
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*(?![\w])|[^\W_]+(?:['’][^\W_]+)*")
+_DIGITS = re.compile(r"\d+(?:[.,:]\d+)*")
 # A clause ends here: a denial does not reach beyond it.
 _BREAK = re.compile(r"[.;:,()!?|\n]")
 # From this share of its words on, a claim is taken to retell one sentence.
 MOSTLY = 0.6
+# How many words that carry meaning a word belongs with on either side, and how many a denial reaches.
+NEAR = 3
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Token:
     key: str  # the stem of a word, the value of a number: "1,000", "1000.00" and "thousand" are one
     clause: int  # how many commas and stops stand before it
     number: bool
-    first: bool  # the first word of its text, which has a capital anyway
+    first: bool  # the first of its text or behind a colon, where any word may have a capital
 
     @property
     def content(self) -> bool:
@@ -47,11 +49,14 @@ def read_tokens(text: str) -> list[Token]:
     tokens: list[Token] = []
     clause = last = 0
     for match in _TOKEN.finditer(text):
-        clause += len(_BREAK.findall(text[last : match.start()]))
+        between = text[last : match.start()]
+        clause += len(_BREAK.findall(between))
         last, raw = match.end(), match.group()
         value = _value(raw)
         raw = raw.removesuffix("'s")
-        tokens.append(Token(raw, value or stem(raw.lower()), clause, value is not None, not tokens))
+        tokens.append(
+            Token(raw, value or stem(raw.lower()), clause, value is not None, not tokens or ":" in between)
+        )
     return tokens
 
 
@@ -64,17 +69,60 @@ def _value(raw: str) -> str | None:
     return plain.rstrip("0").rstrip(".") if plain.count(".") == 1 else plain
 
 
+def number_unit(tokens: Sequence[Token], at: int) -> str:
+    """Return the unit that follows a number; "" where none does."""
+    following = tokens[at + 1 : at + 3]
+    return next((UNITS[t.key] for t in following if t.key in UNITS and t.clause == tokens[at].clause), "")
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence after the name of its speaker, or one cell of a table or record after its row and column."""
+
+    tokens: list[Token]
+    # of a cell: the keys of its row's name, the name of its column, the keys of what stands in it
+    row: frozenset[str] = frozenset()
+    column: str = ""
+    value: frozenset[str] = frozenset()
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Return the keys of its words and numbers."""
+        return frozenset(token.key for token in self.tokens)
+
+
 @dataclass(frozen=True)
 class CitedSentences:
     """The sentences that a claim may rest on, together."""
 
     sentences: list[list[Token]]
     known: set[str]  # keys of the words that need no sentence: title, question, the asker's situation
+    statements: list[Statement]  # the same sentences, with what stands around them
+    asked: list[Token]  # the question and the asker's situation
 
     @cached_property
     def keys(self) -> set[str]:
         """Return the keys of all words that a claim may hold."""
         return {token.key for sentence in self.sentences for token in sentence} | self.known
+
+    @cached_property
+    def stated(self) -> set[str]:
+        """Return the keys of all words of its statements."""
+        return {key for statement in self.statements for key in statement.keys}
+
+    @cached_property
+    def names(self) -> set[str]:
+        """Return the keys of the words that have a capital wherever they stand, not at a beginning alone."""
+        tokens = [token for statement in self.statements for token in statement.tokens]
+        capital = {t.key for t in tokens if t.capital and not t.first and states(t)}
+        return capital - {t.key for t in tokens if not t.capital}
+
+    def gives(self, claim: Sequence[Token], at: int) -> bool:
+        """Tell whether a number of a claim, with its unit, is the asker's own: "at six", "200 kilometres"."""
+        unit = number_unit(claim, at)
+        return claim[at].number and any(
+            t.key == claim[at].key and number_unit(self.asked, i) == unit for i, t in enumerate(self.asked)
+        )
 
     def holding(self, claim: Sequence[Token]) -> list[list[Token]]:
         """Return the sentences that hold the claim's words: the closest first, then those that add to it."""

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adaptive_rag.answer.claims import CitedSentences, Token, is_held, retells, states
-
-# Neighbours of a word are this many content words away; a word has been exchanged where its own place holds
-# this many fewer of the claim's neighbours than another's (the train half of `benchmarks.grounding`).
-CLOSE, CLOSER = 3, 3
+from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, is_held, retells, states
+from adaptive_rag.answer.wording import UNITS
 
 
 def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
     """Say which word of a claim stands where a sentence has another: "Ford Courier" for "Ford Ranger".
 
-    The words around it are the sentence's, and it stands nowhere else among them.
+    The words around it are the sentence's, and it stands nowhere else among them. Another word than a name
+    must have NEAR more of them beside it: one of the draft's own may stand between two of the sentence's.
+    What holds for a number is left to `placed`.
     """
     said = [token for token in claim if token.content]
     rows = [[token for token in sentence if token.content] for sentence in evidence.sentences]
     for at, token in enumerate(said):
-        if not (states(token) or token.number) or token.key not in evidence.keys:
+        if not states(token) or token.key not in evidence.keys:
             continue
         beside = {t.key for t in [*said[max(0, at - 1) : at], *said[at + 1 : at + 2]]}
         own, best, found = 0, 0, ""
         for row in rows:
             for place, other in enumerate(row):
                 swapped = any(t.key == other.key for t in said)
-                reach = 1 if swapped and other.key != token.key else CLOSE
+                reach = 1 if swapped and other.key != token.key else NEAR
                 near = {t.key for t in row[max(0, place - reach) : place + reach + 1]}
                 left = _run(said[:at][::-1], row[:place][::-1])
                 right = _run(said[at + 1 :], row[place + 1 :])
@@ -41,7 +40,7 @@ def exchanged_words(claim: Sequence[Token], evidence: CitedSentences) -> str:
                     and (swapped or _alike(token, other))
                 ):
                     best, found = left + right, other.raw
-        if found and (own == 0 or best - own >= CLOSER):
+        if found and ((own == 0 and _named(token)) or best - own >= NEAR):
             return f"the passages have {found} where it has {token.raw}"
     return ""
 
@@ -51,7 +50,7 @@ def _ends_alike(said: Sequence[Token], at: int, row: Sequence[Token], place: int
 
     Not in another clause: the cell "Coil frozen" of a table is not what "Let it defrost" speaks of.
     """
-    if at not in (0, len(said) - 1) or alike < 2 + said[at].number:  # "in June 2013", "on June 10, 2013"
+    if at not in (0, len(said) - 1) or alike < 2:
         return False
     beside = 1 if at == 0 else -1
     steps = (abs(t[i + beside].clause - t[i].clause) for t, i in ((said, at), (row, place)))
@@ -65,9 +64,7 @@ def _run(one: Sequence[Token], other: Sequence[Token]) -> int:
 
 
 def _alike(one: Token, other: Token) -> bool:
-    """Tell whether two words may be exchanged: two numbers, two names, or two other words."""
-    if one.number or other.number:
-        return one.number and other.number
+    """Tell whether two words may be exchanged: two names, or two other words."""
     return states(other) and _named(one) == _named(other) and not is_held(one.key, [other.key])
 
 
@@ -86,7 +83,7 @@ def other_roles(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str
         keys = [t.key for t in sentence]
         forms = {t.raw.lower() for t in sentence}
         for at, pivot in enumerate(claim):
-            if not pivot.content or keys.count(pivot.key) != 1:
+            if not pivot.content or pivot.number or pivot.key in UNITS or keys.count(pivot.key) != 1:
                 continue
             place = keys.index(pivot.key)
             before, after = set(keys[:place]), set(keys[place + 1 :])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from adaptive_rag.answer.claims import CitedSentences, Token, read_tokens, retells, states
+from adaptive_rag.answer.claims import NEAR, CitedSentences, Token, read_tokens, retells, states
 from adaptive_rag.answer.exchanges import exchanged_words, other_roles
 from adaptive_rag.answer.foreign import foreign_numbers, foreign_words
+from adaptive_rag.answer.placed import put_elsewhere
 from adaptive_rag.answer.wording import ABSENT, ANTONYMS, DENIALS, HEDGES, INDIRECT_DENIALS, SCOPES
 
 # What the asker said of their own case is no passage's: ", which you say you are not".
@@ -16,9 +17,8 @@ _ASKER = re.compile(
 )
 # "at all", "at most five" and "the most likely" say nothing of how many.
 _NO_SCOPE = {("at", "all"), ("at", "most"), ("the", "most")}
+_OPPOSED = {word for pair in ANTONYMS for words in pair for word in words}
 _JOINTS = {"and": "or", "or": "and"}
-# How far a denial reaches, in content words.
-REACH = 3
 # Prefixes that turn a word into its opposite: "unlikely", "illegal".
 NEGATING = ("un", "il", "in", "im", "ir", "non", "dis")
 
@@ -30,31 +30,48 @@ def find_fault(text: str, evidence: CitedSentences) -> str:
     return (
         foreign_numbers(claim, evidence)
         or foreign_words(claim, evidence)
+        or put_elsewhere(claim, evidence)
         or exchanged_words(claim, evidence)
-        or _other_polarity(claim, sentences)
+        or _other_polarity(claim, sentences, evidence.sentences)
         or _other_scope(claim, sentences)
         or other_roles(claim, sentences)
     )
 
 
-def _denials(tokens: Sequence[Token], *, reply: bool = False) -> list[list[str]]:
+def _denials(tokens: Sequence[Token], *, reply: bool = False, of: set[str] | None = None) -> list[list[str]]:
     """Return, for each denial, the keys of the words that it reaches: those that follow it in its clause."""
     return [
-        [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content][:REACH]
+        [t.key for t in tokens[at + 1 :] if t.clause == token.clause and t.content][:NEAR]
         for at, token in enumerate(tokens)
         # "No, you need none": a reply's first word answers the question.
-        if not (reply and token.raw in ("No", "Not"))
-        and (token.raw.lower() in DENIALS or token.raw.lower().endswith("n't"))
+        if not (reply and (token.raw in ("No", "Not") or _sets_apart(tokens, at)))
+        and (of is None or _subject(tokens, at) <= of)
+        and (token.raw.lower() in DENIALS or token.key == "0" or token.raw.lower().endswith("n't"))
     ]
 
 
-def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
+def _subject(tokens: Sequence[Token], at: int) -> set[str]:
+    """Return the key of the last word that carries meaning before a denial, in its clause."""
+    before = [t.key for t in tokens[:at] if t.clause == tokens[at].clause and states(t)]
+    return set(before[-1:])
+
+
+def _sets_apart(tokens: Sequence[Token], at: int) -> bool:
+    """Tell whether a denial only sets something apart: "Without it ...", "..., but not on Sundays"."""
+    word, before = tokens[at].raw.lower(), tokens[at - 1].raw.lower() if at else ""
+    return (word == "without" and not at) or (word == "not" and before == "but")
+
+
+def _other_polarity(
+    claim: Sequence[Token], sentences: Sequence[list[Token]], everywhere: Sequence[list[Token]]
+) -> str:
     """Say where a claim denies what its sentences assert, or the reverse."""
     said = {t.key for t in claim}
     denials = _denials(claim, reply=True)
     # The sentences that are retold; a claim in its own words may deny what follows from several sentences.
-    retold = [s for at, s in enumerate(sentences) if not at or said.issuperset(t.key for t in s if states(t))]
-    sources = retold if retells(claim, sentences) else sentences
+    whole = [s for s in everywhere if said.issuperset(t.key for t in s if states(t))]
+    retold = [*sentences[:1], *(s for s in whole if s not in sentences[:1])]
+    sources = retold if retells(claim, sentences) else [*sentences, *(s for s in whole if s not in sentences)]
     # A denial may be written another way: "is beyond its means" for "does not have the means".
     indirect = INDIRECT_DENIALS - said
     denied = [reach for reach in denials if reach and not ABSENT.intersection(reach[:2])]
@@ -66,43 +83,82 @@ def _other_polarity(claim: Sequence[Token], sentences: Sequence[list[Token]]) ->
         times = [t.key for t in sentence]
         if INDIRECT_DENIALS & said - set(times):
             continue
-        reached = [reach for reach in _denials(sentence) if reach]
+        reached = [reach for reach in _denials(sentence, of=said) if reach]
         for reach in reached:
             if reach[0] in said and times.count(reach[0]) == 1 and len(denials) < len(reached):
                 return f"the passages deny {reach[0]!r}"
-    return _opposite(_asserted(claim), set().union(*map(_asserted, sentences)))
+    return _opposite(claim, sentences)
 
 
-def _asserted(tokens: Sequence[Token]) -> set[str]:
-    """Return the words of a sentence that no denial reaches, in lower case."""
+def _asserted(tokens: Sequence[Token]) -> dict[str, set[str]]:
+    """Return the words of a sentence that no denial reaches, in lower case, with the keys beside them."""
     denied = {key for reach in _denials(tokens) for key in reach}
-    return {t.raw.lower() for t in tokens if t.key not in denied}
+    said = [t for t in tokens if t.content or t.raw.lower() in _OPPOSED]
+    return {
+        t.raw.lower(): {o.key for o in [*said[max(0, at - 1) : at], *said[at + 1 : at + 2]]}
+        for at, t in enumerate(said)
+        if t.key not in denied
+    }
 
 
-def _opposite(said: set[str], theirs: set[str]) -> str:
+def _opposite(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
+    said, all_theirs = _asserted(claim), [_asserted(sentence) for sentence in sentences]
+    everywhere = set().union(*all_theirs)
     for one, other in ANTONYMS:
-        if said & one and not said & other and theirs & other and not theirs & one:
-            return f"it says {min(said & one)!r} where the passages say {min(theirs & other)!r}"
-    for word in said | theirs:
+        if (
+            said.keys() & one
+            and not said.keys() & other
+            and _beside(said, all_theirs, one, other)
+            and not _beside(said, all_theirs, one, one)
+        ):
+            return f"it says {min(said.keys() & one)!r} where the passages say {min(everywhere & other)!r}"
+    for word in said.keys() | everywhere:
         for pair in ({word, prefix + word} for prefix in NEGATING if len(word) > 3):
-            ours, listed = pair & said, pair & theirs
+            ours, listed = pair & said.keys(), pair & everywhere
             if len(ours) == len(listed) == 1 and ours != listed:
                 return f"it says {min(ours)!r} where the passages say {min(listed)!r}"
     return ""
+
+
+def _beside(
+    said: dict[str, set[str]],
+    sentences: Sequence[dict[str, set[str]]],
+    one: Collection[str],
+    other: Collection[str],
+) -> bool:
+    """Tell whether a sentence has a word of the other set next to what stands next to one in the claim."""
+    ours = set().union(*(said[w] for w in said.keys() & one))
+    return any(ours & theirs[w] for theirs in sentences for w in theirs.keys() & other)
 
 
 def _other_scope(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:
     """Say which quantifier of a claim is stronger than its sentences, or what it joins otherwise."""
     theirs = {t.raw.lower() for s in sentences for t in s}
     for at, token in enumerate(claim):
-        if at and (claim[at - 1].raw.lower(), token.key) in _NO_SCOPE:
+        if (at and (claim[at - 1].raw.lower(), token.key) in _NO_SCOPE) or _is_emphasis(claim, at):
             continue
         for words, enough in SCOPES:
             if token.raw.lower() in words and not theirs & enough:
                 return f"the passages do not say {token.raw.lower()!r}"
-    if not retells(claim, sentences) or any(token.raw.lower() in HEDGES for token in claim):
+    if not retells(claim, sentences) or any(
+        token.raw.lower() in {*HEDGES, "can", "could"} for token in claim
+    ):
         return ""
     return _other_joint(claim, sentences) or _lost_hedge(claim, sentences[0])
+
+
+def _is_emphasis(claim: Sequence[Token], at: int) -> bool:
+    """Tell whether a word of scope limits nothing: "only 12 pounds", "it grew most", "most, 12 of 18"."""
+    word = claim[at].raw.lower()
+    following = [t for t in claim[at + 1 : at + 2] if t.clause == claim[at].clause]
+    if word in ("before", "after"):
+        return not following or following[0].raw.lower() in ("that", "this")
+    if word == "only":
+        return any(
+            t.number or t.raw.lower() in ("if", "when", "after", "where", "once", "until") for t in following
+        )
+    numbers = [float(t.key) for t in claim if t.number and t.key.replace(".", "", 1).isdigit()]
+    return word == "most" and (not following or any(b < 2 * a < 2 * b for a in numbers for b in numbers))
 
 
 def _other_joint(claim: Sequence[Token], sentences: Sequence[list[Token]]) -> str:

@@ -10,6 +10,7 @@ from adaptive_rag.answer.citations import Claim, cite, first_sentences, read_mar
 from adaptive_rag.answer.claims import CitedSentences, is_held, read_tokens, stated_words
 from adaptive_rag.answer.faults import find_fault
 from adaptive_rag.answer.links import keep_own_links, own_addresses
+from adaptive_rag.answer.passage_statements import read_statements
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.wording import UNITS
@@ -196,5 +197,7 @@ def _evidence(passages: Sequence[Passage], asked: str) -> CitedSentences:
         for start, end in sentences.spans.tolist()
     ]
     titles = " ".join(f"{document['source']} {document['section'] or ''}" for document, _ in passages)
-    known = {token.key for token in read_tokens(f"{plain(asked)} {plain(titles)}")}
-    return CitedSentences([read_tokens(sentence) for sentence in read], known)
+    own = read_tokens(plain(asked))
+    known = {token.key for token in [*own, *read_tokens(plain(titles))]}
+    statements = [s for document, sentences in passages for s in read_statements(document, sentences)]
+    return CitedSentences([read_tokens(sentence) for sentence in read], known, statements, own)

@@ -90,6 +90,19 @@ SCOPES = [
 _HEDGES = "may might sometimes usually often ordinarily probably possibly perhaps some almost nearly"
 HEDGES = frozenset(_HEDGES.split())
 
+# Words of a claim that adds up or compares numbers: "15 pounds less", "together 58 euros".
+_RECKONING = """
+    altogether another cheaper comes dearer difference extra fewer higher less longer lower more saves shorter
+    sum together total
+"""
+RECKONING = frozenset(_RECKONING.split())
+
+# A part of a sentence begins with them.
+JOINING = frozenset(["and", "but", "or", "whereas", "while"])
+_MONTHS = "january february march april may june july august september october november december"
+MONTHS = frozenset(_MONTHS.split())
+WEEKDAYS = frozenset(["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"])
+
 # Words by which a draft reports, orders, compares and weighs what the passages say; they add nothing.
 _REPORTING = """
     amount date height length name number price size weight width year
