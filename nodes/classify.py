@@ -67,8 +67,8 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     )
     if not history and not user_context:
         analysis = by_its_kind(analysis, question, routing.threshold)
-    small_talk = reply_to_small_talk(question, source) if context.uses("analysis") else None
-    reply, kind = small_talk or ("", "")
+    found = reply_to_small_talk(question, source, situated=bool(own)) if context.uses("analysis") else None
+    reply, kind = found or ("", "")
     if reply:
         why = f"nothing is searched: this is {kind}"
         analysis = decided(analysis, analysis["type"], "local", why)

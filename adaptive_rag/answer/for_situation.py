@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.answer.factual import factual
+from adaptive_rag.answer.factual import FACTUAL_STYLE, factual
+from adaptive_rag.answer.follow_up import of_the_follow_up
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.lead import FOLLOWS, OF_THE_TEXT, best_readable, of_the_follow_up, off_the_matter
+from adaptive_rag.answer.lead import FOLLOWS, OF_THE_TEXT, best_readable, off_the_matter
 from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.ranking import RANK, READABLE, Ranking
-from adaptive_rag.answer.relations import stating
+from adaptive_rag.answer.relations import asks_for_prose, stating
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.situation import speaks_to
@@ -39,8 +41,9 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     A short section is quoted whole, of a longer one the best sentences; where the asker's situation is known,
     they are those that fit it. A follow-up that asks for a fact is answered as such.
     """
-    if request.said and not request.user_context.strip() and expected_form(request.question).is_sure:
-        return factual(request, ranking)
+    is_fact = expected_form(request.question).is_sure and not asks_for_prose(request.question)
+    if request.said and not request.user_context.strip() and is_fact:
+        return factual(replace(request, style=FACTUAL_STYLE), ranking)
     whole = ranking.score(request.question, request.question_vector) + of_the_follow_up(request, ranking)
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
