@@ -122,7 +122,9 @@ def _answer_request(
     question = full_question(state)
     parts = full_parts(state) if style.splits else []
     parts = parts if len(parts) > 1 else []
-    vectors = load_minilm().encode([question, *labels, *parts, *([user_context] if user_context else [])])
+    vectors = load_minilm().encode(
+        [question, *labels, *parts, *([f"{question}\n{user_context}"] if user_context else [])]
+    )
     return AnswerRequest(
         question=question,
         style=style,
