@@ -7,14 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from adaptive_rag.answer.forms import expected_form
+from adaptive_rag.answer.lead import LEFT_OUT
 from adaptive_rag.answer.ranking import AROUND, Ranking
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.query.follow_up import own_words
 from adaptive_rag.text.vectors import Scores
 from adaptive_rag.text.words import coverage, terms, words
-
-# Taken from what the last answers said already, so that it is left out where there is anything else.
-SAID = 1.0
 
 
 def of_the_follow_up(request: AnswerRequest, ranking: Ranking) -> Scores:
@@ -36,7 +34,7 @@ def of_the_follow_up(request: AnswerRequest, ranking: Ranking) -> Scores:
     if expected.is_sure and expected.form != expected_form(request.asked_before).form:
         said &= np.array([expected.fit(s.text, asked) < 1 for s in ranking.sentences])
     away = _distance(request, ranking, texts, _plain(request.said[-1]))
-    return np.asarray(AROUND * (named - away) - SAID * said * (1 - named))
+    return np.asarray(AROUND * (named - away) - LEFT_OUT * said * (1 - named))
 
 
 def _distance(request: AnswerRequest, ranking: Ranking, texts: Sequence[str], answer: str) -> Scores:

@@ -10,11 +10,10 @@ from pathlib import PurePath
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.answer.by_aspect import ROW
 from adaptive_rag.answer.factual import FACTUAL_STYLE, factual
 from adaptive_rag.answer.follow_up import of_the_follow_up
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.lead import FOLLOWS, OF_THE_TEXT, best_readable, off_the_matter
+from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, off_the_matter
 from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.ranking import RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import asks_for_prose, stating
@@ -48,9 +47,9 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     whole = ranking.score(request.question, request.question_vector) + of_the_follow_up(request, ranking)
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
-    whole -= OF_THE_TEXT * off_the_matter(request, ranking)
+    whole -= LEFT_OUT * off_the_matter(request, ranking)
     if not expected_form(request.question).is_sure:
-        whole -= ROW * np.array([s.is_row for s in ranking.sentences])
+        whole -= LEFT_OUT * np.array([bool(s.cells) for s in ranking.sentences])
     whole += RANK * stating(request.question, ranking.sentences)
     fitting, known, passage = whole, False, _passage_of(request, ranking)
     if request.user_context.strip() and request.context_vector is not None:

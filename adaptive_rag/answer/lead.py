@@ -9,8 +9,9 @@ from adaptive_rag.answer.relations import asks_about_the_text, speaks_of_the_tex
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.text.vectors import Scores
 
-# Taken from a sentence that speaks of the text itself: it is left out where there is anything else.
-OF_THE_TEXT = 1.0
+# Taken from a sentence that is left out where there is anything else: it speaks of the text itself, was said
+# before, or is a row where prose is asked for.
+LEFT_OUT = 1.0
 # Added to what follows the lead in its paragraph: on both halves of CLAP NQ more of the reference is covered
 # in as many words.
 FOLLOWS = 0.3

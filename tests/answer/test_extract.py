@@ -292,11 +292,12 @@ def test_a_rule_for_another_age_is_left_out_of_the_situation_where_one_fits():
 
 def test_words_of_the_asker_that_name_the_document_choose_no_rule_in_it():
     terms = candidate(
-        "The gym may close for repairs in the summer months at any time.\n\n"
-        "Leaving\n\nWhoever is moving to another city may leave at once.",
-        source="gym_terms.md",
+        "The Tallow Street gym may close.\n\nLeaving\n\nWhoever is moving to another city may leave at once.",
+        source="tallow_street_gym.md",
     )
-    asked = request("may I?", [terms], style=CONTEXTUAL_STYLE, user_context="I joined the gym, am moving.")
+    asked = request(
+        "may I?", [terms], style=CONTEXTUAL_STYLE, user_context="I joined Tallow Street gym; moving."
+    )
 
     assert without_markers(extract_answer(asked))[0].startswith("Whoever is moving")
 
