@@ -46,7 +46,7 @@ def _distance(request: AnswerRequest, ranking: Ranking, texts: Sequence[str], an
     source = request.documents[first.document]["source"]
     elsewhere = [request.documents[s.document]["source"] != source for s in ranking.sentences]
     section = [(s.document, s.heading) != (first.document, first.heading) for s in ranking.sentences]
-    return np.mean([elsewhere, section], axis=0, dtype=np.float64)
+    return np.asarray(np.mean([elsewhere, section], axis=0, dtype=np.float64))
 
 
 def _plain(text: str) -> str:

@@ -102,7 +102,7 @@ def _rule_of(request: AnswerRequest, ranking: Ranking, fitting: Scores, passage:
     here = [s for s, is_here in zip(ranking.sentences, inside, strict=True) if is_here]
     if any(speaks_to(s.text, request.user_context) for s in here):
         inside &= ~_for_others(request, ranking)
-    return inside
+    return np.asarray(inside)
 
 
 def _for_others(request: AnswerRequest, ranking: Ranking) -> NDArray[np.bool_]:
