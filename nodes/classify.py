@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from adaptive_rag.analysis import analyse
-from adaptive_rag.analysis.classify import by_its_kind, classify_by_model, decided
+from adaptive_rag.analysis.classify import by_its_kind, by_its_wording, classify_by_model, decided
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
 from adaptive_rag.context import Context, context_of, is_served, live_key
 from adaptive_rag.context.caller import check_text, newest, user_of
@@ -67,8 +67,9 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     )
     if not history and not user_context:
         analysis = by_its_kind(analysis, question, routing.threshold)
-    small_talk = reply_to_small_talk(question, source) if context.uses("analysis") else None
-    reply, kind = small_talk or ("", "")
+    analysis = by_its_wording(analysis, situated=bool(own))
+    found = reply_to_small_talk(question, source, situated=bool(own)) if context.uses("analysis") else None
+    reply, kind = found or ("", "")
     if reply:
         why = f"nothing is searched: this is {kind}"
         analysis = decided(analysis, analysis["type"], "local", why)

@@ -117,12 +117,14 @@ def _missing_side(state: State) -> Side | None:
 def _answer_request(
     state: State, style: AnswerStyle, user_context: str, context: Context, missing: Side | None
 ) -> AnswerRequest:
-    documents = state["documents"]
+    documents, history = state["documents"], state.get("history", [])
     labels = list(dict.fromkeys(label for document in documents for label in document["labels"]))
     question = full_question(state)
     parts = full_parts(state) if style.splits else []
     parts = parts if len(parts) > 1 else []
-    vectors = load_minilm().encode([question, *labels, *parts, *([user_context] if user_context else [])])
+    vectors = load_minilm().encode(
+        [question, *labels, *parts, *([f"{question}\n{user_context}"] if user_context else [])]
+    )
     return AnswerRequest(
         question=question,
         style=style,
@@ -133,7 +135,8 @@ def _answer_request(
         parts=[Aspect(part, vectors[i]) for i, part in enumerate(parts, start=1 + len(labels))],
         user_context=user_context,
         context_vector=vectors[-1] if user_context else None,
-        said="\n".join(turn["text"] for turn in state.get("history", []) if turn["role"] == "agent"),
+        said=[turn["text"] for turn in history if turn["role"] == "agent"],
+        asked_before=next((turn["text"] for turn in reversed(history) if turn["role"] == "user"), ""),
         missing=missing,
     )
 

@@ -83,6 +83,23 @@ def by_its_kind(analysis: QueryAnalysis, question: str, threshold: float) -> Que
     }
 
 
+def by_its_wording(analysis: QueryAnalysis, *, situated: bool) -> QueryAnalysis:
+    """Return the analysis of a question that was left open between two types, where its wording tells.
+
+    What may be contextual is so where the asker is `situated`, that is, says of themselves what it may depend
+    on. "Consequences of the outage" asks no fact, so of factual and analytical it is rather the second.
+    """
+    open_types = {analysis["type"], *analysis["alternatives"]}
+    if situated and "contextual" in analysis["alternatives"]:
+        why = f"{analysis['reason']}; the asker says who asks, so it is contextual"
+        return decided(analysis, "contextual", "local", why)
+    asks_no_fact = analysis["intent"] in ("conceptual", "comparison")
+    if open_types == {"factual", "analytical"} and analysis["type"] == "factual" and asks_no_fact:
+        why = f"{analysis['reason']}; its words ask for an analysis rather than a fact"
+        return {**analysis, "type": "analytical", "alternatives": ["factual"], "reason": why}
+    return analysis
+
+
 def decided(analysis: QueryAnalysis, route: str, by: DecidedBy, why: str) -> QueryAnalysis:
     """Return the analysis with a type that the router did not choose."""
     return {**analysis, "type": route, "decided_by": by, "reason": why, "alternatives": []}

@@ -6,7 +6,7 @@ import numpy as np
 
 from adaptive_rag.answer.aspects import score_aspects, share_out
 from adaptive_rag.answer.by_side import by_side
-from adaptive_rag.answer.lead import FOLLOWS, OF_THE_TEXT, best_readable, off_the_matter
+from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, off_the_matter
 from adaptive_rag.answer.order import following, in_document_order, under_heading, with_rows, with_steps
 from adaptive_rag.answer.ranking import RANK, Ranking
 from adaptive_rag.answer.relations import asks_for_prose, compared, stating
@@ -24,8 +24,6 @@ OTHER_DOCUMENT = 0.8
 # Added to a sentence under a heading whose words the question has; where the heading asks the same, three
 # times as much, so that a section of lower rank leads. Of 0.4 to 1 the least with which it does.
 HEADED = 0.6
-# Taken from a row or a command where it is asked why or how something happens, unless it states that.
-ROW = 1.0
 
 
 def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
@@ -36,10 +34,11 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     whole += FIRST_READ / np.array([sentence.rank for sentence in ranking.sentences])
     stated = stating(request.question, ranking.sentences)
     whole += RANK * stated
-    whole -= OF_THE_TEXT * off_the_matter(request, ranking)
+    whole -= LEFT_OUT * off_the_matter(request, ranking)
     whole += HEADED * under_heading(request.question, ranking.sentences)
     if asks_for_prose(request.question):
-        whole -= ROW * np.array([s.is_row for s in ranking.sentences]) * (stated <= 0)
+        # Neither a row nor a command says why or how something happens, unless it has the words of a cause.
+        whole -= LEFT_OUT * np.array([s.is_row for s in ranking.sentences]) * (stated <= 0)
     if request.aspects:
         return share_out(request, ranking, score_aspects(request, ranking, whole))
     limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)

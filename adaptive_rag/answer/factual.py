@@ -7,8 +7,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from adaptive_rag.answer.follow_up import of_the_follow_up
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.lead import FOLLOWS, of_the_follow_up
+from adaptive_rag.answer.lead import FOLLOWS
 from adaptive_rag.answer.ranking import Flags, Ranking
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.text.vectors import Scores

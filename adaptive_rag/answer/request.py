@@ -76,8 +76,9 @@ class AnswerRequest:
     aspects: Sequence[Aspect] = ()
     parts: Sequence[Aspect] = ()  # the questions that the question asks, where it asks several
     user_context: str = ""
-    context_vector: Vectors | None = None  # (dimension,), where user_context is given
-    said: str = ""  # the answers before a follow-up
+    context_vector: Vectors | None = None  # (dimension,), of the question with the user_context, where given
+    said: Sequence[str] = ()  # the answers before a follow-up, oldest first
+    asked_before: str = ""  # the question before a follow-up
     missing: Side | None = None  # the side that no passage takes, where that is sure; the answer says so
 
     def __post_init__(self) -> None:

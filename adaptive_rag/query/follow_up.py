@@ -39,6 +39,12 @@ _VERB_LAST = re.compile(
     re.IGNORECASE,
 )
 _HOW = re.compile(r"\bhow \w+", re.IGNORECASE)
+# "And what did it cost?" has a verb of its own; "and in 2021?" and "what about the P240?" have none.
+_HAS_VERB = re.compile(
+    rf"(?:(?:and|but|or|so|also)[, ]+)*(?:who|whom|whose|what|when|where|which|how|why|{_AUXILIARY})\b"
+    r"(?! (?:about|of|if)\b)\W+\w",
+    re.IGNORECASE,
+)
 # A question with more content words of its own says what its pronouns stand for, as
 # "If a tenant loses the key of the flat, who pays for their new one?" does.
 OWN_TERMS = 4
@@ -49,8 +55,9 @@ QUESTIONS_BACK, SUBJECT_WORDS = 3, 12
 def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_BACK) -> str:
     """Return the words that a follow-up lacks; empty where it stands alone or nothing was said before.
 
-    The subject are the content words of the last question, which may be a follow-up itself. What the
-    follow-up puts in the place of one of them goes: "2020" before "and in 2021?".
+    The subject are the content words of the last question, which may be a follow-up itself, without its verb
+    where the follow-up has one. What the follow-up puts in the place of one of them goes: "2020" before "and
+    in 2021?".
     """
     places = [
         place for place, turn in enumerate(history) if turn["role"] == "user" and content_terms(turn["text"])
@@ -58,6 +65,7 @@ def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_B
     if not places or not back or not is_leaning(question):
         return ""
     asked, told = history[places[-1]]["text"], history[places[-1] + 1 :]
+    asked = _without_verb(asked.rstrip(" ?.!")) if _HAS_VERB.match(question) else asked
     answer = strip_markers(" ".join(turn["text"] for turn in told if turn["role"] == "agent"))
     named = [_item(question, told), _person(question, answer)]
     earlier = find_subject(asked, history[: places[-1]], back - 1)
@@ -86,12 +94,13 @@ def own_words(question: str) -> dict[str, float]:
 
 
 def is_leaning(question: str) -> bool:
-    """Tell whether a question leans on what was said before it."""
+    """Tell whether a question leans on what was said before it: "Is it?", "And in 2021?", "Who objected?"."""
     own = _own_terms(question)
     if len(own) > OWN_TERMS:
         return False
     bare = _EMPTY_IT.sub(" ", question)
-    return not own or bool(_GOES_ON.match(question.strip()) or _POINTS.search(bare) or _ORDINAL.search(bare))
+    leans = (_GOES_ON.match(question.strip()), _POINTS.search(bare), _ORDINAL.search(bare))
+    return not own or any(leans) or (len(own) == 1 and bool(_VERB_FIRST.match(question)))
 
 
 def _own_terms(question: str) -> list[str]:

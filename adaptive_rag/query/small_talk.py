@@ -33,6 +33,7 @@ _HELD = (
 )
 _OPENING = rf"(?:(?:{_GREETING}|please|so|and),? )?"
 _CLOSING = r"(?:,? (?:please|now|here))?"
+_FOR_ME = re.compile(rf"{_OPENING}(?:what can i do|help me){_CLOSING}")
 _HELP = "Ask me about your documents. I search them, answer from what they say, and quote the passages."
 _KINDS = {
     "a greeting": (re.compile(_GREETING), "Hello. {help}"),
@@ -44,14 +45,15 @@ _KINDS = {
 }
 
 
-def reply_to_small_talk(text: str, source: ChunkSource) -> tuple[str, str] | None:
+def reply_to_small_talk(text: str, source: ChunkSource, *, situated: bool = False) -> tuple[str, str] | None:
     """Return the reply to a text that asks nothing of the documents, and what it was taken for.
 
-    The whole text must be small talk: "Thanks, and how long is the wall?" is a question.
+    The whole text must be small talk: "Thanks, and how long is the wall?" is a question. So is "What can I
+    do?" where the asker is `situated`, that is, said what befell them.
     """
     plain = " ".join(text.lower().replace("’", "'").split()).strip(" .!?,;:)(")
     for kind, (pattern, reply) in _KINDS.items():
-        if pattern.fullmatch(plain):
+        if pattern.fullmatch(plain) and not (situated and _FOR_ME.fullmatch(plain)):
             return reply.format(help=_HELP, outline=outline(source)).strip(), kind
     return None
 

@@ -48,7 +48,9 @@ def sentences_of(document):
     return Sentences(spans=np.array(spans, dtype=np.int64).reshape(-1, 2), vectors=vectors(texts))
 
 
-def request(question, documents, *, style=STYLES["factual"], aspects=(), user_context="", said=""):
+def request(
+    question, documents, *, style=STYLES["factual"], aspects=(), user_context="", said="", asked_before=""
+):
     return AnswerRequest(
         question=question,
         style=style,
@@ -57,7 +59,8 @@ def request(question, documents, *, style=STYLES["factual"], aspects=(), user_co
         question_vector=vector(question),
         aspects=[Aspect(label, vector(label)) for label in aspects],
         user_context=user_context,
-        said=said,
+        said=[said] if said else [],
+        asked_before=asked_before,
         context_vector=vector(user_context) if user_context else None,
     )
 

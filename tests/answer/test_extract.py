@@ -284,10 +284,34 @@ def test_a_rule_for_another_age_is_left_out_of_the_situation_where_one_fits():
     )
     asked = request("May she swim?", [rules], style=CONTEXTUAL_STYLE, user_context="My daughter is six.")
 
-    situation = extract_answer(asked).text.partition("**In general**")[0]
+    answer = extract_answer(asked).text
 
-    assert "under 8" in situation
-    assert "from 8 on" not in situation
+    assert "under 8" in answer
+    assert "from 8 on" not in answer
+
+
+def test_words_of_the_asker_that_name_the_document_choose_no_rule_in_it():
+    terms = candidate(
+        "The Tallow Street gym may close.\n\nLeaving\n\nWhoever is moving to another city may leave at once.",
+        source="tallow_street_gym.md",
+    )
+    asked = request(
+        "may I?", [terms], style=CONTEXTUAL_STYLE, user_context="I joined Tallow Street gym; moving."
+    )
+
+    assert without_markers(extract_answer(asked))[0].startswith("Whoever is moving")
+
+
+def test_of_two_passages_as_good_that_nearer_to_the_situation_has_the_rule():
+    passages = [
+        candidate("Staff may leave the mill early on a Friday.", source="handbook.md"),
+        candidate("Tenants may leave the unit early by notice.", source="lease.md"),
+    ]
+    for passage, situation in zip(passages, (0.2, 0.5), strict=True):
+        passage["scores"] |= {"relevance": 9.3, "situation": situation}
+    asked = request("may I leave early?", passages, style=CONTEXTUAL_STYLE, user_context="I rent a room.")
+
+    assert without_markers(extract_answer(asked)) == ["Tenants may leave the unit early by notice."]
 
 
 def test_a_contextual_answer_keeps_to_the_section_of_its_rule():

@@ -25,7 +25,7 @@ def talk(*texts: str) -> list[Turn]:
         (
             ["Who leads the finance team?", "Maria Keller leads it [1]."],
             "What is her telephone extension?",
-            "Maria Keller leads finance team",
+            "Maria Keller finance team",
         ),
         (
             ["Which plans are there?", "There are:\n- Basic, 4 euros [1]\n- Premium, 9 euros [2]"],
@@ -33,6 +33,8 @@ def talk(*texts: str) -> list[Turn]:
             "Premium 9 euros plans",
         ),
         (["How long is the sea wall?", "2,340 metres."], "Why?", "long sea wall"),
+        (["How much does the wheelset cost?", "389 euros."], "Is it in stock?", "wheelset"),
+        (["Who proposed a second press?", "Oluchi did."], "who objected and why", "press"),
         (
             ["How long is the sea wall?", "2,340 metres.", "When was it built?", "In 1968."],
             "Who paid for it?",

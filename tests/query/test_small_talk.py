@@ -83,3 +83,9 @@ def test_a_question_after_small_talk_is_answered(town: MemoryIndex) -> None:
     turns += [{"role": "user", "text": "Thanks!"}, {"role": "agent", "text": "You are welcome."}]
     output = AdaptiveRAG(town).invoke({"question": "And how high is it?", "history": turns})
     assert "4.1 metres" in output["answer"]
+
+
+def test_what_somebody_can_do_after_what_befell_them_is_a_question(town: MemoryIndex) -> None:
+    assert reply_to_small_talk("what can I do", town) is not None
+    assert reply_to_small_talk("what can I do", town, situated=True) is None
+    assert reply_to_small_talk("thanks", town, situated=True) is not None

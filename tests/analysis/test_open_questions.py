@@ -1,0 +1,21 @@
+"""What becomes of a question that the router leaves open between two types."""
+
+from adaptive_rag.analysis import analyse
+from adaptive_rag.analysis.classify import by_its_wording
+
+
+def test_where_the_asker_says_who_they_are_the_question_is_contextual():
+    open_one = analyse("can i put in a kiln", user_context="I am the tenant of unit 7")
+    assert (open_one["type"], open_one["alternatives"]) == ("factual", ["contextual"])
+
+    assert by_its_wording(open_one, situated=True)["type"] == "contextual"
+    assert by_its_wording(open_one, situated=False) == open_one
+
+
+def test_a_question_for_causes_is_rather_analytical_than_factual():
+    open_one = analyse("What caused the checkout outage on 6 May?")
+    assert (open_one["type"], open_one["alternatives"]) == ("factual", ["analytical"])
+
+    decided = by_its_wording(open_one, situated=False)
+
+    assert (decided["type"], decided["alternatives"]) == ("analytical", ["factual"])
