@@ -24,7 +24,7 @@ import numpy as np
 
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.near_miss import other_numbers
-from adaptive_rag.answer.passages import chunks_of, cite_span, section_at
+from adaptive_rag.answer.passages import chunks_of, cite_span, section_at, title_terms
 from adaptive_rag.answer.ranking import READABLE
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.sentences import AnswerSentence
@@ -78,8 +78,7 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     if request.context_vector is not None and len(weighted_terms(request.question)) < FEW_TERMS:
         theirs = measure(request, sentences, request.user_context, request.context_vector)
         measures = max(measures, theirs, key=lambda found: sum(found.values()))
-    # The line after the question is the subject that it lacks, in bare words ("4 2 release").
-    if instead := other_numbers(request.question.partition("\n")[0], request.documents):
+    if instead := other_numbers(request):
         return Evidence(0.0, False, _reason_instead(instead), measures=measures)
     total, threshold = sum(measures.values()), request.style.evidence
     score = likelihood(total)
@@ -108,10 +107,11 @@ def measure(
     """Measure how near the passages and the sentences come to what is asked.
 
     `passage` is the cosine of the best passage, and `wording` times the share of what is asked that it names
-    with its heading; `lead` is the same of the best sentence, less the mean of all sentences.
+    with its titles, the headings and the file's name; `lead` is the same of the best sentence, less the mean
+    of all sentences.
     """
     chunks = [chunk for passage in request.documents for chunk in chunks_of(passage)]
-    named = [_named_by(chunk["text"], chunk["section"]) for chunk in chunks]
+    named = [{*terms(chunk["text"]), *title_terms(chunk, chunk["section"])} for chunk in chunks]
     weights = term_weights(asked, sentences, set[str]().union(*named))
     nearness = nearness_of(request, sentences, weights, vector)
     wording, best = request.style.wording, float(nearness.max())
@@ -156,11 +156,12 @@ def _weight_missing(word: str) -> float:
 def nearness_of(
     request: AnswerRequest, sentences: Sequence[AnswerSentence], weights: dict[str, float], vector: Vectors
 ) -> Scores:
-    """Return the cosine of each sentence, and the share of what is asked that it and its heading name."""
+    """Return the cosine of each sentence, and the share of what is asked that it and its titles name."""
     similar = cosines(np.stack([sentence.vector for sentence in sentences]), vector[None])[:, 0]
     named = [
         coverage(
-            weights, {*sentence.terms, *_named_by("", section_at(passage, sentence.start, sentence.end))}
+            weights,
+            {*sentence.terms, *title_terms(passage, section_at(passage, sentence.start, sentence.end))},
         )
         for sentence in sentences
         for passage in [request.documents[sentence.document]]
@@ -231,10 +232,6 @@ def format_abstention(
     return " ".join(lines)
 
 
-def _named_by(text: str, heading: str | None) -> set[str]:
-    return {*terms(text), *terms(heading or "")}
-
-
 def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
@@ -251,7 +248,8 @@ def _listed(items: Sequence[str], limit: int) -> str:
 def _reason_instead(instead: Mapping[str, Sequence[str]]) -> str:
     found = [f"“{text}”" for texts in instead.values() for text in texts]
     missing = [f"“{text}”" for text in instead]
-    return f"What I read has {_listed(found, SHOWN_QUERIES)}, but not {_listed(missing, SHOWN_QUERIES)}"
+    shown, lacking = _listed(found, SHOWN_QUERIES), _listed(missing, SHOWN_QUERIES)
+    return f"What I read on this has {shown}, but not {lacking}"
 
 
 def _reason(measures: Mapping[str, float], score: float, threshold: float) -> str:

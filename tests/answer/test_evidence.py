@@ -57,6 +57,15 @@ def test_who_is_named_or_takes_a_side_is_evidence_for_views(question, sufficient
     ).sufficient
 
 
+def test_the_name_of_a_file_says_what_its_passages_speak_of():
+    breakfast = candidate("Breakfast is served from 8 to 9.30. The beds are hard.")
+    question = "When is breakfast at the guesthouse?"
+    named = request(question, [{**breakfast, "source": "reviews/guesthouse_2025.jsonl"}])
+    other = request(question, [{**breakfast, "source": "reviews/2025.jsonl"}])
+
+    assert judge_evidence(named).score > judge_evidence(other).score
+
+
 def test_no_document_is_no_evidence():
     evidence = judge_evidence(request("When was the wall built?", []))
 
