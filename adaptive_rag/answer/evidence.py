@@ -30,6 +30,7 @@ from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.views import attested
 from adaptive_rag.models.onnx import Vectors, load_minilm
+from adaptive_rag.query.follow_up import own_words
 from adaptive_rag.query.history import REFUSAL
 from adaptive_rag.state import Citation
 from adaptive_rag.text.markers import respell_markers
@@ -133,15 +134,20 @@ def term_weights(
     """Return what each word of a question weighs: half of it the less, the more sentences have the word.
 
     In a book on AI the word "AI" says little. But in a price list "stock" stands in every row, and is still
-    what is asked about. What a word weighs that no sentence has, nor `present`, goes by how rare it is.
+    what is asked about. What a word weighs that no sentence has, nor `present`, goes by how rare it is. What
+    a follow-up brings itself weighs twice: what a class costs does not answer "and how much is a massage?".
     """
     frequency = Counter(term for sentence in sentences for term in set(sentence.terms))
     rarest = math.log(2 * (len(sentences) + 1))
     as_asked = {stem(word): word for word in words(asked)}
+    own = own_words(asked)
     return {
-        term: weight * (1 + math.log((len(sentences) + 1) / (frequency[term] + 0.5)) / rarest) / 2
-        if frequency[term] or term in present
-        else weight * _weight_missing(as_asked[term])
+        term: (weight + own.get(term, 0.0))
+        * (
+            (1 + math.log((len(sentences) + 1) / (frequency[term] + 0.5)) / rarest) / 2
+            if frequency[term] or term in present
+            else _weight_missing(as_asked[term])
+        )
         for term, weight in weighted_terms(asked).items()
     }
 

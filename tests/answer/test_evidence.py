@@ -66,6 +66,17 @@ def test_the_name_of_a_file_says_what_its_passages_speak_of():
     assert judge_evidence(named).score > judge_evidence(other).score
 
 
+def test_what_a_follow_up_brings_itself_weighs_twice():
+    prices = request("", [candidate("A membership costs 39 pounds. A class costs 5 pounds.")])
+    alone, follows = (
+        term_weights(question, prices.answer_sentences)
+        for question in ("class membership", "And a class?\nmembership")
+    )
+
+    assert follows["clas"] == 2 * alone["clas"]
+    assert follows["membership"] == alone["membership"]
+
+
 def test_no_document_is_no_evidence():
     evidence = judge_evidence(request("When was the wall built?", []))
 
