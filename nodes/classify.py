@@ -153,7 +153,8 @@ def _read_decisions(subject: str, read_as: Mapping[str, str]) -> list[Decision]:
     why = "the question leans on what was said before it"
     decisions = [Decision(what="subject added", chosen=subject, why=why)] if subject else []
     for word, other in read_as.items():
-        alike = "what it is short for" if word.lower() in IN_FULL else "spelt much like it"
+        apart = "what it is made of" if other.replace(" ", "") == word else "spelt much like it"
+        alike = "what it is short for" if word.lower() in IN_FULL else apart
         why = f"read {word!r} as {other!r}: no passage holds the one, and the other is {alike}"
         decisions.append(Decision(what="spelling", chosen=other, why=why))
     return decisions

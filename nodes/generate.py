@@ -188,7 +188,7 @@ def _abstain(
     source = source_of(context, state)
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = nearest_quote(request) if request else None
-    instead = other_numbers(state["question"], state["documents"])
+    instead = other_numbers(request) if request else {}
     text = format_abstention(spelt_question(state), queries, documents, nearest, instead, where=context.where)
     decision = Decision(what="evidence", chosen="abstain", why=why)
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, Citation, Decision, Part
 from adaptive_rag.text.tokens import count_tokens
+from adaptive_rag.text.words import terms
 
 # Characters of a joined passage, about five chunks in a row: a marker should not stand for half a book.
 LONGEST = 4000
@@ -147,6 +149,14 @@ def parts_at(passage: Candidate, start: int, end: int) -> list[Part]:
 def section_at(passage: Candidate, start: int, end: int) -> str | None:
     """Return the headings above a span, those of the first chunk that holds some of it."""
     return next((part["section"] for part in parts_at(passage, start, end)), passage["section"])
+
+
+def title_terms(passage: Candidate, section: str | None) -> set[str]:
+    """Return the stems of a section's headings and of its file's name: they say what it speaks of.
+
+    In "guesthouse_reviews.jsonl" no review has to say "guesthouse".
+    """
+    return {*terms(section or ""), *terms(PurePath(passage["source"]).stem)}
 
 
 def labels_at(passage: Candidate, start: int, end: int) -> set[str]:

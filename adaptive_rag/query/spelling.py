@@ -5,10 +5,11 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
+from pathlib import PurePath
 
 from adaptive_rag.models.onnx import load_minilm
-from adaptive_rag.source import ChunkSource, HoldsWords, SpellsWords
-from adaptive_rag.text.words import stem
+from adaptive_rag.source import ChunkSource, HoldsWords, ListsSources, SpellsWords
+from adaptive_rag.text.words import stem, words
 
 # Shorter words have too many neighbours; a word with a digit is a name of its own ("P220" is not "P240").
 _WORD = re.compile(r"(?<![\w'’-])[^\W\d_]{4,}(?![\w'’-])")
@@ -42,7 +43,8 @@ _SHORT_FORMS = """
     r are, cuz because, coz because, abt about, tho though, thru through, w/o without,
     asap as soon as possible, tmrw tomorrow, tmr tomorrow, 2moro tomorrow, 2day today,
     gonna going to, wanna want to, gotta have to,
-    gimme give me, lemme let me, dunno do not know, wat what, bday birthday, hols holidays, veg vegetables,
+    gimme give me, lemme let me, dunno do not know, wat what, bday birthday, xmas Christmas,
+    hols holidays, veg vegetables, fridge refrigerator, bike bicycle, pics pictures, tel telephone, nr number,
     hrs hours, mins minutes, wks weeks, mths months, yrs years, approx approximately, avg average,
     qty quantity
 """
@@ -61,14 +63,15 @@ def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str,
 
     A short form that no chunk holds is written in full: "whos on call", "how many ppl". Any other word is
     corrected that no chunk holds, that is no everyday word of English (one piece to the embedded model's
-    tokenizer) nor a form of one, and that begins as a word of some chunk does and is spelt much like it.
+    tokenizer) nor a form of one, and that begins as a word of some chunk does and is spelt much like it. One
+    that is made of two words of the chunks is read as these: "payday" as "pay day".
     """
     question, in_full = _write_in_full(question, source)
     if not isinstance(source, SpellsWords):
         return question, in_full
     known = load_minilm().is_word
-    words = (match for match in _WORD.finditer(question) if not known(match[0]))
-    rare = [match for match in words if not _is_form(match[0].lower(), known)][:MOST]
+    unknown = (match for match in _WORD.finditer(question) if not known(match[0]))
+    rare = [match for match in unknown if not _is_form(match[0].lower(), known)][:MOST]
     read_as = {}
     for match in rare:
         word, is_name = match[0].lower(), match.start() > 0 and match[0][0].isupper()
@@ -79,6 +82,8 @@ def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str,
         near = [o for o in near if abs(len(o) - len(word)) <= LETTERS_APART and stem(o) != stem(word)]
         if found := difflib.get_close_matches(word, near, n=1, cutoff=ALIKE_NAMES if is_name else ALIKE):
             read_as[match[0]] = found[0].capitalize() if match[0][0].isupper() else found[0]
+        elif isinstance(source, HoldsWords) and (apart := _in_two(match[0], source)):
+            read_as[match[0]] = apart
     corrected = _WORD.sub(lambda match: read_as.get(match[0], match[0]), question)
     return corrected, in_full | read_as
 
@@ -94,6 +99,23 @@ def _write_in_full(question: str, source: ChunkSource) -> tuple[str, dict[str, s
         if typed in IN_FULL and not source.holds(typed):
             read_as[short] = IN_FULL[typed] if typed == short else IN_FULL[typed].capitalize()
     return _SHORT.sub(lambda match: read_as.get(match[0], match[0]), question), read_as
+
+
+def _in_two(word: str, source: HoldsWords) -> str:
+    """Return a word that no chunk holds as the two everyday words that make it up, where chunks hold both.
+
+    Not a word with an ending ("hydrated" is not "hydra ted"), nor one that the name of a file has.
+    """
+    known, named = load_minilm().is_word, source.sources() if isinstance(source, ListsSources) else ()
+    if (
+        len(word) - len(stem(word.lower())) > LETTERS_APART
+        or source.holds(word.lower())
+        or any(word.lower() in words(PurePath(name).stem) for name in named)
+    ):
+        return ""
+    pairs = ((word[:at], word[at:]) for at in range(SHORTEST - 1, len(word) - SHORTEST + 2))
+    apart = (pair for pair in pairs if all(map(known, pair)) and all(source.holds(w.lower()) for w in pair))
+    return " ".join(next(apart, ()))
 
 
 def _is_form(word: str, known: Callable[[str], bool]) -> bool:

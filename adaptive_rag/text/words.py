@@ -18,15 +18,17 @@ _STOP_WORDS = """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
 # Words by which people ask rather than what they ask about.
 _ASKING_WORDS = """
-    according actually aspect aspects call called compare consider considered contrast currently define
-    definition describe detail detailed details difference different discuss document documents employ
-    employed especially example examples exist explain first general generally get give given happen
-    happened happens important importance include included includes including information involve involved
-    kind kinds know known like list made main major make makes mean means meaning mention mentioned mentions
-    method name named need number overview part particular people person please possible really regard
-    regarding relate related role say second several should significant some something sort specific state
-    summarize summary tell term text thing things think three two type types typically understand use used
-    uses using various view views want way ways work worked works
+    according actually advantage advantages aspect aspects call called compare con cons consequence
+    consequences consider considered contrast currently define definition describe detail detailed
+    details difference different disadvantage disadvantages discuss document documents drawback
+    drawbacks effect effects employ employed especially example examples exist explain first general
+    generally get give given happen happened happens importance important include included includes
+    including information involve involved kind kinds know known like list made main major make makes
+    mean meaning means mention mentioned mentions method name named need number overview part particular
+    people person please possible pro pros really reason reasons regard regarding relate related role
+    say second several should significant some something sort specific state summarize summary tell term
+    text thing things think three two type types typically understand use used uses using various view
+    views want way ways work worked works
 """
 ASKING_WORDS = frozenset(_ASKING_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")

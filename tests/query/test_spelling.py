@@ -40,6 +40,12 @@ def memory() -> MemoryIndex:
         ("Whats the price w/o tax, pls?", {"Whats": "What is", "w/o": "without", "pls": "please"}),
         ("what if im ill and cant come", {"im": "I am", "cant": "cannot"}),
         ("how many ppl drowned", {"ppl": "people"}),
+        ("what about the xmas receipts", {"xmas": "Christmas"}),
+        # two words of the chunks written as one; one of them is in no chunk
+        ("which leavestyle is it", {"leavestyle": "leave style"}),
+        ("which leavehouse is it", {}),
+        # a word with an ending
+        ("is it readstyled", {}),
         # in capitals it is a name; a chunk holds it; words of their own
         ("Do I need a PPL?", {}),
         ("how many hrs is that", {}),
@@ -81,6 +87,20 @@ def test_the_trace_tells_what_a_short_form_was_read_as(index: Index) -> None:
     assert decision["why"] == (
         "read 'whats' as 'what is': no passage holds the one, and the other is what it is short for"
     )
+
+
+def test_a_word_that_names_a_file_is_not_read_as_two(tmp_path) -> None:
+    text = "Each guest has a key of the house."
+    for name, read_as in (("rules.txt", {"guesthouse": "guest house"}), ("our_guesthouse.txt", {})):
+        Index.build([SourceText(name, text, name)], tmp_path / name)
+        source = Index.open(tmp_path / name)
+        assert correct_spelling("which keys has the guesthouse", source)[1] == read_as
+
+
+def test_the_trace_tells_what_a_word_was_made_of(index: Index) -> None:
+    output = AdaptiveRAG(index).invoke("what is the leavestyle of the pump")
+    [decision] = [d for d in output["trace"][0]["decisions"] if d["what"] == "spelling"]
+    assert decision["why"].endswith("and the other is what it is made of")
 
 
 def test_a_misspelt_question_is_answered(index: Index) -> None:
