@@ -15,8 +15,8 @@ from docx.oxml.exceptions import XmlchemyError
 from docx.oxml.ns import qn
 from lxml import etree
 
-from adaptive_rag.ingest.archive import note_core, open_archive, read_xml
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.package import note_core, open_archive, read_xml
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))

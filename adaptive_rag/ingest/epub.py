@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import unquote
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.archive import open_archive, read_xml
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.package import open_archive, read_xml
 from adaptive_rag.ingest.properties import note_properties
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"

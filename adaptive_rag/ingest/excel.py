@@ -14,7 +14,9 @@ from typing import Any
 
 from lxml import etree
 
-from adaptive_rag.ingest.archive import (
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.number_formats import BUILT_IN, show_number
+from adaptive_rag.ingest.package import (
     find_part,
     linked_id,
     local_name,
@@ -23,9 +25,7 @@ from adaptive_rag.ingest.archive import (
     open_main,
     read_xml,
 )
-from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.number_formats import BUILT_IN, show_number
-from adaptive_rag.ingest.sheets import Row, Sheet, add_sheets
+from adaptive_rag.ingest.sheets import Sheet, SheetRow, add_sheets
 
 _LETTERS = string.ascii_uppercase
 _LAST_COLUMN = 16_384
@@ -76,7 +76,7 @@ class _Workbook:
             if link.kind == "worksheet":  # others hold a chart or a macro
                 yield Sheet(name, self._read_rows(name, link.target))
 
-    def _read_rows(self, sheet: str, part: str) -> list[Row]:
+    def _read_rows(self, sheet: str, part: str) -> list[SheetRow]:
         rows: dict[int, dict[int, str]] = {}
         hidden: set[int] = set()
         merged: list[str] = []
@@ -101,7 +101,7 @@ class _Workbook:
             for number, cells in rows.items()
         }
         columns = sorted({at for cells in shown.values() for at in cells})
-        return [Row(number, [shown[number].get(at, "") for at in columns]) for number in sorted(shown)]
+        return [SheetRow(number, [shown[number].get(at, "") for at in columns]) for number in sorted(shown)]
 
     def _read_row(self, element: Any, rows: dict[int, dict[int, str]]) -> None:
         """Read a row; places that are not given follow on those before."""

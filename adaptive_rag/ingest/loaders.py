@@ -57,7 +57,7 @@ LOADERS: dict[str, Loader] = {
     "PowerPoint": Loader((".pptx",), "adaptive_rag.ingest.powerpoint:load_pptx"),
     "Excel": Loader((".xlsx", ".xlsm"), "adaptive_rag.ingest.excel:load_xlsx"),
     "OpenDocument text": Loader((".odt",), "adaptive_rag.ingest.opendocument:load_odt"),
-    "OpenDocument spreadsheet": Loader((".ods",), "adaptive_rag.ingest.opendocument:load_ods"),
+    "OpenDocument spreadsheet": Loader((".ods",), "adaptive_rag.ingest.ods:load_ods"),
     "OpenDocument presentation": Loader((".odp",), "adaptive_rag.ingest.opendocument:load_odp"),
     "rich text": Loader((".rtf",), "adaptive_rag.ingest.rtf:load_rtf"),
     "EPUB": Loader((".epub",), "adaptive_rag.ingest.epub:load_epub"),

@@ -1,4 +1,4 @@
-"""The loaders of OpenDocument: the text, the sheets or the slides of an .odt, .ods or .odp, by lxml."""
+"""The loaders of OpenDocument texts and presentations: an .odt or an .odp, by lxml."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.archive import local_name, note_core, open_archive, read_xml
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.sheets import Row, Sheet, add_sheets
+from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_xml
 
 # comments, how to pronounce a word, what was deleted, and lists of what stands elsewhere
 _LEFT_OUT = {
@@ -24,12 +23,12 @@ _BLANKS = {"s", "tab", "line-break"}
 _SHAPES = {"frame", "custom-shape", "g", "rect", "ellipse", "line", "polygon", "path", "connector"}
 # what stands on every slide
 _FURNITURE = {"footer", "header", "date-time", "page-number"}
-_LAST_COLUMN, _LAST_ROW = 16_384, 1_048_576
+LAST_COLUMN = 16_384
 
 
 def load_odt(path: Path, builder: TextBuilder) -> None:
     """Write the paragraphs, headings, lists and tables of an OpenDocument text into `builder`."""
-    with _open(path, "text", builder) as (body, styles):
+    with open_document(path, "text", builder) as (body, styles):
         _Writer(builder, styles).write(body)
 
 
@@ -39,7 +38,7 @@ def load_odp(path: Path, builder: TextBuilder) -> None:
     Hidden slides are left out, and a note says so.
     """
     hidden = []
-    with _open(path, "presentation", builder) as (body, styles):
+    with open_document(path, "presentation", builder) as (body, styles):
         for number, page in enumerate(body.iterfind("{*}page"), start=1):
             if styles.is_hidden(page):
                 hidden.append(str(number))
@@ -50,45 +49,30 @@ def load_odp(path: Path, builder: TextBuilder) -> None:
         builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
 
 
-def load_ods(path: Path, builder: TextBuilder) -> None:
-    """Write the rows of an OpenDocument spreadsheet into `builder`, as `load_xlsx` does."""
-    hidden: list[str] = []
-    with _open(path, "spreadsheet", builder) as (body, styles):
-        sheets = []
-        for table in body.iterfind("{*}table"):
-            name = " ".join(_get(table, "name").split())
-            if styles.is_hidden(table):
-                hidden.append(name)
-            else:
-                rows, left_out = _read_sheet(table)
-                sheets.append(Sheet(name, rows))
-                hidden += [f"columns of {name}"] * left_out
-        add_sheets(builder, sheets)
-    if hidden:
-        builder.notes.append(f"hidden sheets and columns were left out: {', '.join(hidden)}")
-
-
-class _Styles:
+class Styles:
     """What the named styles of a document say of what has them."""
 
     def __init__(self, *parts: Any) -> None:
         self._named = {
-            (local_name(style), _get(style, "name")): style
+            (local_name(style), read_attribute(style, "name")): style
             for part in parts
             for style in part.iter("{*}style", "{*}list-style")
         }
 
     def is_hidden(self, element: Any) -> bool:
         """Tell whether a sheet or a slide is not shown."""
-        style = self._named.get(("style", _get(element, "style-name")))
+        style = self._named.get(("style", read_attribute(element, "style-name")))
         found = style if style is not None else ()
-        return any(_get(each, "display") == "false" or _get(each, "visibility") == "hidden" for each in found)
+        return any(
+            read_attribute(each, "display") == "false" or read_attribute(each, "visibility") == "hidden"
+            for each in found
+        )
 
     def is_title(self, paragraph: Any) -> bool:
         """Tell whether a paragraph is the document's title."""
-        name = _get(paragraph, "style-name")
+        name = read_attribute(paragraph, "style-name")
         style = self._named.get(("style", name))
-        return "Title" in (name, _get(style, "parent-style-name") if style is not None else "")
+        return "Title" in (name, read_attribute(style, "parent-style-name") if style is not None else "")
 
     def is_numbered(self, name: str, level: int) -> bool:
         """Tell whether the items of a list have numbers at a level, from 1."""
@@ -96,14 +80,14 @@ class _Styles:
         found = style if style is not None else ()
         return any(
             local_name(each) == "list-level-style-number"
-            and _get(each, "level") == str(level)
-            and _get(each, "num-format")
+            and read_attribute(each, "level") == str(level)
+            and read_attribute(each, "num-format")
             for each in found
         )
 
 
 @contextmanager
-def _open(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple[Any, _Styles]]:
+def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple[Any, Styles]]:
     """Open a document, and give what it consists of and its styles.
 
     Raises:
@@ -118,7 +102,7 @@ def _open(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple[Any, _S
             raise ValueError(f"no {kind}")
         common = [read_xml(archive, "styles.xml")] if "styles.xml" in archive.namelist() else []
         note_core(archive, builder)
-        yield body, _Styles(*common, content)
+        yield body, Styles(*common, content)
 
 
 def _is_encrypted(archive: zipfile.ZipFile) -> bool:
@@ -132,7 +116,7 @@ def _is_encrypted(archive: zipfile.ZipFile) -> bool:
 class _Writer:
     """Writes what a text, a text box or a cell consists of."""
 
-    def __init__(self, builder: TextBuilder, styles: _Styles) -> None:
+    def __init__(self, builder: TextBuilder, styles: Styles) -> None:
         self._builder = builder
         self._styles = styles
         self._numbers: dict[tuple[str, int], int] = {}  # by list and level, of the last item
@@ -141,14 +125,14 @@ class _Writer:
         for block in element:
             match local_name(block):
                 case "h":
-                    self._write_paragraph(block, level=int(_get(block, "outline-level") or 1))
+                    self._write_paragraph(block, level=int(read_attribute(block, "outline-level") or 1))
                 case "p":
                     self._write_paragraph(block, level=1 if self._styles.is_title(block) else None)
                 case "list":
                     self._write_list(block, "", 1)
                 case "table":
                     rows = Rows()
-                    lines = [line for row in _rows(block) for line in _read_row(row, rows)]
+                    lines = [line for row in table_rows(block) for line in _read_row(row, rows)]
                     if lines:
                         self._builder.add_paragraph("\n".join(lines))
                 case name if name not in _LEFT_OUT:
@@ -157,7 +141,7 @@ class _Writer:
     def _write_paragraph(self, element: Any, *, level: int | None = None, marker: str = "") -> bool:
         """Write a paragraph, then its notes and what else is anchored in it; tell whether it holds text."""
         apart: list[Any] = []
-        text = _text(element, apart)
+        text = read_text(element, apart)
         if text:
             self._builder.add_paragraph(text, level=level, marker=marker)
         for each in apart:
@@ -165,8 +149,10 @@ class _Writer:
         return bool(text)
 
     def _write_list(self, element: Any, style: str, level: int) -> None:
-        style = _get(element, "style-name") or style
-        goes_on = _get(element, "continue-numbering") == "true" or _get(element, "continue-list")
+        style = read_attribute(element, "style-name") or style
+        goes_on = read_attribute(element, "continue-numbering") == "true" or read_attribute(
+            element, "continue-list"
+        )
         number = self._numbers.get((style, level), 0) if goes_on else 0
         numbered = self._styles.is_numbered(style, level)
         for item in element:
@@ -179,17 +165,17 @@ class _Writer:
                     marked = self._write_paragraph(block, marker=marker)
                     number += marked
                 elif local_name(block) == "h":
-                    self._write_paragraph(block, level=int(_get(block, "outline-level") or 1))
+                    self._write_paragraph(block, level=int(read_attribute(block, "outline-level") or 1))
                 elif local_name(block) == "p":
                     self._write_paragraph(block)
         self._numbers[style, level] = number
 
 
-def _write_slide(page: Any, number: int, builder: TextBuilder, styles: _Styles) -> None:
+def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -> None:
     writer = _Writer(builder, styles)
-    shapes = [shape for shape in page if _get(shape, "class") not in _FURNITURE]
-    titles = [shape for shape in shapes if _get(shape, "class") == "title"]
-    parts = (_text(part, []) for shape in titles for part in shape.iter("{*}p"))
+    shapes = [shape for shape in page if read_attribute(shape, "class") not in _FURNITURE]
+    titles = [shape for shape in shapes if read_attribute(shape, "class") == "title"]
+    parts = (read_text(part, []) for shape in titles for part in shape.iter("{*}p"))
     if title := " ".join(filter(None, parts)):
         builder.add_paragraph(title, level=1)
     else:
@@ -197,14 +183,16 @@ def _write_slide(page: Any, number: int, builder: TextBuilder, styles: _Styles) 
     for shape in shapes:
         if shape not in titles and local_name(shape) != "notes":
             writer.write(shape)
-    bodies = [shape for shape in page.iterfind("{*}notes/{*}frame") if _get(shape, "class") == "notes"]
-    if any(_text(part, []) for shape in bodies for part in shape.iter("{*}p")):
+    bodies = [
+        shape for shape in page.iterfind("{*}notes/{*}frame") if read_attribute(shape, "class") == "notes"
+    ]
+    if any(read_text(part, []) for shape in bodies for part in shape.iter("{*}p")):
         builder.add_paragraph("Notes", level=2)
         for shape in bodies:
             writer.write(shape)
 
 
-def _text(element: Any, apart: list[Any]) -> str:
+def read_text(element: Any, apart: list[Any]) -> str:
     """Return a paragraph's own text; its notes and what is anchored in it are added to `apart`."""
     parts: list[str] = []
 
@@ -226,78 +214,35 @@ def _text(element: Any, apart: list[Any]) -> str:
     return " ".join("".join(parts).split())
 
 
-def _rows(table: Any) -> Iterator[Any]:
+def table_rows(table: Any) -> Iterator[Any]:
     """Yield the rows of a table, also those that are grouped or repeated as its head."""
     for element in table:
         name = local_name(element)
         if name == "table-row":
             yield element
         elif name in ("table-header-rows", "table-row-group", "table-rows"):
-            yield from _rows(element)
+            yield from table_rows(element)
 
 
 def _read_row(row: Any, rows: Rows) -> list[str]:
     """Return a row of a text's table as lines."""
     for cell in row.iterfind("{*}table-cell"):
         spans = {
-            "colspan": _get(cell, "number-columns-spanned"),
-            "rowspan": _get(cell, "number-rows-spanned"),
+            "colspan": read_attribute(cell, "number-columns-spanned"),
+            "rowspan": read_attribute(cell, "number-rows-spanned"),
         }
-        for _ in range(min(_count(cell, "number-columns-repeated"), _LAST_COLUMN)):
+        for _ in range(min(count_of(cell, "number-columns-repeated"), LAST_COLUMN)):
             rows.begin_cell(spans)
-            rows.add("\n".join(_text(part, []) for part in cell.iter("{*}p", "{*}h")))
+            rows.add("\n".join(read_text(part, []) for part in cell.iter("{*}p", "{*}h")))
     return rows.end_row()
 
 
-def _read_sheet(table: Any) -> tuple[list[Row], bool]:
-    """Return the rows of a sheet, and whether hidden columns were left out of them."""
-    hidden = set(_hidden_columns(table))
-    cells: dict[int, dict[int, str]] = {}
-    number = 0
-    for row in _rows(table):
-        found = _read_cells(row, cells, number + 1)
-        repeated = _count(row, "number-rows-repeated")
-        for more in range(repeated if found else 0):
-            if number + more < _LAST_ROW:
-                cells.setdefault(number + 1 + more, {}).update(found)
-        number += repeated
-    left_out = any(row.keys() & hidden for row in cells.values())
-    places = sorted({at for row in cells.values() for at in row} - hidden)
-    rows = [Row(number, [cells[number].get(at, "") for at in places]) for number in sorted(cells)]
-    return rows, left_out
+def count_of(element: Any, name: str) -> int:
+    """Return how many times an element stands there, or how many places it covers."""
+    return max(int(read_attribute(element, name) or 1), 1)
 
 
-def _read_cells(row: Any, cells: dict[int, dict[int, str]], number: int) -> dict[int, str]:
-    """Return the texts of a row by their columns; those that go on below are put into `cells`."""
-    found: dict[int, str] = {}
-    at = 0
-    for cell in row:
-        repeated = _count(cell, "number-columns-repeated")
-        text = " ".join(filter(None, (_text(part, []) for part in cell.iterfind("{*}p"))))
-        if text and local_name(cell) == "table-cell":
-            wide, high = (_count(cell, f"number-{way}-spanned") for way in ("columns", "rows"))
-            texts = dict.fromkeys(range(at, min(at + max(repeated, wide), _LAST_COLUMN)), text)
-            found.update(texts)
-            for below in range(number + 1, min(number + high, _LAST_ROW)):
-                cells.setdefault(below, {}).update(texts)
-        at += repeated
-    return found
-
-
-def _hidden_columns(table: Any) -> Iterator[int]:
-    at = 0
-    for column in table.iter("{*}table-column"):
-        after = at + _count(column, "number-columns-repeated")
-        if _get(column, "visibility") == "collapse":
-            yield from range(at, min(after, _LAST_COLUMN))
-        at = after
-
-
-def _count(element: Any, name: str) -> int:
-    return max(int(_get(element, name) or 1), 1)
-
-
-def _get(element: Any, name: str) -> str:
+def read_attribute(element: Any, name: str) -> str:
     """Return an attribute by its name without its namespace; "" where it is not there."""
     found = (str(value) for key, value in element.items() if key.rpartition("}")[2] == name)
     return next(found, "")

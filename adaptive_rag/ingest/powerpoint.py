@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from adaptive_rag.ingest.archive import (
+from adaptive_rag.ingest.cells import Rows
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.package import (
     find_part,
     linked_id,
     local_name,
@@ -21,8 +23,6 @@ from adaptive_rag.ingest.archive import (
     read_links,
     read_xml,
 )
-from adaptive_rag.ingest.cells import Rows
-from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _P = (

@@ -6,6 +6,7 @@ What the control words mean is said in Microsoft's "Rich Text Format Specificati
 
 from __future__ import annotations
 
+import codecs
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -227,7 +228,7 @@ class _Reader:
 def _known(name: str) -> str:
     """Return the name of an encoding, or that of Western Windows where there is none of this name."""
     try:
-        b"".decode(name)
+        codecs.lookup(name)
     except LookupError:
         return "cp1252"
     return name

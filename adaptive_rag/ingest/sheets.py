@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"(?!(?:18|19|20)\d\d$)[^\w]*\d[\d.,\s]*\W*|\d{4}-\d\d-\d\d
 
 
 @dataclass
-class Row:
+class SheetRow:
     """A row as a sheet counts it, from 1, and the text of each of its cells, "" where one is empty."""
 
     number: int
@@ -37,7 +37,7 @@ class Sheet:
     """A sheet and its rows from top to bottom; what is merged stands in each place that it covers."""
 
     name: str
-    rows: list[Row] = field(default_factory=list)
+    rows: list[SheetRow] = field(default_factory=list)
 
 
 def add_sheets(builder: TextBuilder, sheets: Sequence[Sheet]) -> None:
@@ -60,19 +60,18 @@ class _Writer:
         self._columns: dict[int, str] = {}
         self._numeric: dict[int, bool] = {}
 
-    def write(self, rows: Sequence[Row]) -> None:
+    def write(self, rows: Sequence[SheetRow]) -> None:
         for places, block in _blocks(rows):
             at = next((at for at, row in enumerate(block) if row.filled > 1), len(block))
             self._add_text(block[:at])
             if at < len(block):
                 self._write_table(places, block[at:])
 
-    def _write_table(self, places: list[int], rows: list[Row]) -> None:
+    def _write_table(self, places: list[int], rows: list[SheetRow]) -> None:
         """Write what begins with a row of several cells, down to the next blank row."""
         if header := _read_header(rows):
-            names, count = header
-            self._columns, self._numeric = dict(zip(places, names, strict=True)), {}
-            rows = rows[count:]
+            self._columns, self._numeric = dict(zip(places, header[0], strict=True)), {}
+            rows = rows[header[1] :]
         elif not all(self._fits(places, row) for row in rows if row.filled > 1):
             self._columns = {}
         if not self._columns:
@@ -91,7 +90,7 @@ class _Writer:
                 self._numeric.update(_numeric(places, row))
                 self._add_record(dict(zip(names, row.cells, strict=True)), row.number, group)
 
-    def _fits(self, places: list[int], row: Row) -> bool:
+    def _fits(self, places: list[int], row: SheetRow) -> bool:
         """Tell whether a row after a blank one belongs to the table above it."""
         found = _numeric(places, row)
         known = all(self._numeric.get(place, is_number) == is_number for place, is_number in found.items())
@@ -105,7 +104,7 @@ class _Writer:
             fields.setdefault("Sheet", self._sheet)
         add_row(self._builder, fields, number, all_is_text=True, sheet=self._sheet)
 
-    def _add_text(self, rows: Iterable[Row]) -> None:
+    def _add_text(self, rows: Iterable[SheetRow]) -> None:
         """Write rows that have no names above them, one a line."""
         held = [row for row in rows if row.filled]
         if held:
@@ -114,7 +113,7 @@ class _Writer:
             self._builder.add_record(text, known, title=self._sheet)
 
 
-def _blocks(rows: Sequence[Row]) -> Iterator[tuple[list[int], list[Row]]]:
+def _blocks(rows: Sequence[SheetRow]) -> Iterator[tuple[list[int], list[SheetRow]]]:
     """Yield the stretches of neighbouring rows that hold something, without the columns that are empty there.
 
     With each comes which columns of the sheet are left in it.
@@ -128,17 +127,20 @@ def _blocks(rows: Sequence[Row]) -> Iterator[tuple[list[int], list[Row]]]:
         used = [at for at in range(width) if any(cells[at] for cells in wide)]
         yield (
             used,
-            [Row(row.number, [cells[at] for at in used]) for row, cells in zip(block, wide, strict=True)],
+            [
+                SheetRow(row.number, [cells[at] for at in used])
+                for row, cells in zip(block, wide, strict=True)
+            ],
         )
 
 
-def _numeric(places: Sequence[int], row: Row) -> dict[int, bool]:
+def _numeric(places: Sequence[int], row: SheetRow) -> dict[int, bool]:
     """Return for each filled cell of a row whether it holds a number."""
     cells = zip(places, row.cells, strict=True)
     return {place: bool(_NUMBER.fullmatch(cell)) for place, cell in cells if cell}
 
 
-def _read_header(rows: Sequence[Row]) -> tuple[tuple[str, ...], int] | None:
+def _read_header(rows: Sequence[SheetRow]) -> tuple[tuple[str, ...], int] | None:
     """Return the names of the columns and how many rows hold them, or None where the first row names none.
 
     "Item | Price | Stock" and "Item | 2023 | 2024" do; "Bolt | 4.20 | 12" does not. Two columns of words
@@ -172,7 +174,7 @@ def _unlike(names: Sequence[str]) -> Iterator[str]:
         seen.add(name)
 
 
-def _text(row: Row) -> str:
+def _text(row: SheetRow) -> str:
     if row.filled == 1:
         return next(filter(None, row.cells))
     cells = list(row.cells)

@@ -1,0 +1,83 @@
+"""The loader of OpenDocument spreadsheets: the sheets of an .ods as they are seen, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.opendocument import (
+    LAST_COLUMN,
+    count_of,
+    open_document,
+    read_attribute,
+    read_text,
+    table_rows,
+)
+from adaptive_rag.ingest.package import local_name
+from adaptive_rag.ingest.sheets import Sheet, SheetRow, add_sheets
+
+_LAST_ROW = 1_048_576
+
+
+def load_ods(path: Path, builder: TextBuilder) -> None:
+    """Write the rows of an OpenDocument spreadsheet into `builder`, as `load_xlsx` does."""
+    hidden: list[str] = []
+    with open_document(path, "spreadsheet", builder) as (body, styles):
+        sheets = []
+        for table in body.iterfind("{*}table"):
+            name = " ".join(read_attribute(table, "name").split())
+            if styles.is_hidden(table):
+                hidden.append(name)
+            else:
+                rows, left_out = _read_sheet(table)
+                sheets.append(Sheet(name, rows))
+                hidden += [f"columns of {name}"] * left_out
+        add_sheets(builder, sheets)
+    if hidden:
+        builder.notes.append(f"hidden sheets and columns were left out: {', '.join(hidden)}")
+
+
+def _read_sheet(table: Any) -> tuple[list[SheetRow], bool]:
+    """Return the rows of a sheet, and whether hidden columns were left out of them."""
+    hidden = set(_hidden_columns(table))
+    cells: dict[int, dict[int, str]] = {}
+    number = 0
+    for row in table_rows(table):
+        found = _read_cells(row, cells, number + 1)
+        repeated = count_of(row, "number-rows-repeated")
+        for more in range(repeated if found else 0):
+            if number + more < _LAST_ROW:
+                cells.setdefault(number + 1 + more, {}).update(found)
+        number += repeated
+    left_out = any(row.keys() & hidden for row in cells.values())
+    places = sorted({at for row in cells.values() for at in row} - hidden)
+    rows = [SheetRow(number, [cells[number].get(at, "") for at in places]) for number in sorted(cells)]
+    return rows, left_out
+
+
+def _read_cells(row: Any, cells: dict[int, dict[int, str]], number: int) -> dict[int, str]:
+    """Return the texts of a row by their columns; those that go on below are put into `cells`."""
+    found: dict[int, str] = {}
+    at = 0
+    for cell in row:
+        repeated = count_of(cell, "number-columns-repeated")
+        text = " ".join(filter(None, (read_text(part, []) for part in cell.iterfind("{*}p"))))
+        if text and local_name(cell) == "table-cell":
+            wide, high = (count_of(cell, f"number-{way}-spanned") for way in ("columns", "rows"))
+            texts = dict.fromkeys(range(at, min(at + max(repeated, wide), LAST_COLUMN)), text)
+            found.update(texts)
+            for below in range(number + 1, min(number + high, _LAST_ROW)):
+                cells.setdefault(below, {}).update(texts)
+        at += repeated
+    return found
+
+
+def _hidden_columns(table: Any) -> Iterator[int]:
+    at = 0
+    for column in table.iter("{*}table-column"):
+        after = at + count_of(column, "number-columns-repeated")
+        if read_attribute(column, "visibility") == "collapse":
+            yield from range(at, min(after, LAST_COLUMN))
+        at = after
