@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
@@ -27,12 +29,19 @@ def read_file(file: SourceFile, loader: Loader) -> SourceText:
         IndexingError: it cannot be read; the reason reads on from the file's name.
         MissingExtraError: its loader needs a package that is not installed.
     """
-    try:
+    with in_plain_words(file.path):
         return _read_settled(file, loader)
+
+
+@contextmanager
+def in_plain_words(path: Path) -> Iterator[None]:
+    """Turn whatever a loader raises on a file into an IndexingError, whose reason reads on from its name."""
+    try:
+        yield
     except (IndexingError, MissingExtraError):
         raise
     except FileNotFoundError as error:
-        dangling = os.path.islink(file.path)
+        dangling = os.path.islink(path)
         reason = "is a link to a file that does not exist" if dangling else "vanished while it was read"
         raise IndexingError(reason) from error
     except OSError as error:

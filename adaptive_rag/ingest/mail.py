@@ -15,7 +15,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
+from adaptive_rag.ingest.archives import is_archive
 from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.file import in_plain_words
 from adaptive_rag.ingest.html import write_page
 from adaptive_rag.ingest.loaders import find_loader
 from adaptive_rag.ingest.text import decode
@@ -147,7 +149,8 @@ def _add_attachment(
     """Read an attachment with the loader of its kind; what cannot be read is noted."""
     loader = find_loader(Path(name))
     data = part.get_payload(decode=True)
-    if loader is None or Path(name).suffix.lower() in _MAIL_KINDS or not isinstance(data, bytes):
+    other_mails = Path(name).suffix.lower() in _MAIL_KINDS
+    if loader is None or other_mails or is_archive(Path(name)) or not isinstance(data, bytes):
         builder.notes.append(f"the attachment {name} is of no kind that is read")
         return
     inner = TextBuilder()
@@ -155,7 +158,8 @@ def _add_attachment(
         copy = Path(folder, f"attachment{Path(name).suffix}")
         copy.write_bytes(data)
         try:
-            loader(copy, inner)
+            with in_plain_words(copy):
+                loader(copy, inner)
         except (IndexingError, MissingExtraError) as error:
             builder.notes.append(f"the attachment {name} {error}")
             return

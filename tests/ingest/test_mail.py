@@ -6,7 +6,9 @@ import pytest
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import SourceText, extract_text, split
-from adaptive_rag.ingest.mail import split_quotes
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.loaders import LOADERS, Loader
+from adaptive_rag.ingest.mail import load_eml, split_quotes
 from tests.ingest.made_pdf import Text, make_pdf
 
 DEEP = range(900)
@@ -115,10 +117,11 @@ def test_attachments_are_read_by_their_own_loaders_and_else_named(tmp_path):
     sent.add_attachment(b"level;height\n1;3.6 m\n", maintype="text", subtype="csv", filename="levels.csv")
     sent.add_attachment(b"\x89PNG", maintype="image", subtype="png", filename="wall.png")
     sent.add_attachment(b"not a PDF", maintype="application", subtype="pdf", filename="bad.pdf")
+    sent.add_attachment(b"{}", maintype="application", subtype="zip", filename="all.zip")
     sent.add_attachment(message("The older mail.", Cc="Cy <cy@saltmere.example>"))
     source = read(tmp_path / "a.eml", sent.as_bytes())
     text, plan, row, older = check_chunks(source)
-    assert text["text"].splitlines()[4] == "Attachments: plän.pdf, levels.csv, wall.png, bad.pdf"
+    assert text["text"].splitlines()[4] == "Attachments: plän.pdf, levels.csv, wall.png, bad.pdf, all.zip"
     assert [chunk["page"] for chunk in (text, plan, row, older)] == [None, 1, None, None]
     assert (plan["section"], plan["metadata"]["attachment"]) == ("plän.pdf", "plän.pdf")
     assert "The wall is 5 m high." in plan["text"] and plan["metadata"]["page_end"] == 2
@@ -128,7 +131,22 @@ def test_attachments_are_read_by_their_own_loaders_and_else_named(tmp_path):
         "levels.csv",
     )
     assert older["metadata"]["cc"] == "Cy <cy@saltmere.example>"
-    assert len(source.notes) == 2 and "wall.png" in source.notes[0] and "bad.pdf" in source.notes[1]
+    assert [note.split(" is ")[0] for note in source.notes] == [
+        f"the attachment {name}" for name in ("wall.png", "bad.pdf", "all.zip")
+    ]
+
+
+def test_an_attachment_that_its_loader_fails_on_costs_itself_alone(tmp_path, monkeypatch):
+    monkeypatch.setitem(LOADERS, "toy", Loader((".toy",), "builtins:divmod"))  # which takes numbers
+    sent = message("See the plan.")
+    sent.add_attachment(b"toy", maintype="application", subtype="toy", filename="a.toy")
+    (tmp_path / "a.eml").write_bytes(sent.as_bytes())
+    builder = TextBuilder()
+    load_eml(tmp_path / "a.eml", builder)
+    assert builder.text.endswith("See the plan.")
+    assert builder.notes == [
+        "the attachment a.toy cannot be read: its loader failed on it (TypeError). Save it anew or convert it"
+    ]
 
 
 def test_a_mailbox_has_its_messages_with_what_is_known_of_each(tmp_path):
