@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from adaptive_rag.answer.claims import Statement, read_tokens
+from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.rows import Cell
-from adaptive_rag.answer.speakers import speaker_of
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.tables import find_tables, name_cells
@@ -30,7 +30,7 @@ def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statem
             rows.append((passage["start"] + row.start, passage["start"] + row.end))
             yield from _read_cells(name_cells(row.cells, table.columns))
     record: list[Cell] = []
-    before, last = "", passage["start"]
+    before, last, said_by = "", passage["start"], Contributions(passage)
     for start, end in sentences.spans.tolist():
         text = text_at(passage, start, end)
         field = _FIELD.fullmatch(text)
@@ -41,7 +41,7 @@ def read_statements(passage: Candidate, sentences: Sentences) -> Iterator[Statem
         if field:
             record.append((field["name"], field["value"]))
         elif not any(first <= start < after for first, after in rows):
-            said = f"{speaker_of(passage, start, text) or ''}: {text}"
+            said = f"{said_by.speaker_at(start, text) or ''}: {text}"
             yield Statement(read_tokens(plain(f"{before} {said}" if _GOES_ON.match(text) else said)))
             before = text
     yield from _read_cells(record)
