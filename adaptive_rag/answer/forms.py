@@ -67,7 +67,10 @@ _LIFE_ASKED = re.compile(r"\b(?:born|birth|die|died|death|live|lived)\b", re.IGN
 _NAME = re.compile(r"(?<=[\w,;:)’'] )(?:\(?[A-Z][\w'’-]+)|^[A-Z][\w'’-]+ (?:[A-Z]|of [A-Z])")
 _PLACE = re.compile(
     r"\b(?:in|at|near|from|of|to|on) (?:the )?[A-Z]\w+|"
-    r"^(?!It |He |She |They |This |That |There )[A-Z]\w+ (?:is|was|has|had|[a-z]+ed)\b"
+    r"^(?!It |He |She |They |This |That |There )[A-Z]\w+ (?:is|was|has|had|[a-z]+ed)\b|"
+    r"\b(?:behind|beside|opposite|above|below|under|next to|in front of) (?:the|an?|our|your) \w+|"
+    # a file or an address on the web
+    r"(?<![\w/])(?:~|\.{1,2})?/[\w.-]+|\bhttps?://\w"
 )
 _DIGIT = re.compile(
     r"\d+(?:[.,]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|dozen|"

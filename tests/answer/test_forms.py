@@ -52,6 +52,8 @@ def test_the_form_of_the_answer_is_read_from_the_question(question, form):
         ("How much does it cost?", "It costs 38 pence.", "The takings fell by 38 per cent."),
         ("Who invented logarithms?", "They were invented by Napier.", "They were invented in a castle."),
         ("Where did Euclid teach?", "He taught at Alexandria.", "He taught geometry to kings."),
+        ("Where are the settings?", "They stand in `~/.config/kiln.toml`.", "They stand in order."),
+        ("Where is the stopcock?", "It is behind the dryer.", "It is a quarter turn."),
         ("Which kinds of walls, which ones?", "Stone, brick, and earth walls.", "The walls are of stone."),
     ],
 )
