@@ -21,7 +21,7 @@ _NO_NAME = re.compile(
 )
 _SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
 _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|Hi)\b", re.MULTILINE)
-# "Sir, ... I call it a theft. Gerald Fenwick, Fenwick Shoes": what stands behind the last sentence of a letter
+# "Sir, ... I call it a theft. Ann Lee, baker": what stands behind the last sentence of a letter
 _SIGNED = re.compile(
     r"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +"
     r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
@@ -33,10 +33,11 @@ _MAIL = re.compile(
     r"^From:[ \t]*(?P<name>[^<\n(]*[^<\n( \t])[ \t]*(?:[<(][^\n]*)?\n(?=(?:To|Cc|Date|Sent|Subject):)",
     re.MULTILINE,
 )
-# When something was posted, and how many stars were given: "3 Nov 2023, 20:40", "2 days ago", "4 stars", "★★".
+# When something was posted, and how many stars were given: "3 Nov 2023, 20:40", "2 days ago", "4 stars".
 _WHEN = re.compile(
     r"\b\d{1,2}:\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{4}(?:-\d\d-\d\d)?\b|\b\w+ \w+ ago\b|"
-    r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b(?: \d{1,2}\b)?",
+    r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b"
+    r"(?: \d{1,2}\b)?",
 )
 _STARS = re.compile(
     r"(?P<stars>\b[0-5])(?:[.,]\d)?(?: ?stars?\b| ?/ ?5\b| out of (?:5|five)\b)|(?P<drawn>★+)☆*"

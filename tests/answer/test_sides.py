@@ -248,6 +248,29 @@ def test_who_takes_no_side_is_left_out_where_one_is_asked_for():
     assert "Bernard Oakes" in answer and "Ellison" not in answer
 
 
+REVIEWS = (
+    "What guests wrote\n\n5 stars, Ola B., May\nThe rooms look out on the lake. We slept well.\n\n"
+    "1 star, NightOwl, June\nThe lift was out of order for three days.\n\n"
+    "2 stars, Ed Moss, July\nNobody was at the desk when we came."
+)
+
+
+def test_reviews_stand_under_the_side_of_their_rating():
+    blocks = under(answered([REVIEWS], "is the hotel any good", labels=()))
+    assert "Ola B." in blocks[FOR_HEADING]
+    assert "NightOwl" in blocks[AGAINST_HEADING] and "Ed Moss" in blocks[AGAINST_HEADING]
+
+
+def test_a_rating_tells_nothing_of_what_another_document_is_on():
+    answer = answered([LETTERS, REVIEWS], "what do people think about closing the high street", labels=())
+    assert "Bernard Oakes" in answer and "NightOwl" not in answer
+
+
+def test_the_family_that_is_asked_about_is_nobodys_name():
+    posts = "5 stars, Family Osei, March\nGood bells.\n\n4 stars, Ann Lee, April\nGood lamps and bells."
+    assert "Ann Lee" in answered([posts], "what did the family think of the lamps", labels=())
+
+
 def test_views_of_which_most_take_no_side_stand_without_headings():
     reviews = [
         "The breakfast with home-made marmalade was the best we have had in years.",
