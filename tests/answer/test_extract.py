@@ -11,6 +11,7 @@ from adaptive_rag.answer.factual import FACTUAL_STYLE
 from adaptive_rag.answer.for_situation import CONTEXTUAL_STYLE
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.answer.styles import STYLES
+from adaptive_rag.rank.stances import AGAINST, FOR
 from tests.answer.made import candidate, request, vector, without_markers
 
 WALL = (
@@ -484,6 +485,29 @@ def test_a_comparison_that_leads_with_a_row_quotes_the_rows_of_its_table():
     assert "3.5 litres" in answer.text
     assert "410 W" in answer.text
     assert "three years" not in answer.text
+
+
+def test_two_rows_that_are_compared_are_quoted_without_the_others():
+    hire = candidate(
+        "Boats are for members.\n\nBoat | Day | Deposit\n\nTern | 24 | 100\n\nKite | 31 | 150\n\n"
+        "Heron | 48 | 300\n\nNobody may smoke on the Tern."
+    )
+    answer = extract_answer(
+        request("tern or heron, what is the difference in price", [hire], style=ANALYTICAL_STYLE)
+    )
+    assert "24" in answer.text and "48" in answer.text
+    assert "31" not in answer.text
+
+
+def test_what_may_ask_for_opinions_is_an_analysis_where_none_is_held():
+    hire = candidate("The Tern takes five people. The Heron takes nine people.", labels=(FOR, AGAINST))
+    answer = extract_answer(
+        request(
+            "tern or heron, what is the difference", [hire], style=ANALYTICAL_STYLE, aspects=(FOR, AGAINST)
+        )
+    )
+    assert "no opinion" not in answer.text
+    assert "five" in answer.text and "nine" in answer.text
 
 
 def test_advice_is_headed_only_where_it_speaks_of_the_asker():
