@@ -11,7 +11,6 @@ from adaptive_rag.answer.factual import FACTUAL_STYLE
 from adaptive_rag.answer.for_situation import CONTEXTUAL_STYLE
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
 from adaptive_rag.answer.styles import STYLES
-from adaptive_rag.rank.stances import AGAINST, FOR
 from tests.answer.made import candidate, request, vector, without_markers
 
 WALL = (
@@ -497,17 +496,6 @@ def test_two_rows_that_are_compared_are_quoted_without_the_others():
     )
     assert "24" in answer.text and "48" in answer.text
     assert "31" not in answer.text
-
-
-def test_what_may_ask_for_opinions_is_an_analysis_where_none_is_held():
-    hire = candidate("The Tern takes five people. The Heron takes nine people.", labels=(FOR, AGAINST))
-    answer = extract_answer(
-        request(
-            "tern or heron, what is the difference", [hire], style=ANALYTICAL_STYLE, aspects=(FOR, AGAINST)
-        )
-    )
-    assert "no opinion" not in answer.text
-    assert "five" in answer.text and "nine" in answer.text
 
 
 def test_advice_is_headed_only_where_it_speaks_of_the_asker():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from adaptive_rag.answer.by_aspect import ANALYTICAL_STYLE
 from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.draft import extract_answer
 from adaptive_rag.answer.request import AnswerRequest, Aspect
@@ -22,7 +23,7 @@ RUIN = "A higher sea wall ruins the beach and costs a fortune"
 FACT = "The sea wall has fourteen gates and a walk on top"
 
 
-def answered(texts, question=QUESTION, *, labels=(FOR, AGAINST), missing=None):
+def answered(texts, question=QUESTION, *, labels=(FOR, AGAINST), missing=None, style=OPINION_STYLE):
     documents = [candidate(text, source=f"{i}.txt", labels=labels) for i, text in enumerate(texts)]
     encode = load_minilm().encode
     found = []
@@ -35,7 +36,7 @@ def answered(texts, question=QUESTION, *, labels=(FOR, AGAINST), missing=None):
     return extract_answer(
         AnswerRequest(
             question=question,
-            style=OPINION_STYLE,
+            style=style,
             documents=documents,
             sentences=found,
             question_vector=encode([question])[0],
@@ -178,6 +179,14 @@ def test_documents_that_hold_no_opinion_are_said_to_hold_none():
     )
     assert answer.startswith(NO_VIEW)
     assert "2.3 kilometres" in answer and "**" not in answer
+
+
+def test_what_may_ask_for_opinions_is_an_analysis_where_none_is_held():
+    boats = ["The Tern was built in 1921 and takes five people.", "The Heron was built in 1934."]
+    question = "tern or heron, what is the difference?"
+    assert answered(boats, question).startswith(NO_VIEW)
+    answer = answered(boats, question, style=ANALYTICAL_STYLE)
+    assert NO_VIEW not in answer and "1921" in answer and "1934" in answer
 
 
 def test_nobody_is_called_missing_who_says_that_they_are_there():
