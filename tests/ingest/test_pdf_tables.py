@@ -242,3 +242,11 @@ def test_a_page_stored_on_its_side_is_read_as_it_is_shown(tmp_path):
         page.set_rotation(90)
         turned.save(tmp_path / "turned.pdf")
     assert extract_text(tmp_path / "turned.pdf").text == upright
+
+
+def test_the_first_row_of_a_page_in_a_long_table_is_no_running_head(tmp_path):
+    rows = [[(f"{name}{page}", "4.20", "bay 3") for name in ("Salt", "Rope", "Tar", "Oil", "Jute")]
+            for page in ("A", "B", "C")]  # fmt: skip
+    pages = [[*table(found[:1], y=80), *table(found[1:], y=110)] for found in rows]
+    text = text_of(tmp_path, *pages)
+    assert all(f"{row[0]} | 4.20 | bay 3" in text for found in rows for row in found)
