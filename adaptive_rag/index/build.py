@@ -66,6 +66,8 @@ class IndexReport:
     copies: int = 0
     """How many of those added or updated have the content of another file, which is stored once."""
     failed: list[Failure] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    """Files of the folders that no loader reads, by name."""
     sources: list[str] = field(default_factory=list)
     """Names of the sources that were found and can be searched, new or not."""
     notes: list[Note] = field(default_factory=list)
@@ -150,7 +152,9 @@ def build_index(
             plan = plan_run(
                 documents, before, location.path, patterns=Patterns(include, exclude), prune=prune
             )
-            report = IndexReport(unchanged=plan.unchanged, failed=plan.failed)
+            report = IndexReport(
+                unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown))
+            )
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             if plan.work or plan.removed or rebuild:
                 run.apply(plan)

@@ -72,6 +72,8 @@ class Plan:
     """Files whose time changed and whose content did not."""
     failed: list[Failure] = field(default_factory=list)
     """Archives that cannot be read, or not whole."""
+    unknown: list[str] = field(default_factory=list)
+    """Files of the folders that no loader reads."""
 
 
 def plan_run(
@@ -129,7 +131,9 @@ def _plan_files(
     from adaptive_rag.ingest.loaders import find_loader
 
     plan = Plan()
-    files, closed = _open_archives(discover(paths, index=folder, patterns=patterns), patterns, plan.failed)
+    files, closed = _open_archives(
+        discover(paths, index=folder, patterns=patterns, unknown=plan.unknown), patterns, plan.failed
+    )
     if isinstance(paths, Confined):
         paths.check_number(len(files))
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
