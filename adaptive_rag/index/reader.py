@@ -312,7 +312,7 @@ class TableReader:
         table = MemoryTable.of(self._read(["source", "page", "section", "metadata"]))
         with reading(self._uri, "its metadata"):
             columns = [table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")]
-            return table.rows, Fields.of_rows(*columns, copies=self.manifest.copies())
+            return table.rows, Fields.of_rows(*columns, self.manifest.copies())
 
     @property
     def _in_memory(self) -> bool:
