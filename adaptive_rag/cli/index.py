@@ -11,9 +11,10 @@ from typer import Argument, Exit, Option
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import count_of, print_json, print_line, print_note, short_source
 from adaptive_rag.cli.session import format_report, index_documents, showing_progress
+from adaptive_rag.cli.watch import watch_folders
 
 if TYPE_CHECKING:
-    from adaptive_rag.index import IndexCheck, RepairReport
+    from adaptive_rag.index import IndexCheck, IndexReport, RepairReport
 
 NAMED = 10  # sources that are not whole, as they are named at most
 
@@ -47,6 +48,9 @@ def index(
     rebuild: Annotated[
         bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
     ] = False,
+    watch: Annotated[
+        bool, Option("--watch", help="Go on: index the folders again whenever something in them changes.")
+    ] = False,
     check: Annotated[
         bool, Option("--check", help="Check the index and change nothing; exit 1 where it is damaged.")
     ] = False,
@@ -66,9 +70,11 @@ def index(
     In folders, hidden files, node_modules, __pycache__, virtual environments and what a .gitignore names are
     left out. --include and --exclude take patterns as .gitignore has them, and may be given more than once.
 
+    Files of the same content are stored once, under all their names; one that was moved keeps its chunks.
+
     Without paths: --check tells whether the index is as it was written, --repair mends it.
     """
-    _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild)
+    _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild, watch=watch)
     settings = options.given_settings(index=index, embeddings=embeddings)
     if check:
         _check(settings, deep=deep, as_json=as_json)
@@ -76,29 +82,49 @@ def index(
     if repair:
         _repair(settings, as_json=as_json)
         return
-    report = index_documents(
-        paths or [],
-        settings,
-        chunk_size=chunk_size,
-        chunk_overlap=chunk_overlap,
-        sentence_vectors=sentence_vectors,
-        include=include or (),
-        exclude=exclude or (),
-        prune=prune,
-        rebuild=rebuild,
-    )
-    if as_json:
-        print_json(report)
-    else:
-        print_line(format_report(report))
-        for note in report.notes:
-            print_line(f"Note: {short_source(note.source)}: {note.text}")
-    if report.failed:
+
+    def run() -> IndexReport:
+        report = index_documents(
+            paths or [],
+            settings,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            sentence_vectors=sentence_vectors,
+            include=include or (),
+            exclude=exclude or (),
+            prune=prune,
+            rebuild=rebuild,
+        )
+        # a change of what is not read is nothing to tell
+        if not watch or report.changed or report.failed:
+            _print_report(report, as_json=as_json)
+        return report
+
+    if watch:
+        watch_folders(paths or [], _folder_of(settings), run)
+    elif run().failed:
         raise Exit(1)
 
 
+def _print_report(report: IndexReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(report)
+        return
+    print_line(format_report(report))
+    for note in report.notes:
+        print_line(f"Note: {short_source(note.source)}: {note.text}")
+
+
+def _folder_of(settings: dict[str, Any]) -> Path | None:
+    """Return the folder of the index; None where it lies in a bucket."""
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index.location import open_location
+
+    return open_location(str(make_context(settings).index)).path
+
+
 def _refuse_mixture(
-    paths: list[Path] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool
+    paths: list[Path] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool, watch: bool
 ) -> None:
     from adaptive_rag.errors import ConfigurationError
 
@@ -107,6 +133,8 @@ def _refuse_mixture(
         raise ConfigurationError("--deep goes with --check: adaptive-rag index --check --deep")
     if len(modes) == 2 or (modes and rebuild):
         raise ConfigurationError("--check, --repair and --rebuild are three things: ask for one.")
+    if watch and (modes or rebuild):
+        raise ConfigurationError("--watch goes without --check, --repair and --rebuild: run these before it.")
     if modes and paths:
         raise ConfigurationError(f"{modes[0]} is of the whole index: leave {paths[0]} out.")
     if not modes and not paths:

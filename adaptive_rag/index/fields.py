@@ -7,6 +7,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
 
 from adaptive_rag.state import Chunk
@@ -29,11 +30,16 @@ class Fields:
         pages: Sequence[int | None],
         sections: Sequence[str | None],
         metadata: Sequence[Mapping[str, Any]],
+        copies: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
+        """Take what is known of each chunk; `copies` are the other names of its source."""
+        self.sources = list(sources)
         files = {source: PurePath(source) for source in set(sources)}
+        names: dict[str, Any] = {source: [source, *copies[source]] for source in copies}
+        bases: dict[str, Any] = {of: [PurePath(name).name for name in held] for of, held in names.items()}
         self._columns: dict[str, list[Any]] = {
-            "source": list(sources),
-            "file": [files[source].name for source in sources],
+            "source": [names.get(source, source) for source in sources],
+            "file": [bases.get(source, files[source].name) for source in sources],
             "kind": [files[source].suffix[1:].lower() or None for source in sources],
             "page": list(pages),
             "section": list(sections),
@@ -44,13 +50,20 @@ class Fields:
                 self._columns[name] = [_plain(known.get(name)) for known in metadata]
 
     @classmethod
-    def of_rows(cls, sources: list[str], pages: list[Any], sections: list[Any], stored: list[Any]) -> Fields:
+    def of_rows(
+        cls,
+        sources: list[str],
+        pages: list[Any],
+        sections: list[Any],
+        stored: list[Any],
+        copies: Mapping[str, Sequence[str]],
+    ) -> Fields:
         """Return the fields of rows whose metadata are stored as JSON; the same text is read once."""
         known: dict[str | None, dict[str, Any]] = {None: {}}
         for text in stored:
             if text not in known:
                 known[text] = json.loads(text)
-        return cls(sources, pages, sections, [known[text] for text in stored])
+        return cls(sources, pages, sections, [known[text] for text in stored], copies)
 
     @classmethod
     def of_chunks(cls, chunks: Iterable[Chunk]) -> Fields:
@@ -64,7 +77,7 @@ class Fields:
         )
 
     def __len__(self) -> int:
-        return len(self._columns["source"])
+        return len(self.sources)
 
     def kinds(self) -> Mapping[str, Kind]:
         """Return each field and what its values are; fields that no chunk has are left out."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
-from adaptive_rag.index.manifest import Manifest, SourceRecord
+from adaptive_rag.index.manifest import Manifest, SourceRecord, key_of
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -60,6 +61,10 @@ class Plan:
 
     work: list[Work] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    heirs: dict[str, tuple[str, SourceRecord]] = field(default_factory=dict)
+    """Sources that go or change, each with another that has the content that it had until now."""
+    moved: int = 0
+    """How many of those that go are only named otherwise now."""
     unchanged: int = 0
     seen: set[str] = field(default_factory=set)
     """All sources that were found, new or not."""
@@ -67,6 +72,8 @@ class Plan:
     """Files whose time changed and whose content did not."""
     failed: list[Failure] = field(default_factory=list)
     """Archives that cannot be read, or not whole."""
+    unknown: list[str] = field(default_factory=list)
+    """Files of the folders that no loader reads."""
 
 
 def plan_run(
@@ -124,7 +131,9 @@ def _plan_files(
     from adaptive_rag.ingest.loaders import find_loader
 
     plan = Plan()
-    files, closed = _open_archives(discover(paths, index=folder, patterns=patterns), patterns, plan.failed)
+    files, closed = _open_archives(
+        discover(paths, index=folder, patterns=patterns, unknown=plan.unknown), patterns, plan.failed
+    )
     if isinstance(paths, Confined):
         paths.check_number(len(files))
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
@@ -166,7 +175,58 @@ def _plan_files(
             and any(map(Path(record.path).is_relative_to, folders))
             and not any(map(Path(record.path).is_relative_to, closed))
         ]
+    _find_moved(plan, manifest)
+    leaving = [*plan.removed, *(item.source for item in plan.work if item.replaces)]
+    plan.heirs = {**find_heirs(leaving, manifest), **plan.heirs}
     return plan
+
+
+def _find_moved(plan: Plan, manifest: Manifest) -> None:
+    """Take new files for removed ones whose content they have: they need not be read."""
+    from adaptive_rag.ingest import hash_file
+
+    gone = {source: manifest.sources[source] for source in plan.removed}
+    gone = {source: record for source, record in gone.items() if record.copy_of is None}
+    sizes = {record.size for record in gone.values()}
+    by_content = {content_key(record.path, record.hash): source for source, record in gone.items()}
+    work = []
+    for item in plan.work:
+        source = None
+        if item.replaces is None and item.file and item.stamp and item.stamp.size in sizes:
+            with suppress(OSError, IndexingError):  # reading it will say what is wrong
+                content = content_key(item.stamp.path, hash_file(item.file.path))
+                source = by_content.pop(content, None)
+        if source is None or item.stamp is None:
+            work.append(item)
+            continue
+        record = replace(gone[source], doc=key_of(item.source, gone[source].hash), **item.stamp._asdict())
+        plan.heirs[source] = item.source, record
+        plan.moved += 1
+    plan.work = work
+
+
+def find_heirs(leaving: Collection[str], manifest: Manifest) -> dict[str, tuple[str, SourceRecord]]:
+    """Return for each source that goes or changes, and has copies that stay, the one that gets its chunks."""
+    going, heirs = set(leaving), dict[str, tuple[str, SourceRecord]]()
+    for source, record in manifest.sources.items():
+        if record.copy_of in going and source not in going:
+            alone = replace(record, doc=key_of(source, record.hash), copy_of=None)
+            heirs.setdefault(str(record.copy_of), (source, alone))
+    return heirs
+
+
+def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
+    """Return what two files have in common whose chunks are the same; None for what is no file.
+
+    The suffix says how a file is read. The sections of source code begin with the name of the file.
+    """
+    from adaptive_rag.ingest.loaders import LOADERS, find_loader
+
+    if path is None:
+        return None
+    file = Path(path)
+    by_name = find_loader(file) is LOADERS["source code"]
+    return content_hash, file.name if by_name else file.suffix.lower()
 
 
 def _open_archives(

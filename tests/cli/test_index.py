@@ -83,6 +83,32 @@ def test_what_could_not_be_read_is_told_in_a_line(run: Run, notes: Path) -> None
     assert (decision["chosen"], decision["why"]) == (as_shown["source"], as_shown["text"])
 
 
+def test_each_file_that_was_skipped_is_named_with_the_reason(run: Run, notes: Path) -> None:
+    for name in ("photo.heic", "drawing.heic", "LICENSE", "empty.txt", ".hidden", "also.log"):
+        (notes / name).touch()
+    (notes / ".gitignore").write_text("*.log\n")
+    result = run("index", notes)
+    assert sorted(result.stderr.splitlines()) == [
+        "Skipped: notes/LICENSE is of a kind that is not read (no suffix)",
+        "Skipped: notes/drawing.heic is of a kind that is not read (.heic)",
+        "Skipped: notes/empty.txt is empty: it has 0 bytes",
+        "Skipped: notes/photo.heic is of a kind that is not read (.heic)",
+    ]
+    (notes / "empty.txt").unlink()
+    assert run("index", notes).exit_code == 0, "what is of no known kind is no failure"
+
+
+def test_many_files_that_were_skipped_for_one_reason_are_told_in_a_line(run: Run, notes: Path) -> None:
+    for number in range(14):
+        (notes / f"photo{number:02}.heic").touch()
+    [line] = run("index", notes).stderr.splitlines()
+    assert line.startswith(
+        "Skipped: 14 files, each is of a kind that is not read (.heic): notes/photo00.heic, "
+    )
+    assert line.endswith("notes/photo09.heic and 4 more (--json)")
+    assert len(parsed(run("index", notes, "--json"))["unknown"]) == 14
+
+
 def test_progress_says_how_many_how_fast_and_how_long() -> None:
     told = format_progress(Progress(done=1200, total=5000, rate=40.4, seconds_left=94.0, source="a.pdf"))
     assert told == "1,200 of about 5,000 chunks · 40/s · 1 min 34 s left"
