@@ -119,8 +119,10 @@ class Place(TypedDict, total=False):
     sheet: str
     # as the sheet counts it; in CSV and JSON the rows with text below the names of the columns, from 1
     row: int
-    # "B7" where one cell of a sheet holds the span; of a notebook the number of its cell, from 1
-    cell: str
+    # the cells of a sheet that hold the span: "A7", "C7"
+    cells: list[str]
+    # of a notebook the number of the cell, from 1
+    cell: int
     # when a subtitle is shown: "0:01:05"
     time: str
     # the headings above it, outermost first: "4 Storms > Warning levels"

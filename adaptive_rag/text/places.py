@@ -15,6 +15,8 @@ _SHEETS = {".xlsx", ".xlsm", ".ods"}
 _TABLES = {".csv", ".tsv", ".jsonl", ".json"} | _SHEETS
 _TIMED = {".srt", ".vtt"}
 _MAILS = {".eml", ".mbox"}
+# Of more cells their row is named.
+_MOST_CELLS = 2
 
 
 def page_at(chunk: Chunk, offset: int) -> int | None:
@@ -52,15 +54,15 @@ def place_at(chunk: Chunk, start: int, end: int) -> Place:
         if kind in _SLIDES:
             place["slide"] = page
         elif kind == ".ipynb":
-            place["cell"] = str(page)
+            place["cell"] = page
         else:
             place["page"] = page
     if kind in _SHEETS and isinstance(sheet := known.get("sheet"), str):
         place["sheet"] = sheet
     if kind in _TABLES and isinstance(row := known.get("row"), int):
         place["row"] = row
-        if cell := _cell_at(chunk, start, end):
-            place["cell"] = f"{cell}{row}"
+        if cells := _cells_at(chunk, start, end):
+            place["cells"] = cells
     if section := section_at(chunk, start):
         place["time" if kind in _TIMED else "section"] = section
     if isinstance(line := known.get("line"), int):
@@ -80,9 +82,14 @@ def format_place(*places: Place) -> str:
     if "page" in place or "slide" in place:
         parts += [*_named(place, "page"), *_named(place, "slide")]
     elif "row" in place or "cell" in place or "sheet" in place:
-        parts += [*_named(place, "sheet"), *(_named(place, "cell") or _named(place, "row"))]
+        cells = place.get("cells", [])
+        named = 0 < len(cells) <= _MOST_CELLS
+        parts += _named(place, "sheet") + ([] if named else _named(place, "row")) + _named(place, "cell")
+        parts += [f"cell{'s' * (len(cells) > 1)} {' and '.join(cells)}"] if named else []
+    elif "time" in place:
+        parts.append(place["time"])
     elif place.get("section") != place.get("mail"):
-        parts.append(place.get("time") or place.get("section"))
+        parts.append(place.get("section"))
     if lines := list(dict.fromkeys(_written(each["lines"]) for each in places if "lines" in each)):
         several = len(lines) > 1 or "-" in lines[0]
         parts.append(f"line{'s' * several} {', '.join(lines)}")
@@ -100,13 +107,12 @@ def by_place(citations: Iterable[Citation]) -> list[list[Citation]]:
     return list(groups.values())
 
 
-def _cell_at(chunk: Chunk, start: int, end: int) -> str | None:
-    """Return the column of a sheet's cell that holds a span: a record has a line "Price: 4.20" for each."""
+def _cells_at(chunk: Chunk, start: int, end: int) -> list[str]:
+    """Return the cells of a sheet that hold a span: a record has a line "Price: 4.20" for each."""
+    columns, row = chunk["metadata"].get("cells"), chunk["metadata"]["row"]
     begin = chunk["text"].rfind("\n", 0, start - chunk["start"]) + 1
-    line = chunk["text"][begin : end - chunk["start"]]
-    columns = chunk["metadata"].get("cells")
-    one = isinstance(columns, dict) and "\n" not in line.strip()
-    return columns.get(line.partition(": ")[0]) if one else None
+    names = [line.partition(": ")[0] for line in chunk["text"][begin : end - chunk["start"]].split("\n")]
+    return [f"{columns[name]}{row}" for name in names if name in columns] if isinstance(columns, dict) else []
 
 
 def _named(place: Place, name: str) -> list[str]:
