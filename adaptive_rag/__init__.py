@@ -8,10 +8,11 @@ if TYPE_CHECKING:
     from adaptive_rag.context import Context
     from adaptive_rag.graph.builder import build_graph
     from adaptive_rag.index import Index
+    from adaptive_rag.ingest.rectangles import locate
     from adaptive_rag.retriever import AdaptiveRetriever
     from adaptive_rag.runnable import AdaptiveRAG
 
-__all__ = ["AdaptiveRAG", "AdaptiveRetriever", "Context", "Index", "build_graph"]
+__all__ = ["AdaptiveRAG", "AdaptiveRetriever", "Context", "Index", "build_graph", "locate"]
 
 # A checkout keeps graph/ and nodes/ beside this folder, an installed copy inside it. Whoever starts
 # Python in a checkout imports this file rather than the installed one, and must find them all the same.
@@ -26,6 +27,7 @@ _HOMES = {
     "Context": "adaptive_rag.context",
     "Index": "adaptive_rag.index",
     "build_graph": "adaptive_rag.graph.builder",
+    "locate": "adaptive_rag.ingest.rectangles",
 }
 
 

@@ -108,12 +108,36 @@ class Candidate(Chunk):
     route: NotRequired[str]
 
 
+class Place(TypedDict, total=False):
+    """Where a person finds a span in its document: as much of this as its kind of file has."""
+
+    # of a mail its subject, and the name of the attachment that holds the span
+    mail: str
+    attachment: str
+    page: int
+    slide: int
+    sheet: str
+    # as the sheet counts it; in CSV and JSON the rows with text below the names of the columns, from 1
+    row: int
+    # the cells of a sheet that hold the span: "A7", "C7"
+    cells: list[str]
+    # of a notebook the number of the cell, from 1
+    cell: int
+    # when a subtitle is shown: "0:01:05"
+    time: str
+    # the headings above it, outermost first: "4 Storms > Warning levels"
+    section: str
+    # of plain text, Markdown and code: its first and its last line, from 1
+    lines: list[int]
+
+
 class Citation(TypedDict):
     """A passage as the answer names it; `quote` stands in the source at `start:end`."""
 
     marker: int
     source: str
     page: int | None
+    place: Place
     start: int
     end: int
     quote: str

@@ -24,7 +24,7 @@ import numpy as np
 
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.near_miss import other_numbers
-from adaptive_rag.answer.passages import chunks_of, cite_span, section_at, title_terms
+from adaptive_rag.answer.passages import chunk_section, chunks_of, cite_span, title_terms
 from adaptive_rag.answer.ranking import READABLE
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.sentences import AnswerSentence
@@ -34,6 +34,7 @@ from adaptive_rag.query.follow_up import own_words
 from adaptive_rag.query.history import REFUSAL
 from adaptive_rag.state import Citation
 from adaptive_rag.text.markers import respell_markers
+from adaptive_rag.text.places import format_place
 from adaptive_rag.text.vectors import Scores, cosines
 from adaptive_rag.text.words import coverage, stem, terms, weighted_terms, words
 
@@ -166,7 +167,7 @@ def nearness_of(
     named = [
         coverage(
             weights,
-            {*sentence.terms, *title_terms(passage, section_at(passage, sentence.start, sentence.end))},
+            {*sentence.terms, *title_terms(passage, chunk_section(passage, sentence.start, sentence.end))},
         )
         for sentence in sentences
         for passage in [request.documents[sentence.document]]
@@ -235,12 +236,10 @@ def format_abstention(
         lines.append(f"{_reason_instead(instead)}.")
     if nearest is not None:
         text, citation = nearest
-        page = f", page {citation['page']}" if citation["page"] is not None else ""
+        place = ", ".join(filter(None, (_name(citation["source"]), format_place(citation["place"]))))
         quote = textwrap.shorten(keep_own_links(text, None)[0], LONGEST_QUOTE, placeholder=" …")
         quote = quote.translate(_INNER_QUOTES)
-        lines.append(
-            f"What came nearest stands in {_name(citation['source'])}{page}: “{respell_markers(quote)}”"
-        )
+        lines.append(f"What came nearest stands in {respell_markers(place)}: “{respell_markers(quote)}”")
     return " ".join(lines)
 
 

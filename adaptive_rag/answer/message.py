@@ -77,6 +77,7 @@ def _annotation(span: tuple[int, int], citation: Citation) -> Annotation:
         extras={
             "marker": citation["marker"],
             "page": citation["page"],
+            "place": citation["place"],
             "start": citation["start"],
             "end": citation["end"],
         },

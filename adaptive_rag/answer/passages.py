@@ -11,13 +11,14 @@ import numpy as np
 
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, Citation, Decision, Part
+from adaptive_rag.text.places import page_at, place_at, section_at
 from adaptive_rag.text.tokens import count_tokens
 from adaptive_rag.text.words import terms
 
 # Characters of a joined passage, about five chunks in a row: a marker should not stand for half a book.
 LONGEST = 4000
 # Metadata that say where in its source a chunk stands; two chunks of one text may differ in them.
-_POSITION_KEYS = {"page_starts", "page_end", "start_index"}
+_POSITION_KEYS = {"line", "page_starts", "page_end", "section_starts", "start_index"}
 _MISSING = object()
 
 
@@ -76,23 +77,13 @@ def join_neighbours(ranked: Sequence[Candidate], longest: int = LONGEST) -> list
         if not rest or chunk["end"] - before["start"] <= longest:
             passages[at] = _join(before, alone)
         else:
-            start = chunk["end"] - len(rest)
-            passages.append({**alone, "page": page_at(chunk, start), "start": start, "text": rest})
+            passages.append(_stretch(alone, chunk["end"] - len(rest), chunk["end"]))
     passages.sort(key=_best_rank)
     chunks = [ranked[passage["parts"][0]["rank"] - 1] for passage in passages]
     return [
         chunk if chunk["text"] == passage["text"] and len(passage["parts"]) == 1 else passage
         for chunk, passage in zip(chunks, passages, strict=True)
     ]
-
-
-def page_at(chunk: Chunk, offset: int) -> int | None:
-    """Return the page that holds the character at `offset`, which counts as the chunk's span does."""
-    page = chunk["page"]
-    for number, start in chunk["metadata"].get("page_starts", {}).items():
-        if start <= offset:
-            page = int(number)
-    return page
 
 
 def text_at(passage: Chunk, start: int, end: int) -> str:
@@ -106,6 +97,7 @@ def cite_span(passage: Candidate, marker: int, start: int, end: int) -> Citation
         marker=marker,
         source=passage["source"],
         page=page_at(passage, start),
+        place=place_at(passage, start, end),
         start=start,
         end=end,
         quote=text_at(passage, start, end),
@@ -121,16 +113,17 @@ def chunks_of(passage: Candidate) -> list[Candidate]:
         {
             "id": part["id"],
             "source": passage["source"],
-            "page": page_at(passage, start := max(part["start"], passage["start"])),
+            "page": stretch["page"],
             "section": part["section"],
-            "start": start,
+            "start": stretch["start"],
             "end": part["end"],
-            "text": text_at(passage, start, part["end"]),
-            "metadata": passage["metadata"],
+            "text": stretch["text"],
+            "metadata": stretch["metadata"],
             "scores": part["scores"],
             "labels": part["labels"],
         }
         for part in passage.get("parts", [])
+        for stretch in [_stretch(passage, max(part["start"], passage["start"]), part["end"])]
     ] or [passage]
 
 
@@ -146,8 +139,8 @@ def parts_at(passage: Candidate, start: int, end: int) -> list[Part]:
     return [part for part in passage.get("parts", []) if part["start"] < end and start < part["end"]]
 
 
-def section_at(passage: Candidate, start: int, end: int) -> str | None:
-    """Return the headings above a span, those of the first chunk that holds some of it."""
+def chunk_section(passage: Candidate, start: int, end: int) -> str | None:
+    """Return the section of the first chunk that holds some of a span."""
     return next((part["section"] for part in parts_at(passage, start, end)), passage["section"])
 
 
@@ -261,11 +254,38 @@ def _join(first: Candidate, second: Candidate) -> Candidate:
         "labels": list(dict.fromkeys(label for part in by_rank for label in part["labels"])),
         "parts": parts,
     }
+    if "line" in first["metadata"]:
+        passage["metadata"]["line"] = first["metadata"]["line"]
+    if any("section_starts" in chunk["metadata"] for chunk in (first, second)):
+        sections = {**_section_starts(first), **_section_starts(second)}
+        passage["metadata"]["section_starts"] = dict(sorted(sections.items(), key=lambda pair: int(pair[0])))
     starts = {**first["metadata"].get("page_starts", {}), **second["metadata"].get("page_starts", {})}
     if starts:
         passage["metadata"]["page_starts"] = dict(sorted(starts.items(), key=lambda pair: pair[1]))
         passage["metadata"]["page_end"] = page_at(passage, passage["end"] - 1)
     return passage
+
+
+def _section_starts(chunk: Candidate) -> dict[str, str | None]:
+    return chunk["metadata"].get("section_starts") or {str(chunk["start"]): chunk["section"]}
+
+
+def _stretch(passage: Candidate, start: int, end: int) -> Candidate:
+    """Return a stretch of a passage, counted as its span is, with what its metadata say of its place."""
+    metadata = dict(passage["metadata"])
+    if isinstance(line := metadata.get("line"), int):
+        metadata["line"] = line + text_at(passage, passage["start"], start).count("\n")
+    if not any(start < int(offset) < end for offset in metadata.get("section_starts", ())):
+        metadata.pop("section_starts", None)
+    return {
+        **passage,
+        "page": page_at(passage, start),
+        "section": section_at(passage, start),
+        "start": start,
+        "end": end,
+        "text": text_at(passage, start, end),
+        "metadata": metadata,
+    }
 
 
 def _part(rank: int, chunk: Candidate) -> Part:

@@ -11,6 +11,7 @@ from rich.text import Text
 from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import count_of, from_here, place_of, print_block, print_line, shorten, stdout
 from adaptive_rag.text.markers import MARKER, write_marker
+from adaptive_rag.text.places import by_place
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -107,12 +108,11 @@ def _styled(answer: str) -> Text:
 def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     """Print one line a source passage; a quote only where the answer does not hold it word for word."""
     said = " ".join(answer.split())
-    passages: dict[tuple[int, str], list[Citation]] = {}
-    for citation in sorted(citations, key=lambda c: (c["marker"], c["start"])):
-        key = citation["marker"], place_of(citation["source"], citation["page"])
-        passages.setdefault(key, []).append(citation)
-    width = min(60, max(len(place) for _, place in passages))
-    for (marker, place), cited in passages.items():
+    groups = by_place(citations)
+    places = [place_of(cited[0]["source"], *(each["place"] for each in cited)) for cited in groups]
+    width = min(60, max(map(len, places)))
+    for place, cited in zip(places, groups, strict=True):
+        marker = cited[0]["marker"]
         spans = ", ".join(f"{citation['start']}-{citation['end']}" for citation in cited)
         print_block(
             (write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (f"  {spans}", "dim"), hanging=4

@@ -26,6 +26,7 @@ from adaptive_rag.cli.output import (
 from adaptive_rag.cli.session import narrow_index
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.text.markers import write_marker
+from adaptive_rag.text.places import place_at
 
 if TYPE_CHECKING:
     from adaptive_rag.compare import Column, Comparison
@@ -145,7 +146,8 @@ def _passages(column: Column, found: Comparison, width: int) -> Iterator[Text]:
     for number, passage in enumerate(column.output["documents"], start=1):
         chunks = chunks_of(passage)
         alone = [chunk for chunk in chunks if chunk["id"] in only]
-        place = f"{write_marker(number)} {place_of(passage['source'], passage['page'])}"
+        where = place_at(passage, passage["start"], passage["end"])
+        place = f"{write_marker(number)} {place_of(passage['source'], where)}"
         place += ", in part" if 0 < len(alone) < len(chunks) else ""
         yield from _wrapped(Text(place, "green" if alone else "bold"), width, ONLY if alone else SHARED)
         if alone:

@@ -20,12 +20,13 @@ from rich.table import Table
 from rich.text import Text
 from typer import Exit, echo
 
+from adaptive_rag.text.places import format_place
 from adaptive_rag.text.redaction import redact, redact_known, redact_known_all
 from adaptive_rag.text.visible import is_hidden, visible
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
-    from adaptive_rag.state import Candidate, Citation
+    from adaptive_rag.state import Candidate, Citation, Place
 
 PassageT = TypeVar("PassageT", "Citation", "Candidate")
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -168,9 +169,9 @@ def from_here(passages: Sequence[PassageT], context: Context) -> list[PassageT]:
     return [{**passage, "source": reached(passage["source"])} for passage in passages]
 
 
-def place_of(source: str, page: int | None) -> str:
-    """Name a place as a reader looks it up."""
-    return short_source(source) + (f", page {page}" if page is not None else "")
+def place_of(source: str, *places: Place) -> str:
+    """Name a place as a reader looks it up; several differ in nothing but their lines."""
+    return ", ".join(filter(None, (short_source(source), format_place(*places))))
 
 
 def reporting_errors(command: CommandT) -> CommandT:

@@ -9,6 +9,7 @@ from typer import Argument, Option
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_heading
 from adaptive_rag.cli.output import from_here, place_of, print_block, print_json, shorten, stdout
+from adaptive_rag.text.places import place_at
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Candidate, RetrievalState
@@ -54,8 +55,9 @@ def search(
 
 
 def _print_document(rank: int, document: Candidate, length: int) -> None:
-    place = place_of(document["source"], document["page"])
-    place += f" · {document['section']}" if document["section"] else ""
+    section = document["section"]
+    place = place_of(document["source"], place_at(document, document["start"], document["end"]))
+    place += f" · {section}" if section and section not in place else ""
     print_block((f"{rank:>2}  ", "bold blue"), (place, "bold"), hanging=4)
     if document["labels"]:
         print_block(f"for {'; '.join(document['labels'])}", style="italic dim", indent=6)

@@ -38,10 +38,11 @@ def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_
     A chunk begins with the last whole sentences of the one before, up to `overlap` characters; its
     section is that of its first new sentence. Its `page` is the one it starts on. A sentence broken over
     two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `metadata["page_starts"]`
-    says where each later page begins. One that begins inside a table has the names of the table's columns as
-    `metadata["columns"]`, and those of a transcript have the names of who speaks as `metadata["speakers"]`.
-    No chunk crosses a record or ends with a heading. Ids are stable: the same source, span and text give the
-    same id.
+    says where each later page begins; `metadata["section_starts"]` says the same of sections, where there are
+    several, and `metadata["line"]` names the file's line on which a chunk of plain text begins. One that
+    begins inside a table has the names of the table's columns as `metadata["columns"]`, and those of a
+    transcript have the names of who speaks as `metadata["speakers"]`. No chunk crosses a record or ends with
+    a heading. Ids are stable: the same source, span and text give the same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
@@ -167,6 +168,10 @@ def _chunk(
     passage = text.text[start:end]
     page, last = text.page_at(start), text.page_at(end - 1)
     metadata: dict[str, Any] = {**text.metadata, **record.metadata, **noted}
+    if line := text.line_at(start):
+        metadata["line"] = line
+    if sections := text.section_starts(start, end):
+        metadata["section_starts"] = {str(offset): below for offset, below in sections.items()}
     if last != page:
         metadata["page_end"] = last
         metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}

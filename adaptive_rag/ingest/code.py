@@ -27,6 +27,7 @@ _DEFINITION = re.compile(
 
 def load_code(path: Path, builder: TextBuilder) -> None:
     """Write a file of source code into `builder`; a chunk's section is "class > function"."""
+    builder.keeps_lines = True
     text = decode(path.read_bytes(), builder)
     builder.mark_heading(path.name, 1, offset=0)
     found = _find_in_python(text) if path.suffix.lower() == ".py" else None

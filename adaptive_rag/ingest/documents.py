@@ -93,6 +93,8 @@ class SourceText:
     """What holds for the whole source; every chunk carries it."""
     notes: tuple[str, ...] = ()
     """What the user should know: an encoding guessed, pages without text."""
+    lines: tuple[int, ...] = field(default=(), repr=False)
+    """Where each line of the file starts, where the text is the file's own; else none."""
 
     def page_at(self, offset: int) -> int | None:
         """Return the number of the page that holds the character at `offset`."""
@@ -103,6 +105,17 @@ class SourceText:
         """Return the pages that begin after `start` and before `end`."""
         first = bisect_right(self.pages, start, key=lambda page: page.start)
         return self.pages[first : bisect_left(self.pages, end, key=lambda page: page.start)]
+
+    def line_at(self, offset: int) -> int | None:
+        """Return the number of the file's line that holds the character at `offset`, from 1."""
+        return bisect_right(self.lines, offset) or None
+
+    def section_starts(self, start: int, end: int) -> dict[int, str | None]:
+        """Return where each section of a stretch begins in it; none where all of it is one section."""
+        first = bisect_right(self.headings, start, key=lambda heading: heading.offset)
+        later = self.headings[first : bisect_left(self.headings, end, key=lambda heading: heading.offset)]
+        begins = [start, *(heading.offset for heading in later)] if later else []
+        return {offset: self.section_at(offset) for offset in begins}
 
     def section_at(self, offset: int) -> str | None:
         """Return the headings above `offset`, outermost first: "4 Storms > Warning levels"."""
@@ -121,6 +134,8 @@ class TextBuilder:
         self.length = 0
         self.metadata: dict[str, Any] = {}
         self.notes: list[str] = []
+        self.keeps_lines = False
+        """Whether the lines of the text are those of the file; the loader says so."""
         self._text = io.StringIO()
         self._pages: list[Page] = []
         self._headings: list[tuple[int, int, str]] = []
@@ -210,6 +225,7 @@ class TextBuilder:
                 for name, value in self.metadata.items()
             },
             notes=tuple(self.notes),
+            lines=(0, *(found.end() for found in re.finditer("\n", self.text))) if self.keeps_lines else (),
         )
 
 

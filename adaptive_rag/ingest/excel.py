@@ -74,9 +74,11 @@ class _Workbook:
                 continue
             link = self._links[linked_id(sheet)]
             if link.kind == "worksheet":  # others hold a chart or a macro
-                yield Sheet(name, self._read_rows(name, link.target))
+                rows, columns = self._read_rows(name, link.target)
+                yield Sheet(name, rows, columns)
 
-    def _read_rows(self, sheet: str, part: str) -> list[SheetRow]:
+    def _read_rows(self, sheet: str, part: str) -> tuple[list[SheetRow], list[int]]:
+        """Return the rows of a sheet, and in which of its columns their cells stand."""
         rows: dict[int, dict[int, str]] = {}
         hidden: set[int] = set()
         merged: list[str] = []
@@ -101,7 +103,8 @@ class _Workbook:
             for number, cells in rows.items()
         }
         columns = sorted({at for cells in shown.values() for at in cells})
-        return [SheetRow(number, [shown[number].get(at, "") for at in columns]) for number in sorted(shown)]
+        found = [SheetRow(number, [shown[number].get(at, "") for at in columns]) for number in sorted(shown)]
+        return found, columns
 
     def _read_row(self, element: Any, rows: dict[int, dict[int, str]]) -> None:
         """Read a row; places that are not given follow on those before."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.documents import SourceText, TextBuilder, printable, without_half_characters
+from adaptive_rag.text.places import format_place, place_at
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -41,14 +42,18 @@ def to_document(chunk: Chunk) -> Document:
     """Turn a chunk or a candidate into a LangChain document.
 
     Its metadata follows LangChain's habits (`source`, `page`, `start_index`), but for one thing: `page`
-    counts from 1, as viewers and our citations do; `page_label` says the same as text.
+    counts from 1, as viewers and our citations do; `page_label` says the same as text. `place` says in words
+    where the chunk stands: "sheet Prices, row 7".
     """
     from langchain_core.documents import Document
 
     places = {"source": chunk["source"], "start_index": chunk["start"], "end_index": chunk["end"]}
     metadata = {**chunk["metadata"], **places}
+    if place := format_place(place_at(chunk, chunk["start"], chunk["end"])):
+        metadata.setdefault("place", place)
     # many vector stores take flat metadata only
-    metadata.pop("page_starts", None)
+    for name in ("cells", "page_starts", "section_starts"):
+        metadata.pop(name, None)
     if chunk["page"] is not None:
         metadata |= {"page": chunk["page"], "page_label": str(chunk["page"])}
     if chunk["section"]:

@@ -17,7 +17,10 @@ _LONGEST_OUTPUT = 20_000
 
 
 def load_notebook(path: Path, builder: TextBuilder) -> None:
-    """Write a notebook's cells into `builder`: Markdown with its headings, code and output as blocks."""
+    """Write a notebook's cells into `builder`: Markdown with its headings, code and output as blocks.
+
+    A cell counts as a page.
+    """
     try:
         found = read_json(decode(path.read_bytes(), builder))
     except (ValueError, RecursionError) as error:
@@ -28,7 +31,8 @@ def load_notebook(path: Path, builder: TextBuilder) -> None:
     language = _inside(found, "metadata", "kernelspec", "language")
     if isinstance(language, str):
         builder.metadata["language_of_code"] = language
-    for cell in cells:
+    for number, cell in enumerate(cells, start=1):
+        builder.mark_page(number)
         source = _joined(_inside(cell, "source")).strip("\n")
         if _inside(cell, "cell_type") == "code":
             _add_block(source, builder)

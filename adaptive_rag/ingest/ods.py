@@ -31,16 +31,16 @@ def load_ods(path: Path, builder: TextBuilder) -> None:
             if styles.is_hidden(table):
                 hidden.append(name)
             else:
-                rows, left_out = _read_sheet(table)
-                sheets.append(Sheet(name, rows))
+                sheet, left_out = _read_sheet(name, table)
+                sheets.append(sheet)
                 hidden += [f"columns of {name}"] * left_out
         add_sheets(builder, sheets)
     if hidden:
         builder.notes.append(f"hidden sheets and columns were left out: {', '.join(hidden)}")
 
 
-def _read_sheet(table: Any) -> tuple[list[SheetRow], bool]:
-    """Return the rows of a sheet, and whether hidden columns were left out of them."""
+def _read_sheet(name: str, table: Any) -> tuple[Sheet, bool]:
+    """Return a sheet, and whether hidden columns were left out of it."""
     hidden = set(_hidden_columns(table))
     cells: dict[int, dict[int, str]] = {}
     number = 0
@@ -54,7 +54,7 @@ def _read_sheet(table: Any) -> tuple[list[SheetRow], bool]:
     left_out = any(row.keys() & hidden for row in cells.values())
     places = sorted({at for row in cells.values() for at in row} - hidden)
     rows = [SheetRow(number, [cells[number].get(at, "") for at in places]) for number in sorted(cells)]
-    return rows, left_out
+    return Sheet(name, rows, [at + 1 for at in places]), left_out
 
 
 def _read_cells(row: Any, cells: dict[int, dict[int, str]], number: int) -> dict[int, str]:

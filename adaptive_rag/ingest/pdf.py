@@ -41,7 +41,7 @@ _MOST_PATHS = 5000
 
 def load_pdf(path: Path, builder: TextBuilder) -> None:
     """Write a PDF's text, pages and headings into `builder`."""
-    with _open(path) as document:
+    with open_pdf(path) as document:
         survey = Survey()
         kept: list[tuple[int, list[Line]]] = []
         silent = []
@@ -74,7 +74,12 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[Any]:
+def open_pdf(path: Path) -> Iterator[Any]:
+    """Open a PDF, and say in plain words what goes wrong with it.
+
+    Raises:
+        IndexingError: it is damaged, truncated, encrypted, or none.
+    """
     truncated = _is_truncated(path)
     tools = pymupdf.TOOLS
     shown = tools.mupdf_display_errors(), tools.mupdf_display_warnings()

@@ -23,6 +23,7 @@ def load_rst(path: Path, builder: TextBuilder) -> None:
 
     Each sign under which a title stands is a level, in the order in which they first appear.
     """
+    builder.keeps_lines = True
     text = decode(path.read_bytes(), builder)
     levels: list[tuple[bool, str]] = []
     for match in _TITLE.finditer(text):

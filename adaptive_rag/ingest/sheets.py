@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count, groupby, pairwise
 
 from adaptive_rag.ingest.documents import TextBuilder
@@ -37,7 +37,9 @@ class Sheet:
     """A sheet and its rows from top to bottom; what is merged stands in each place that it covers."""
 
     name: str
-    rows: list[SheetRow] = field(default_factory=list)
+    rows: list[SheetRow]
+    columns: list[int]
+    """The number of the column in which each cell of a row stands, from 1."""
 
 
 def add_sheets(builder: TextBuilder, sheets: Sequence[Sheet]) -> None:
@@ -48,13 +50,14 @@ def add_sheets(builder: TextBuilder, sheets: Sequence[Sheet]) -> None:
     """
     used = [sheet for sheet in sheets if any(row.filled for row in sheet.rows)]
     for sheet in used:
-        _Writer(builder, sheet.name, several=len(used) > 1).write(sheet.rows)
+        _Writer(builder, sheet, several=len(used) > 1).write(sheet.rows)
 
 
 class _Writer:
-    def __init__(self, builder: TextBuilder, sheet: str, *, several: bool) -> None:
+    def __init__(self, builder: TextBuilder, sheet: Sheet, *, several: bool) -> None:
         self._builder = builder
-        self._sheet = sheet
+        self._sheet = sheet.name
+        self._letters = [column_letters(number) for number in sheet.columns]
         self._several = several
         # by place in the sheet: the name of the column, and whether it held a number last
         self._columns: dict[int, str] = {}
@@ -78,6 +81,7 @@ class _Writer:
             self._add_text(rows)
             return
         names = [self._columns.get(place, f"column {place + 1}") for place in places]
+        columns = {name: self._letters[place] for name, place in zip(names, places, strict=True)}
         grouped = rows[0].filled == 1
         group = ""
         for row, below in zip(rows, [*rows[1:], None], strict=True):
@@ -88,7 +92,7 @@ class _Writer:
                     self._add_text([row])
             else:
                 self._numeric.update(_numeric(places, row))
-                self._add_record(dict(zip(names, row.cells, strict=True)), row.number, group)
+                self._add_record(dict(zip(names, row.cells, strict=True)), columns, row.number, group)
 
     def _fits(self, places: list[int], row: SheetRow) -> bool:
         """Tell whether a row after a blank one belongs to the table above it."""
@@ -96,13 +100,14 @@ class _Writer:
         known = all(self._numeric.get(place, is_number) == is_number for place, is_number in found.items())
         return known and found.keys() <= self._columns.keys() and 2 * len(found) >= len(self._columns)
 
-    def _add_record(self, cells: dict[str, str], number: int, group: str) -> None:
+    def _add_record(self, cells: dict[str, str], columns: dict[str, str], number: int, group: str) -> None:
         fields = {name: cell for name, cell in cells.items() if cell}
         if group:
             fields.setdefault("Group", group)
         if self._several:
             fields.setdefault("Sheet", self._sheet)
-        add_row(self._builder, fields, number, all_is_text=True, sheet=self._sheet)
+        place = {"sheet": self._sheet, "cells": {name: columns[name] for name in cells if cells[name]}}
+        add_row(self._builder, fields, number, all_is_text=True, place=place)
 
     def _add_text(self, rows: Iterable[SheetRow]) -> None:
         """Write rows that have no names above them, one a line."""
@@ -111,6 +116,15 @@ class _Writer:
             text = "\n".join(map(_text, held))
             known = {"sheet": self._sheet, "row": held[0].number}
             self._builder.add_record(text, known, title=self._sheet)
+
+
+def column_letters(number: int) -> str:
+    """Return how a sheet names a column, counted from 1: "AB" for 28."""
+    letters = ""
+    while number:
+        number, letter = divmod(number - 1, 26)
+        letters = chr(ord("A") + letter) + letters
+    return letters
 
 
 def _blocks(rows: Sequence[SheetRow]) -> Iterator[tuple[list[int], list[SheetRow]]]:

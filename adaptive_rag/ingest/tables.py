@@ -174,12 +174,13 @@ def add_row(
     *,
     all_is_text: bool,
     path: Sequence[str] = (),
-    sheet: str | None = None,
+    place: Mapping[str, Any] | None = None,
 ) -> None:
     """Add a record: a question with its answer, a text with its title, or "column: value" lines.
 
-    The fields that its text leaves out become metadata. A question or a title is the record's section, below
-    the path that leads to the record; without any the sheet of its workbook is.
+    The fields that its text leaves out become metadata, and so does `place`, which says where its row
+    stands. A question or a title is the record's section, below the path that leads to the record; without
+    any the sheet that the place names is.
     """
     by_name = {name.casefold(): name for name in fields}
     metadata: dict[str, Any] = {}
@@ -201,13 +202,11 @@ def add_row(
         title, text = "", "\n".join(map("{}: {}".format, filled, values))
     if text:
         rest = {name: value for name, value in fields.items() if name not in used and value is not None}
-        place: dict[str, Any] = {"sheet": sheet} if sheet else {}
-        if row is not None:
-            place["row"] = row
-        section = " > ".join(filter(None, (*path, title))) or sheet
+        stands = {**(place or {}), **({} if row is None else {"row": row})}
+        section = " > ".join(filter(None, (*path, title))) or stands.get("sheet")
         # "name: Tern" is what a row is about; what is no row is about what leads to it
         head = title or (section if row is None else "")
-        builder.add_record(f"{head}\n{text}" if head else text, {**rest, **metadata, **place}, title=section)
+        builder.add_record(f"{head}\n{text}" if head else text, {**rest, **metadata, **stands}, title=section)
 
 
 def names_question_and_answer(columns: Iterable[str]) -> bool:

@@ -37,11 +37,13 @@ _FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTA
 
 def load_text(path: Path, builder: TextBuilder) -> None:
     """Write a text file into `builder`."""
+    builder.keeps_lines = True
     builder.add(decode(path.read_bytes(), builder))
 
 
 def load_markdown(path: Path, builder: TextBuilder) -> None:
     """Write a Markdown file into `builder`, and note its headings."""
+    builder.keeps_lines = True
     add_markdown(decode(path.read_bytes(), builder), builder)
 
 

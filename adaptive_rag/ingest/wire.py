@@ -47,6 +47,7 @@ def pack(text: SourceText) -> tuple[dict[str, Any], bytes]:
         "records": [(record.start, record.end, record.metadata, record.page) for record in text.records],
         "metadata": text.metadata,
         "notes": text.notes,
+        "lines": text.lines,
     }
     return header, text.text.encode(errors="surrogatepass")
 
@@ -62,6 +63,7 @@ def unpack(header: dict[str, Any], body: bytes) -> SourceText:
         records=tuple(Record(*record) for record in header["records"]),
         metadata=header["metadata"],
         notes=tuple(header["notes"]),
+        lines=tuple(header["lines"]),
     )
 
 

@@ -80,6 +80,7 @@ def test_a_claim_is_tied_to_the_sentence_that_supports_it_best():
             "marker": 2,
             "source": "made.txt",
             "page": None,
+            "place": {},
             "start": 87,
             "end": 87 + len("The wall was built in 1956."),
             "quote": "The wall was built in 1956.",

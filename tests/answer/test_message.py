@@ -10,7 +10,7 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.answer.message import annotate, answer_message
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.query.history import read_history
-from adaptive_rag.state import Citation
+from adaptive_rag.state import Citation, Place
 from adaptive_rag.testing import ScriptedChatModel
 
 LONG, HIGH = "The wall is 2 km long.", "It is 4 m high."
@@ -18,7 +18,8 @@ ANSWER = f"{LONG} [1] {HIGH[:-1]} [1][2].\n\nOthers call it low [2]."
 
 
 def cited(marker: int, quote: str, source: str = "wall.txt", start: int = 0) -> Citation:
-    return Citation(marker=marker, source=source, page=3, start=start, end=start + len(quote), quote=quote)
+    end, place = start + len(quote), Place(page=3)
+    return Citation(marker=marker, source=source, page=3, place=place, start=start, end=end, quote=quote)
 
 
 CITATIONS = [
@@ -56,7 +57,7 @@ def test_a_quote_that_no_sentence_is_nearest_to_is_annotated_too() -> None:
 def test_an_annotation_names_the_source_and_the_span_in_it() -> None:
     first, *_, last = annotate(ANSWER, CITATIONS)
     assert (first["type"], first["title"], "url" in first) == ("citation", "wall.txt", False)
-    assert first["extras"] == {"marker": 1, "page": 3, "start": 0, "end": len(LONG)}
+    assert first["extras"] == {"marker": 1, "page": 3, "place": {"page": 3}, "start": 0, "end": len(LONG)}
     assert last["url"] == last["title"] == "https://example.org/wall"
 
 

@@ -12,12 +12,12 @@ from adaptive_rag.answer.passages import (
     cite_span,
     join_neighbours,
     labels_at,
-    page_at,
     read_passages,
     read_sentences,
     within_budget,
 )
 from adaptive_rag.source import Sentences
+from adaptive_rag.text.places import page_at
 from tests.answer.made import candidate, request, vectors
 
 TEXT = "The wall is high. It was built in 1968. It is long. It has a gate. The gate is old."
@@ -47,6 +47,7 @@ def test_a_citation_names_its_passage_and_quotes_the_span_word_for_word(chunks):
         "marker": 1,
         "source": first["source"],
         "page": first["page"],
+        "place": {"section": "Gates"},
         "start": start,
         "end": end,
         "quote": "It has a gate.",
@@ -246,6 +247,31 @@ def test_each_place_of_a_joined_passage_has_the_page_it_stands_on(make):
     [passage] = join_neighbours([second, first])
     assert (passage["page"], passage["metadata"]["page_end"]) == (3, 5)
     assert [page_at(passage, at) for at in (0, 21, 22, 43, 44, 50)] == [3, 3, 4, 4, 5, 5]
+
+
+def test_each_place_of_a_joined_passage_has_its_own_section_and_lines(make):
+    text = "The wall\nis high.\n\nGates\nIt has a gate.\n\nBells\nThe bell is old."
+    at = {word: text.index(word) for word in ("Gates", "It has", "Bells", "The bell")}
+    later = {str(at["Bells"]): "Bells"}
+    first = {
+        **make("a", text[: at["Bells"]].strip()),
+        "section": "Walls",
+        "metadata": {"line": 1, "section_starts": {"0": "Walls", str(at["Gates"]): "Gates"}},
+    }
+    second = {
+        **make("b", text[at["It has"] :], start=at["It has"]),
+        "section": "Bells",
+        "metadata": {"line": 5, "section_starts": {str(at["It has"]): "Gates", **later}},
+    }
+    [passage] = join_neighbours([second, first])
+    places = [cite_span(passage, 1, start, start + 8)["place"] for start in (0, at["It has"], at["The bell"])]
+    assert places == [
+        {"section": "Walls", "lines": [1, 1]},
+        {"section": "Gates", "lines": [5, 5]},
+        {"section": "Bells", "lines": [8, 8]},
+    ]
+    assert cite_span(passage, 1, 0, 17)["place"]["lines"] == [1, 2]
+    assert chunks_of(passage)[1]["metadata"]["line"] == 5
 
 
 def test_a_passage_does_not_grow_without_bound_and_nothing_is_read_twice(make):

@@ -26,7 +26,7 @@ def test_json_is_one_object_with_every_key_and_nothing_else(run: Run, town_index
     ]
     assert set(output["analysis"]["probabilities"]) == {"factual", "analytical", "opinion", "contextual"}
     assert 0 < output["analysis"]["confidence"] <= 1
-    assert set(output["citations"][0]) == {"marker", "source", "page", "start", "end", "quote"}
+    assert set(output["citations"][0]) == {"marker", "source", "page", "place", "start", "end", "quote"}
     assert set(output["documents"][0]) >= {"id", "source", "page", "start", "end", "text", "scores"}
     assert (output["question"], output["abstained"]) == (LONG, False)
     assert result.stderr == ""

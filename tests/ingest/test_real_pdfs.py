@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from adaptive_rag.answer.passages import page_at
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.text.places import page_at
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("ADAPTIVE_RAG_DATA", ROOT.parent / "shared" / "data")) / "documents"

@@ -1,0 +1,137 @@
+"""Where a citation's quote stands on the pages of its PDF; read from the file when it is asked for."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, groupby, islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.ingest.archives import unpacked
+from adaptive_rag.ingest.pdf import open_pdf
+from adaptive_rag.ingest.read import extract_text
+from adaptive_rag.state import Citation
+
+
+class Rectangle(NamedTuple):
+    """A stretch of one line on a page: points from the page's upper left corner, as PyMuPDF counts them."""
+
+    page: int
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+class _Word(NamedTuple):
+    letters: str
+    line: tuple[int, int, int]
+    """The page, and the block and the line in it."""
+    box: tuple[float, float, float, float]
+
+
+def locate(citation: Citation, path: str | Path) -> list[Rectangle]:
+    """Return the rectangles of a citation's quote in its PDF, one for each line or cell, in reading order.
+
+    A quote that stands several times on a page is told apart by its span. What was read from a picture has no
+    words on the page, and no rectangle.
+
+    Args:
+        citation: of the document that `path` leads to.
+        path: of the PDF; one in an archive is named as `extract_text` names it.
+
+    Raises:
+        ConfigurationError: the file is no PDF, or the citation names no page of it.
+        IndexingError: it cannot be read; the message says why.
+    """
+    path = Path(path).expanduser()
+    page = citation["page"]
+    if path.suffix.lower() != ".pdf" or page is None:
+        raise ConfigurationError(f"Only a quote from a page of a PDF has rectangles; got {str(path)!r}.")
+    with unpacked(path) as file, open_pdf(file) as document:
+        words = [word for number in (page, page + 1) for word in _words(document, number)]
+    letters = _Letters([word.letters for word in words])
+    quote = _letters_of(citation["quote"])
+    earlier = 0
+    if len(letters.places("".join(quote))) > 1:
+        text = extract_text(path)
+        begin = next((each.start for each in text.pages if each.number == page), 0)
+        before = _Letters(_letters_of(text.text[begin : citation["start"]]))
+        earlier = len(before.places("".join(quote)))
+    lines = groupby((words[at] for at in letters.find(quote, earlier)), key=lambda word: word.line)
+    return [_around(line[0], [word.box for word in held]) for line, held in lines]
+
+
+class _Letters:
+    """The letters of words without what is between them, and where each word begins and ends."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._text = "".join(words)
+        ends = list(accumulate(map(len, words)))
+        self._ends = {*ends}
+        self._starts = {0, *ends}
+        self._owners = [number for number, word in enumerate(words) for _ in word]
+
+    def places(self, letters: str) -> list[int]:
+        """Return where letters stand as whole words; where they never do, where they stand at all."""
+        found, at = [], self._text.find(letters) if letters else -1
+        while at >= 0:
+            found.append(at)
+            at = self._text.find(letters, at + 1)
+        whole = [at for at in found if at in self._starts and at + len(letters) in self._ends]
+        return whole or found
+
+    def find(self, quote: Sequence[str], earlier: int) -> list[int]:
+        """Return the numbers of the words that a quote is made of, in its order.
+
+        The longest stretches that stand in both are taken one after the other: columns, tables and the end
+        of a page part a sentence. Of several places the first after what was found last counts.
+
+        Args:
+            quote: its words.
+            earlier: how often the whole quote stands on the page before its own place.
+        """
+        places = self.places("".join(quote))
+        at = places[earlier] if earlier < len(places) else 0
+        found: list[int] = []
+        while quote:
+            count, place = self._longest(quote, at)
+            if count:
+                at = place + sum(map(len, quote[:count]))
+                found += range(self._owners[place], self._owners[at - 1] + 1)
+            quote = quote[max(1, count) :]
+        return list(dict.fromkeys(found))
+
+    def _longest(self, quote: Sequence[str], at: int) -> tuple[int, int]:
+        """Return how many first words of a quote stand together, and where: after `at` if they do."""
+        count, place = 0, -1
+        for more in range(1, len(quote) + 1):
+            places = self.places("".join(quote[:more]))
+            if not places:
+                break
+            count, place = more, next((each for each in places if each >= at), places[0])
+        return count, place
+
+
+def _words(document: Any, number: int) -> Iterator[_Word]:
+    """Yield the words of a page with letters or digits in them."""
+    for page in islice(document, number - 1, number):
+        for x0, y0, x1, y1, text, block, line, _ in page.get_text("words"):
+            if letters := _letters(text):
+                yield _Word(letters, (number, block, line), (x0, y0, x1, y1))
+
+
+def _letters_of(text: str) -> list[str]:
+    return [letters for word in text.split() if (letters := _letters(word))]
+
+
+def _letters(word: str) -> str:
+    """Return the letters and digits of a word, its ligatures as letters."""
+    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", word))).casefold()
+
+
+def _around(page: int, boxes: Sequence[tuple[float, float, float, float]]) -> Rectangle:
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return Rectangle(page, min(lefts), min(tops), max(rights), max(bottoms))

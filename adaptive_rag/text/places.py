@@ -1,0 +1,123 @@
+"""Where a person finds a span of a document: its page, slide, sheet, row, time, section or lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from adaptive_rag.state import Candidate, Chunk, Citation, Place
+
+# What a kind of file has instead of pages. A CSV or JSON file has rows without a sheet.
+_SLIDES = {".pptx", ".odp"}
+_SHEETS = {".xlsx", ".xlsm", ".ods"}
+_TABLES = {".csv", ".tsv", ".jsonl", ".json"} | _SHEETS
+_TIMED = {".srt", ".vtt"}
+_MAILS = {".eml", ".mbox"}
+# Of more cells their row is named.
+_MOST_CELLS = 2
+
+
+def page_at(chunk: Chunk, offset: int) -> int | None:
+    """Return the page that holds the character at `offset`, which counts as the chunk's span does."""
+    page = chunk["page"]
+    for number, start in chunk["metadata"].get("page_starts", {}).items():
+        if start <= offset:
+            page = int(number)
+    return page
+
+
+def section_at(chunk: Chunk, offset: int) -> str | None:
+    """Return the headings above the character at `offset`, which counts as the chunk's span does."""
+    section = chunk["section"]
+    for part in cast("Candidate", chunk).get("parts", ()):
+        if part["start"] <= offset:
+            section = part["section"]
+    for start, below in chunk["metadata"].get("section_starts", {}).items():
+        if int(start) <= offset:
+            section = below
+    return section
+
+
+def place_at(chunk: Chunk, start: int, end: int) -> Place:
+    """Return where a person finds a span of a chunk, as far as the chunk says it."""
+    known = chunk["metadata"]
+    place: Place = {}
+    kind = PurePath(chunk["source"]).suffix.lower()
+    if kind in _MAILS:
+        if isinstance(subject := known.get("subject"), str):
+            place["mail"] = subject
+        if isinstance(name := known.get("attachment"), str):
+            place["attachment"], kind = name, PurePath(name).suffix.lower()
+    if (page := page_at(chunk, start)) is not None:
+        if kind in _SLIDES:
+            place["slide"] = page
+        elif kind == ".ipynb":
+            place["cell"] = page
+        else:
+            place["page"] = page
+    if kind in _SHEETS and isinstance(sheet := known.get("sheet"), str):
+        place["sheet"] = sheet
+    if kind in _TABLES and isinstance(row := known.get("row"), int):
+        place["row"] = row
+        if cells := _cells_at(chunk, start, end):
+            place["cells"] = cells
+    if section := section_at(chunk, start):
+        place["time" if kind in _TIMED else "section"] = section
+    if isinstance(line := known.get("line"), int):
+        text = chunk["text"]
+        first = line + text.count("\n", 0, start - chunk["start"])
+        place["lines"] = [first, first + text.count("\n", start - chunk["start"], end - chunk["start"])]
+    return place
+
+
+def format_place(*places: Place) -> str:
+    """Write where a person looks: "sheet Prices, cell B7", "Storms > Levels, lines 4-6, 9"; "" where unknown.
+
+    Several places differ in nothing but their lines.
+    """
+    place = places[0]
+    parts = [place.get("mail"), *_named(place, "attachment")]
+    if "page" in place or "slide" in place:
+        parts += [*_named(place, "page"), *_named(place, "slide")]
+    elif "row" in place or "cell" in place or "sheet" in place:
+        cells = place.get("cells", [])
+        named = 0 < len(cells) <= _MOST_CELLS
+        parts += _named(place, "sheet") + ([] if named else _named(place, "row")) + _named(place, "cell")
+        parts += [f"cell{'s' * (len(cells) > 1)} {' and '.join(cells)}"] if named else []
+    elif "time" in place:
+        parts.append(place["time"])
+    elif place.get("section") != place.get("mail"):
+        parts.append(place.get("section"))
+    if lines := list(dict.fromkeys(_written(each["lines"]) for each in places if "lines" in each)):
+        several = len(lines) > 1 or "-" in lines[0]
+        parts.append(f"line{'s' * several} {', '.join(lines)}")
+    return ", ".join(filter(None, parts))
+
+
+def by_place(citations: Iterable[Citation]) -> list[list[Citation]]:
+    """Group citations by marker and place, in the order of both; those of one group differ in lines alone."""
+    groups: dict[tuple[Any, ...], list[Citation]] = {}
+    for citation in sorted(citations, key=lambda c: (c["marker"], c["start"])):
+        without_lines: Place = {**citation["place"]}
+        without_lines.pop("lines", None)
+        key = citation["marker"], citation["source"], format_place(without_lines)
+        groups.setdefault(key, []).append(citation)
+    return list(groups.values())
+
+
+def _cells_at(chunk: Chunk, start: int, end: int) -> list[str]:
+    """Return the cells of a sheet that hold a span: a record has a line "Price: 4.20" for each."""
+    columns, row = chunk["metadata"].get("cells"), chunk["metadata"]["row"]
+    begin = chunk["text"].rfind("\n", 0, start - chunk["start"]) + 1
+    names = [line.partition(": ")[0] for line in chunk["text"][begin : end - chunk["start"]].split("\n")]
+    return [f"{columns[name]}{row}" for name in names if name in columns] if isinstance(columns, dict) else []
+
+
+def _named(place: Place, name: str) -> list[str]:
+    return [f"{name} {place[name]}"] if name in place else []  # type: ignore[literal-required]
+
+
+def _written(lines: list[int]) -> str:
+    return "-".join(map(str, dict.fromkeys(lines)))
