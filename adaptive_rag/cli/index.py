@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Argument, Exit, Option
@@ -20,8 +19,10 @@ NAMED = 10  # sources that are not whole, as they are named at most
 
 def index(
     paths: Annotated[
-        list[Path] | None,
-        Argument(help="Files or folders to index.", metavar="PATH", show_default=False),
+        list[str] | None,
+        Argument(
+            help="Files, folders or web addresses (https://...) to index.", metavar="PATH", show_default=False
+        ),
     ] = None,
     index: options.Index = None,
     embeddings: Annotated[
@@ -43,7 +44,10 @@ def index(
             metavar="PATTERN",
         ),
     ] = None,
-    prune: Annotated[bool, Option(help="Remove what vanished from the folders named.")] = True,
+    depth: Annotated[
+        int, Option(help="Of a web address: links to follow, one after the other, on its site.", min=0)
+    ] = 0,
+    prune: Annotated[bool, Option(help="Remove what vanished from the folders and sites named.")] = True,
     rebuild: Annotated[
         bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
     ] = False,
@@ -58,7 +62,7 @@ def index(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Bring an index up to date with files and folders; what is unchanged costs nothing.
+    """Bring an index up to date with files, folders and web pages; what is unchanged costs nothing.
 
     A file that cannot be read is named on standard error with the reason, and the others are indexed. The
     exit code is 0 where everything was read, 1 where something was not, and 130 after Ctrl-C.
@@ -84,6 +88,7 @@ def index(
         sentence_vectors=sentence_vectors,
         include=include or (),
         exclude=exclude or (),
+        depth=depth,
         prune=prune,
         rebuild=rebuild,
     )
@@ -97,9 +102,7 @@ def index(
         raise Exit(1)
 
 
-def _refuse_mixture(
-    paths: list[Path] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool
-) -> None:
+def _refuse_mixture(paths: list[str] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool) -> None:
     from adaptive_rag.errors import ConfigurationError
 
     modes = [f"--{name}" for name, given in (("check", check), ("repair", repair)) if given]

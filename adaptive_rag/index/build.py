@@ -106,7 +106,9 @@ def build_index(
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
-    """Bring an index up to date with files, folders, source texts or LangChain documents.
+    """Bring an index up to date with files, folders, web addresses, source texts or LangChain documents.
+
+    A `Site` says how many links are followed from an address; an address alone is that page alone.
 
     What is unchanged costs nothing, what changed is replaced, and with `prune` what vanished from
     the folders named is removed. Of these only the files are read that `include` names, if it names any,
@@ -147,6 +149,8 @@ def build_index(
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             if plan.work or plan.removed or rebuild:
                 run.apply(plan)
+            elif plan.failed and not before.sources:
+                raise nothing_read(plan.failed)
             elif plan.restamped:
                 with storing(location.uri):
                     replace(before, sources={**before.sources, **plan.restamped}).publish(location)
@@ -156,6 +160,7 @@ def build_index(
             records = run.manifest.sources
             report.sources = sorted(plan.seen & records.keys() - failed)
             report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
+            report.notes += plan.notes
             return report
     except BaseException:
         if locked:  # else what lies there is the start of the process that holds the lock
@@ -307,7 +312,7 @@ class IndexingRun:
                     meter.tell(self._report.chunks, item.source)
                     pending = []
             count = meter.chunks - before
-            record = SourceRecord(text.content_hash, doc, count, notes=text.notes)
+            record = SourceRecord(text.content_hash, doc, count, notes=text.notes, web=item.web)
             if item.stamp is not None:
                 record = replace(record, **item.stamp._asdict())
             self._ended.append((item, record))

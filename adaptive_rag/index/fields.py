@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePath
 from typing import Any
+from urllib.parse import urlsplit
 
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import Kind, kind_of
@@ -30,7 +32,7 @@ class Fields:
         sections: Sequence[str | None],
         metadata: Sequence[Mapping[str, Any]],
     ) -> None:
-        files = {source: PurePath(source) for source in set(sources)}
+        files = {source: _file(source) for source in set(sources)}
         self._columns: dict[str, list[Any]] = {
             "source": list(sources),
             "file": [files[source].name for source in sources],
@@ -98,6 +100,14 @@ class Fields:
             return "yes, no"
         shown = ", ".join(textwrap.shorten(str(value), SHOWN, placeholder="…") for value in values[:EXAMPLES])
         return shown if len(values) <= EXAMPLES else f"{shown} and {len(values) - EXAMPLES} more"
+
+
+def _file(source: str) -> PurePath:
+    """Return the path in a source's name; a page of the web whose address has no suffix is of kind html."""
+    if not re.match("https?://", source):
+        return PurePath(source)
+    path = PurePath(urlsplit(source).path)
+    return path if path.suffix else PurePath(f"{path.name or 'index'}.html")
 
 
 def _plain(value: Any) -> Any:

@@ -72,6 +72,8 @@ class SourceRecord:
     """None where the file was written so shortly before reading that its time proves nothing."""
     notes: tuple[str, ...] = ()
     """What the user should know of it, such as pages without text; indexes of older versions have none."""
+    web: dict[str, Any] | None = None
+    """Of a page of the web its `ingest.web.PageStamp`, by which it is asked for again."""
 
 
 @dataclass(frozen=True, slots=True)
