@@ -71,6 +71,7 @@ def read_address(text: str) -> httpx.URL:
 
     try:
         url = httpx.URL(text).copy_with(fragment=None)
+        url = url.copy_with(raw_path=url.raw_path)  # "https://example.org" is "https://example.org/"
         known = url.scheme in ("http", "https") and bool(url.host) and len(text) <= LONGEST_ADDRESS
     except (httpx.InvalidURL, ValueError, UnicodeError):
         known = False

@@ -3,8 +3,10 @@
 import gzip
 import socket
 import ssl
+import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -198,6 +200,45 @@ def test_other_kinds_are_read_by_their_loaders(server: Server) -> None:
     assert cafe.text == "Caf\xe9 open"
     [failure] = crawled(server, "/image").failed
     assert failure.reason == "is of type 'image/png', which is not read from the web"
+
+
+def test_a_site_with_and_without_its_last_slash_is_one_page(server: Server) -> None:
+    server.put("/", page("Start here today.", "/", "/#top"))
+    [(text, _)] = crawled(server, "", depth=1).pages
+    assert text.source == f"{server.url}/"
+    assert server.paths() == ["/"]
+
+
+def test_a_pause_that_a_site_asks_for_is_kept_within_bounds(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.put("/robots.txt", "User-agent: *\nCrawl-delay: 3600", "text/plain")
+    server.put("/", page("Start here today.", "/a"))
+    server.put("/a", page("The first step."))
+    pauses: list[float] = []
+    monkeypatch.setattr(web.time, "sleep", pauses.append)
+    assert len(crawled(server, depth=1).pages) == 2
+    assert pauses == [10.0]
+
+
+def test_a_server_that_never_comes_to_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece comes in time, and so no time limit of a single read would end it."""
+    monkeypatch.setattr(web_fetch, "SECONDS", 1.0)
+    ended = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not ended.wait(0.05):
+                connection.sendall(b"X-Slow: yes\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=drip, args=[listener], daemon=True).start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        [failure] = web.crawl(Site(address, private_networks=True), {}).failed
+        ended.set()
+    assert failure.reason == "did not answer within 1 seconds. Try again later"
 
 
 def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
