@@ -21,8 +21,10 @@ NAMED = 10  # sources that are not whole, as they are named at most
 
 def index(
     paths: Annotated[
-        list[Path] | None,
-        Argument(help="Files or folders to index.", metavar="PATH", show_default=False),
+        list[str] | None,
+        Argument(
+            help="Files, folders or web addresses (https://...) to index.", metavar="PATH", show_default=False
+        ),
     ] = None,
     index: options.Index = None,
     embeddings: Annotated[
@@ -44,7 +46,10 @@ def index(
             metavar="PATTERN",
         ),
     ] = None,
-    prune: Annotated[bool, Option(help="Remove what vanished from the folders named.")] = True,
+    depth: Annotated[
+        int, Option(help="Of a web address: links to follow, one after the other, on its site.", min=0)
+    ] = 0,
+    prune: Annotated[bool, Option(help="Remove what vanished from the folders and sites named.")] = True,
     rebuild: Annotated[
         bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
     ] = False,
@@ -62,7 +67,7 @@ def index(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Bring an index up to date with files and folders; what is unchanged costs nothing.
+    """Bring an index up to date with files, folders and web pages; what is unchanged costs nothing.
 
     A file that cannot be read is named on standard error with the reason, and the others are indexed. The
     exit code is 0 where everything was read, 1 where something was not, and 130 after Ctrl-C.
@@ -92,6 +97,7 @@ def index(
             sentence_vectors=sentence_vectors,
             include=include or (),
             exclude=exclude or (),
+            depth=depth,
             prune=prune,
             rebuild=rebuild,
         )
@@ -101,7 +107,7 @@ def index(
         return report
 
     if watch:
-        watch_folders(paths or [], _folder_of(settings), run)
+        watch_folders([Path(path) for path in paths or []], _folder_of(settings), run)
     elif run().failed:
         raise Exit(1)
 
@@ -124,7 +130,7 @@ def _folder_of(settings: dict[str, Any]) -> Path | None:
 
 
 def _refuse_mixture(
-    paths: list[Path] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool, watch: bool
+    paths: list[str] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool, watch: bool
 ) -> None:
     from adaptive_rag.errors import ConfigurationError
 

@@ -109,15 +109,20 @@ def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Ca
         yield show, lambda message: console.print(message, markup=False, soft_wrap=True)
 
 
-def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index: Any) -> IndexReport:
-    """Bring the index up to date with the paths, and show the progress on standard error."""
+def index_documents(
+    paths: Sequence[Path | str], settings: dict[str, Any], *, depth: int = 0, **of_index: Any
+) -> IndexReport:
+    """Bring the index up to date with paths and web addresses, and show the progress on standard error."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
+    from adaptive_rag.ingest import Site
+    from adaptive_rag.ingest.web import is_address
 
     context = make_context(settings)
+    web = context.web.model_dump()
     with showing_progress("Indexing") as (show, tell):
         report = Index.build(
-            [str(path) for path in paths],
+            [Site(path, depth, **web) if is_address(path) else str(path) for path in paths],
             str(context.index),
             embeddings=context.embeddings,
             progress=show,

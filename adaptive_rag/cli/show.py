@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import place_of, print_block, print_json, print_line
+from adaptive_rag.text.places import place_at
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Chunk
@@ -61,8 +62,8 @@ def _read_span(text: str) -> tuple[int, int]:
 
 
 def _heading(source: str, chunk: Chunk) -> str:
-    section = f" · {chunk['section']}" if chunk["section"] else ""
-    return f"{place_of(source, chunk['page'])}{section} · {chunk['start']}-{chunk['end']}"
+    place = place_of(source, place_at(chunk, chunk["start"], chunk["end"]))
+    return f"{place} · {chunk['start']}-{chunk['end']}"
 
 
 def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as_json: bool) -> None:

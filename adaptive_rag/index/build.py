@@ -113,7 +113,9 @@ def build_index(
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
-    """Bring an index up to date with files, folders, source texts or LangChain documents.
+    """Bring an index up to date with files, folders, web addresses, source texts or LangChain documents.
+
+    A `Site` says how many links are followed from an address; an address alone is that page alone.
 
     What is unchanged costs nothing, what changed is replaced, and with `prune` what vanished from
     the folders named is removed. Files of the same content are stored once, under all their names, and a
@@ -158,6 +160,8 @@ def build_index(
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             if plan.work or plan.removed or rebuild:
                 run.apply(plan)
+            elif plan.failed and not before.sources:
+                raise nothing_read(plan.failed)
             elif plan.restamped:
                 with storing(location.uri):
                     replace(before, sources={**before.sources, **plan.restamped}).publish(location)
@@ -167,6 +171,7 @@ def build_index(
             records = run.manifest.sources
             report.sources = sorted(plan.seen & records.keys() - failed)
             report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
+            report.notes += plan.notes
             return report
     except BaseException:
         if locked:  # else what lies there is the start of the process that holds the lock
@@ -332,7 +337,7 @@ class IndexingRun:
                 meter.ended(item.size)
                 continue
             record = SourceRecord(text.content_hash, key_of(text.source, text.content_hash), 0)
-            record = replace(record, notes=text.notes, indexed=time.time())
+            record = replace(record, notes=text.notes, web=item.web, indexed=time.time())
             if item.stamp is not None:
                 record = replace(record, **item.stamp._asdict())
             content = content_key(record.path, record.hash)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePath
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import Kind, kind_of
@@ -34,9 +36,9 @@ class Fields:
     ) -> None:
         """Take what is known of each chunk; `copies` are the other names of its source."""
         self.sources = list(sources)
-        files = {source: PurePath(source) for source in set(sources)}
+        files = {source: _file(source) for source in set(sources)}
         names: dict[str, Any] = {source: [source, *copies[source]] for source in copies}
-        bases: dict[str, Any] = {of: [PurePath(name).name for name in held] for of, held in names.items()}
+        bases: dict[str, Any] = {of: [_file(name).name for name in held] for of, held in names.items()}
         self._columns: dict[str, list[Any]] = {
             "source": [names.get(source, source) for source in sources],
             "file": [bases.get(source, files[source].name) for source in sources],
@@ -111,6 +113,14 @@ class Fields:
             return "yes, no"
         shown = ", ".join(textwrap.shorten(str(value), SHOWN, placeholder="…") for value in values[:EXAMPLES])
         return shown if len(values) <= EXAMPLES else f"{shown} and {len(values) - EXAMPLES} more"
+
+
+def _file(source: str) -> PurePath:
+    """Return the path in a source's name; a page of the web whose address has no suffix is of kind html."""
+    if not re.match("https?://", source):
+        return PurePath(source)
+    path = PurePath(urlsplit(source).path)
+    return path if path.suffix else PurePath(f"{path.name or 'index'}.html")
 
 
 def _plain(value: Any) -> Any:

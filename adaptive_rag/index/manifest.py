@@ -78,6 +78,8 @@ class SourceRecord:
     """The source of the same content that holds the chunks of both; `doc` and `chunks` are then its own."""
     indexed: float | None = None
     """When it was read, in seconds since 1970; None in an index of an older version of this program."""
+    web: dict[str, Any] | None = None
+    """Of a page of the web its `ingest.web.PageStamp`, by which it is asked for again."""
 
 
 @dataclass(frozen=True, slots=True)

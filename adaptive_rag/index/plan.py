@@ -7,7 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -17,9 +17,10 @@ from adaptive_rag.index.manifest import Manifest, SourceRecord, key_of
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-    from adaptive_rag.ingest import Confined, Failure, Patterns, SourceFile, SourceText
+    from adaptive_rag.ingest import Confined, Failure, Note, Patterns, Site, SourceFile, SourceText
 
-    Documents = str | Path | Confined | SourceText | Document | Iterable[str | Path | SourceText | Document]
+    One = str | Path | Site | SourceText | Document
+    Documents = Confined | One | Iterable[One]
 
 # File systems keep times to 2 seconds at worst: a file written so shortly before it was looked at
 # may change again and keep its time.
@@ -44,6 +45,7 @@ class Work:
     text: SourceText | None = None
     stamp: Stamp | None = None
     replaces: SourceRecord | None = None
+    web: dict[str, Any] | None = None
 
     def read(self, stop: threading.Event) -> SourceText | Failure:
         """Return the source's text, or why it cannot be read; `stop` gives it up."""
@@ -71,7 +73,9 @@ class Plan:
     restamped: dict[str, SourceRecord] = field(default_factory=dict)
     """Files whose time changed and whose content did not."""
     failed: list[Failure] = field(default_factory=list)
-    """Archives that cannot be read, or not whole."""
+    """Archives that cannot be read, or not whole, and pages that could not be fetched."""
+    notes: list[Note] = field(default_factory=list)
+    """What the user should know of pages of the web that are gone or were left out."""
     unknown: list[str] = field(default_factory=list)
     """Files of the folders that no loader reads."""
 
@@ -85,16 +89,23 @@ def plan_run(
         ConfigurationError: the documents are of no known kind, a path leads nowhere, or a pattern cannot be
             read.
     """
-    from adaptive_rag.ingest import Confined, SourceText, from_langchain
+    from adaptive_rag.ingest import Confined, Site, SourceText, from_langchain
+    from adaptive_rag.ingest.web import is_address
 
     if isinstance(documents, Confined):
         return _plan_files(documents, manifest, folder, patterns, prune=prune)
-    alone = isinstance(documents, str | Path | SourceText) or hasattr(documents, "page_content")
+    alone = isinstance(documents, str | Path | Site | SourceText) or hasattr(documents, "page_content")
     items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
+    items = [Site(item) if is_address(item) else item for item in items]
+    sites = [item for item in items if isinstance(item, Site)]
     paths = [item for item in items if isinstance(item, str | Path)]
-    if len(paths) == len(items):
-        return _plan_files(paths, manifest, folder, patterns, prune=prune)
-    if paths:
+    if len(paths) + len(sites) == len(items):
+        files = paths or not sites
+        plan = _plan_files(paths, manifest, folder, patterns, prune=prune) if files else Plan()
+        for site in sites:
+            _add_site(site, plan, manifest, prune=prune)
+        return plan
+    if paths or sites:
         raise ConfigurationError(
             "Paths and documents cannot be mixed in one run: index them one after the other."
         )
@@ -116,6 +127,35 @@ def _plan_texts(texts: Iterable[SourceText], manifest: Manifest) -> Plan:
         else:
             plan.work.append(Work(text.source, len(text.text), text=text, replaces=record))
     return plan
+
+
+def _add_site(site: Site, plan: Plan, manifest: Manifest, *, prune: bool) -> None:
+    """Fetch the pages of a site, and add to a plan those that are new, changed or gone."""
+    from adaptive_rag.ingest import Note
+    from adaptive_rag.ingest.web import crawl
+
+    known = {source: record.web for source, record in manifest.sources.items() if record.web}
+    found = crawl(site, known)
+    plan.failed += found.failed
+    plan.notes += found.notes
+    plan.unchanged += len(set(found.unchanged) - plan.seen)
+    plan.seen.update(found.unchanged)
+    for text, stamp in found.pages:
+        if text.source in plan.seen:
+            continue
+        plan.seen.add(text.source)
+        record, web = manifest.sources.get(text.source), asdict(stamp)
+        if record and record.hash == text.content_hash:
+            plan.unchanged += 1
+            if record.web != web:
+                plan.restamped[text.source] = replace(record, web=web)
+        else:
+            plan.work.append(Work(text.source, len(text.text), text=text, replaces=record, web=web))
+    for source, why in found.gone.items():
+        if source not in plan.seen:
+            done = "It was removed from the index" if prune else "What was read of it is kept"
+            plan.notes.append(Note(source, f"gone: {why}. {done}."))
+            plan.removed += [source] if prune else []
 
 
 def _plan_files(

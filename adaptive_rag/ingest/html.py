@@ -65,10 +65,20 @@ def load_mhtml(path: Path, builder: TextBuilder) -> None:
 
 def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
     """Write a page's text into `builder`; without a charset the page's own word counts."""
+    write_html(decode_page(data, charset, builder), builder)
+
+
+def decode_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
+    """Return a page's HTML; without a charset the page's own word counts."""
     if charset is None and (found := _CHARSET.search(data[:4096])):
         charset = found[1].decode("ascii", "replace")
     # UTF-7 may give half a character, which the parser does not take
-    page = without_half_characters(_NO_FRAMES.sub("", decode(data, builder, charset)))
+    return without_half_characters(decode(data, builder, charset))
+
+
+def write_html(page: str, builder: TextBuilder) -> None:
+    """Write the text of a page's HTML into `builder`."""
+    page = _NO_FRAMES.sub("", page)
     reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
     parser = etree.HTMLParser(target=reader, huge_tree=True)
     # an error that the reader raises ends the parsing after the piece that it was raised in

@@ -9,6 +9,7 @@ from adaptive_rag import Index
 from adaptive_rag.cli.session import format_progress, format_report
 from adaptive_rag.index import IndexReport, Progress
 from tests.cli.conftest import Run, parsed
+from tests.web_server import serving_pages
 
 
 @pytest.fixture
@@ -209,3 +210,17 @@ def test_include_and_exclude_choose_the_files_of_a_folder(run: Run, notes: Path)
     arguments = ("--exclude", "two.txt", "--exclude", "!node_modules/")
     assert parsed(run("index", notes, *arguments, "--json"))["total_chunks"] == 2
     assert "[z-a" in run("index", notes, "--exclude", "[z-a]*a*a*a*a").stderr
+
+
+def test_an_address_is_read_as_far_as_the_operator_allows(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving_pages() as server:
+        server.put("/", "<p>The harbour closes at wind force nine. <a href='/ferry'>Ferry</a></p>")
+        server.put("/ferry", "<p>The ferry runs until nine.</p>")
+        refused = run("index", f"{server.url}/")
+        assert refused.exit_code == 1 and "is no address of the public Internet" in refused.stderr
+        assert server.asked == []
+        monkeypatch.setenv("ADAPTIVE_RAG_WEB__PRIVATE_NETWORKS", "true")
+        assert parsed(run("index", f"{server.url}/", "--json"))["sources"] == [f"{server.url}/"]
+        report = parsed(run("index", f"{server.url}/", "--depth", 1, "--json"))
+        assert (report["unchanged"], report["added"]) == (1, 1)
+        assert f"{server.url}/ferry" in run("ask", "How late does the ferry run?").stdout
