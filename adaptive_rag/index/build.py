@@ -240,9 +240,7 @@ class IndexingRun:
     ) -> None:
         settings, committed = self.manifest.settings, self.manifest.committed
         cache = EmbeddingCache(self._location.path)
-        self._vectorizer = Vectorizer(
-            load_embeddings(self._embeddings), settings.dimension, cache, sentences=settings.sentence_vectors
-        )
+        self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
         self._sources.update(plan.restamped)
         self._stale = [self._sources.pop(source).doc for source in plan.removed]
         self._report.removed = len(plan.removed)
@@ -290,6 +288,7 @@ class IndexingRun:
         from adaptive_rag.ingest import Failure, split
 
         settings = self.manifest.settings
+        sizes = {"size": settings.chunk_size, "overlap": settings.chunk_overlap}
         meter = Meter(size, self._progress)
         pending: list[tuple[Chunk, str]] = []
         for item, text in texts:
@@ -299,7 +298,8 @@ class IndexingRun:
                 continue
             key = f"{text.source}\0{text.content_hash}".encode(errors="surrogatepass")
             doc, before = hashlib.sha256(key).hexdigest()[:16], meter.chunks
-            for chunk in split(text, size=settings.chunk_size, overlap=settings.chunk_overlap):
+            notes = list(text.notes)
+            for chunk in split(text, **sizes, limit=self._vectorizer.limit, notes=notes):
                 pending.append((chunk, doc))
                 meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
                 if len(pending) >= CHUNKS_PER_STEP:
@@ -307,7 +307,7 @@ class IndexingRun:
                     meter.tell(self._report.chunks, item.source)
                     pending = []
             count = meter.chunks - before
-            record = SourceRecord(text.content_hash, doc, count, notes=text.notes)
+            record = SourceRecord(text.content_hash, doc, count, notes=tuple(notes))
             if item.stamp is not None:
                 record = replace(record, **item.stamp._asdict())
             self._ended.append((item, record))
