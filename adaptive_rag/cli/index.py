@@ -30,7 +30,9 @@ def index(
     embeddings: Annotated[
         str | None, Option(help="Embedding model as provider:name.", show_default="the embedded one")
     ] = None,
-    chunk_size: Annotated[int, Option(help="Characters a chunk has at most.")] = 1000,
+    chunk_size: Annotated[
+        int, Option(help="Characters a chunk has at most; no more than the embedding model reads.")
+    ] = 1000,
     chunk_overlap: Annotated[int, Option(help="Characters that neighbours share at most.")] = 200,
     sentence_vectors: Annotated[bool, Option(help="Keep a vector for every sentence.")] = True,
     include: Annotated[

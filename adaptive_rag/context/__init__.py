@@ -397,7 +397,12 @@ class IndexingContext(Group):
     embeddings: str | None = Field(
         None, description="Embedding model as 'provider:name'. By default the embedded one."
     )
-    chunk_size: int = Field(1000, ge=100, le=20_000, description="Characters that a chunk has at most.")
+    chunk_size: int = Field(
+        1000,
+        ge=100,
+        le=20_000,
+        description="Characters that a chunk has at most; fewer where the embedding model reads less.",
+    )
     chunk_overlap: int = Field(200, ge=0, le=10_000, description="Characters that neighbours share at most.")
     sentence_vectors: bool = Field(True, description="Store a vector for every sentence.")
     include: tuple[str, ...] = Field(

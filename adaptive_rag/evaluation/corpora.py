@@ -52,7 +52,7 @@ def open_corpus(
     sizes: dict[str, Any] = {}
     if dataset.passages:
         documents = [
-            SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"])
+            SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"], whole=True)
             for p in dataset.passages
         ]
         sizes = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}

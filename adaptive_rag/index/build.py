@@ -257,9 +257,7 @@ class IndexingRun:
     ) -> None:
         settings, committed = self.manifest.settings, self.manifest.committed
         cache = EmbeddingCache(self._location.path)
-        self._vectorizer = Vectorizer(
-            load_embeddings(self._embeddings), settings.dimension, cache, sentences=settings.sentence_vectors
-        )
+        self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
         try:
             self.let_go(plan)
             self._make_rows(texts, size=sum(item.size for item in plan.work))
@@ -329,6 +327,7 @@ class IndexingRun:
         from adaptive_rag.ingest import Failure, split
 
         settings = self.manifest.settings
+        sizes = {"size": settings.chunk_size, "overlap": settings.chunk_overlap}
         meter = Meter(size, self._progress)
         pending: list[tuple[Chunk, str]] = []
         for item, text in texts:
@@ -349,14 +348,15 @@ class IndexingRun:
                 meter.ended(item.size)
                 continue
             before = meter.chunks
-            for chunk in split(text, size=settings.chunk_size, overlap=settings.chunk_overlap):
+            notes = list(text.notes)
+            for chunk in split(text, **sizes, limit=self._vectorizer.limit, notes=notes):
                 pending.append((chunk, record.doc))
                 meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
                 if len(pending) >= CHUNKS_PER_STEP:
                     self._embed(pending)
                     meter.tell(self._report.chunks, item.source)
                     pending = []
-            record = replace(record, chunks=meter.chunks - before)
+            record = replace(record, chunks=meter.chunks - before, notes=tuple(notes))
             if content is not None:
                 self._by_content[content] = text.source, record
             self._ended.append((item, record))

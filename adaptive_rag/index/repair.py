@@ -154,7 +154,7 @@ def _remake(
             writer.copy(rows)
         if proven and not isinstance(model, str):
             cache = EmbeddingCache(location.path)
-            vectorizer = Vectorizer(model, settings.dimension, cache, sentences=settings.sentence_vectors)
+            vectorizer = Vectorizer(model, settings, cache)
             for name, chunks in proven.items():
                 if sources[name].copy_of is None:
                     writer.add(vectorizer.rows(chunks, [sources[name].doc] * len(chunks)))

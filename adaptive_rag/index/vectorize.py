@@ -10,9 +10,9 @@ from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.cache import EmbeddingCache
-from adaptive_rag.index.manifest import rebuild_hint
+from adaptive_rag.index.manifest import Settings, rebuild_hint
 from adaptive_rag.index.table import TableRow, pack_sentences
-from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
+from adaptive_rag.models.embeddings import embedding_name, encode, limit_of, load_embeddings
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Chunk
@@ -22,22 +22,28 @@ from adaptive_rag.text.vectors import Vectors
 class Vectorizer:
     """Embeds chunks, their question and answer where they are a pair, and their sentences.
 
-    `seconds` counts the time spent inside the models, `embedded` the texts that went through them.
+    `seconds` counts the time spent inside the models, `embedded` the texts that went through them; `limit` is
+    how much of a text the embedding model reads.
     """
 
-    def __init__(
-        self, embeddings: Embeddings, dimension: int, cache: EmbeddingCache, *, sentences: bool
-    ) -> None:
+    def __init__(self, embeddings: Embeddings, settings: Settings, cache: EmbeddingCache) -> None:
         self.seconds = 0.0
         self.embedded = 0
+        self.limit = limit_of(embeddings, settings.chunk_size)
         self._embeddings = embeddings
-        self._dimension = dimension
+        self._dimension = settings.dimension
         self._cache = cache
-        self._sentence_model = load_minilm() if sentences else None
+        self._sentence_model = load_minilm() if settings.sentence_vectors else None
 
     def rows(self, chunks: Sequence[Chunk], docs: Sequence[str]) -> list[TableRow]:
         """Return the rows of chunks, given the key of each one's source."""
-        vectors = self._encode(self._embeddings, self._dimension, [chunk["text"] for chunk in chunks])
+        from adaptive_rag.ingest.chunking import text_to_embed
+
+        texts = [
+            text_to_embed(chunk, self.limit) if chunk["metadata"].get("columns") else chunk["text"]
+            for chunk in chunks
+        ]
+        vectors = self._encode(self._embeddings, self._dimension, texts)
         views = self._views(chunks)
         packed: list[tuple[bytes | None, bytes | None]] = [(None, None)] * len(chunks)
         if (model := self._sentence_model) is not None:

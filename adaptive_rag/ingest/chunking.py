@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.ingest.documents import Record, SourceText
-from adaptive_rag.text.sentences import iter_sentences
+from adaptive_rag.ingest.documents import SECTION_SEPARATOR, Record, SourceText
+from adaptive_rag.text.sentences import iter_blocks
 from adaptive_rag.text.speech import find_speakers
-from adaptive_rag.text.tables import Table, find_tables
+from adaptive_rag.text.tables import find_tables
+from adaptive_rag.text.tokens import UNLIMITED, TextLimit
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Chunk
@@ -19,24 +21,41 @@ if TYPE_CHECKING:
 DEFAULT_SIZE = 1000
 DEFAULT_OVERLAP = 200
 SMALLEST_SIZE = 50
+# The names of headings and columns take at most this part of what the embedding model reads.
+LEAD_SHARE = 1 / 3
 
 # what begins at a place to cut
 _INSIDE, _SENTENCE, _PARAGRAPH, _HEADING = range(4)
 
 
 class _Unit(NamedTuple):
-    """A sentence, or a part of one too long for a chunk; `border` is what it begins."""
+    """A sentence, a row of a table or an item of a list, or a part of one too long for a chunk."""
 
     start: int
     end: int
     border: int
+    """What it begins."""
+    before: int
+    after: int
+    """The tokens of the text up to its start, and up to its end."""
+    leads: bool
+    """Whether it belongs to what follows: a heading, or "You need:"."""
 
 
-def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_OVERLAP) -> Iterator[Chunk]:
-    """Cut a source into chunks of at most `size` characters, in order.
+def split(
+    text: SourceText,
+    *,
+    size: int = DEFAULT_SIZE,
+    overlap: int = DEFAULT_OVERLAP,
+    limit: TextLimit = UNLIMITED,
+    notes: list[str] | None = None,
+) -> Iterator[Chunk]:
+    """Cut a source into chunks of at most `size` characters, and of what the embedding model reads, in order.
 
-    A chunk begins with the last whole sentences of the one before, up to `overlap` characters; its
-    section is that of its first new sentence. Its `page` is the one it starts on. A sentence broken over
+    A chunk begins with the last whole sentences of the one before, up to `overlap` characters or the same
+    share of `limit`; its section is that of its first new sentence. No sentence, row of a table or item of a
+    list is cut, unless it alone is too long: then after a sentence, a clause or a word, and the last chunk
+    adds to `notes` how many there were. A chunk's `page` is the one it starts on. A sentence broken over
     two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `metadata["page_starts"]`
     says where each later page begins; `metadata["section_starts"]` says the same of sections, where there are
     several, and `metadata["line"]` names the file's line on which a chunk of plain text begins. One that
@@ -48,14 +67,27 @@ def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_
         ConfigurationError: `size` or `overlap` is out of bounds.
     """
     check_sizes(size, overlap)
-    headings = [heading.offset for heading in text.headings]
-    tables = list(find_tables(text.text)) if not text.records else []
+    return _split(text, overlap / size, size, UNLIMITED if text.whole else limit, notes)
+
+
+def _split(
+    text: SourceText, overlap: float, size: int, limit: TextLimit, notes: list[str] | None
+) -> Iterator[Chunk]:
+    bounds = _Bounds(text, size, limit)
     speakers = find_speakers(text.text) if not text.records else ()
-    return (
-        _chunk(text, record, start, end, text.section_at(fresh), _noted(tables, speakers, start))
-        for record in text.records or (Record(0, len(text.text), {}),)
-        for start, end, fresh in _pack(_units(text.text, record, headings, size), size, overlap)
-    )
+    for record in _records(text):
+        for start, end, fresh in _pack(_units(bounds, record), bounds, overlap):
+            noted = {"columns": list(bounds.columns_at(start)), "speakers": list(speakers)}
+            known = {name: values for name, values in noted.items() if values}
+            yield _chunk(text, record, start, end, text.section_at(fresh), known)
+    if bounds.cut and notes is not None:
+        many = "sentences, table rows or list items are longer than a chunk and were"
+        one = "sentence, table row or list item is longer than a chunk and was"
+        notes.append(f"{bounds.cut} {one if bounds.cut == 1 else many} cut")
+
+
+def _records(text: SourceText) -> Sequence[Record]:
+    return text.records or (Record(0, len(text.text), {}),)
 
 
 def check_sizes(size: int, overlap: int) -> None:
@@ -72,26 +104,103 @@ def check_sizes(size: int, overlap: int) -> None:
         raise ConfigurationError(f"{wrong}: give 0 to {size // 2}.")
 
 
-def _units(text: str, record: Record, headings: list[int], size: int) -> Iterator[_Unit]:
+def lead(section: str | None, columns: Sequence[str], limit: TextLimit) -> str:
+    """Name what stands above a text: its headings, the innermost first, and the columns of its table.
+
+    What takes more than a third of `limit` is left out, from the end.
+    """
+    headings = reversed((section or "").split(SECTION_SEPARATOR))
+    return _within(" | ".join(filter(None, (*headings, *columns))), limit)[0]
+
+
+@lru_cache(1024)
+def _within(names: str, limit: TextLimit) -> tuple[str, int]:
+    """Return as many whole words as a lead may have, and their tokens."""
+    while (tokens := limit.count(names)) > limit.most * LEAD_SHARE:
+        names = names.rpartition(" ")[0]
+    return names, tokens
+
+
+class _Table(NamedTuple):
+    """The rows of a table in a source, below the names of its columns."""
+
+    start: int
+    end: int
+    columns: tuple[str, ...]
+
+
+class _Bounds:
+    """How much of a source a chunk can hold."""
+
+    def __init__(self, text: SourceText, size: int, limit: TextLimit) -> None:
+        self.text = text
+        self.size = size
+        self.headings = [heading.offset for heading in text.headings]
+        self.cut = 0
+        """How many sentences, rows and items no chunk can hold."""
+        self.tokens = lru_cache(4)(lambda start, end: limit.count(text.text[start:end]))
+        self._limit = limit
+        self._tables = [
+            _Table(record.start + table.rows[0].start, record.start + table.rows[-1].end, table.columns)
+            for record in _records(text)
+            for table in find_tables(text.text[record.start : record.end])
+            if table.rows
+        ]
+
+    def columns_at(self, offset: int) -> tuple[str, ...]:
+        """Return the names of the columns above a place inside a table."""
+        at = bisect_right(self._tables, offset, key=lambda table: table.start) - 1
+        return self._tables[at].columns if at >= 0 and offset < self._tables[at].end else ()
+
+    def fullness(self, first: _Unit, last: _Unit, fresh: _Unit) -> float:
+        """Return which part of a chunk some units fill, of which the first new one is `fresh`."""
+        tokens = (last.after - first.before) / self._room(first.start, fresh.start)
+        return max((last.end - first.start) / self.size, tokens)
+
+    def fits(self, start: int, end: int) -> bool:
+        """Tell whether a chunk can hold a stretch of text."""
+        return end - start <= self.size and self.tokens(start, end) <= self._room(start, start)
+
+    def _room(self, start: int, fresh: int) -> int:
+        """Return the tokens that the lead of a chunk leaves for its text."""
+        above = lead(self.text.section_at(fresh), self.columns_at(start), self._limit)
+        return self._limit.most - _within(above, self._limit)[1] - 1
+
+
+def _units(bounds: _Bounds, record: Record) -> Iterator[_Unit]:
+    text, tokens = bounds.text.text, 0
+    headings = bounds.headings
     before = record.start
-    for start, end in iter_sentences(text[record.start : record.end], record.start):
-        # headings that begin since the last sentence, and not after this one's first character
-        if bisect_right(headings, start) > bisect_left(headings, before):
-            border = _HEADING
-        else:
-            border = _PARAGRAPH if text.count("\n", before, start) > 1 else _SENTENCE
-        before = end
-        for part_start, part_end in _parts(text, start, end, size):
-            yield _Unit(part_start, part_end, border)
-            border = _INSIDE
+    for sentences, is_one in iter_blocks(text[record.start : record.end], record.start):
+        whole = (sentences[0][0], sentences[-1][1])
+        fits = is_one and bounds.fits(*whole)
+        bounds.cut += is_one and not fits
+        for start, end in [whole] if fits else sentences:
+            # headings that begin since the last sentence, and not after this one's first character
+            if bisect_right(headings, start) > bisect_left(headings, before):
+                border = _HEADING
+            else:
+                border = _PARAGRAPH if text.count("\n", before, start) > 1 else _SENTENCE
+            parts = list(_parts(bounds, start, end))
+            ends = (end for _, end in parts[:-1])
+            bounds.cut += not is_one and any("\n" not in text[at : at + 2] for at in ends)
+            for part_start, part_end in parts:
+                tokens += bounds.tokens(before, part_start)
+                after = tokens + bounds.tokens(part_start, part_end)
+                leads = border == _HEADING or text[part_end - 1] in ":："
+                yield _Unit(part_start, part_end, border, tokens, after, leads)
+                before, tokens, border = part_end, after, _INSIDE
 
 
-def _parts(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, int]]:
-    """Cut a sentence that fits no chunk: after a clause, else between words, else anywhere."""
-    while end - start > size:
-        cut = start + size
-        for marks in (";:—\n", ",)", " \t"):
-            at = max(text.rfind(mark, start + size // 2, cut) for mark in marks)
+def _parts(bounds: _Bounds, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Cut a sentence that fits no chunk: after a line, else a clause, else between words, else anywhere."""
+    text = bounds.text.text
+    while not bounds.fits(start, end):
+        cut = min(end, start + bounds.size)
+        while cut > start + 1 and not bounds.fits(start, cut):
+            cut = start + (cut - start) * 9 // 10
+        for marks in ("\n", ";:—；：", ",)，、）", " \t"):
+            at = max(text.rfind(mark, start + (cut - start) // 2, cut) for mark in marks)
             if at > 0:
                 cut = at + 1
                 break
@@ -103,63 +212,55 @@ def _parts(text: str, start: int, end: int, size: int) -> Iterator[tuple[int, in
         yield start, end
 
 
-def _pack(units: Iterator[_Unit], size: int, overlap: int) -> Iterator[tuple[int, int, int]]:
+def _pack(units: Iterator[_Unit], bounds: _Bounds, overlap: float) -> Iterator[tuple[int, int, int]]:
     """Yield the start and end of each chunk, and where what no chunk before had begins in it.
 
-    Only the units of one chunk are held at a time.
+    Only the units of one chunk are held at a time. `overlap` is the part of a chunk that the next repeats.
     """
     window: list[_Unit] = []
     fresh = 0  # the window's first unit that no chunk before had
     while True:
-        while len(window) < fresh + 2 or window[-1].end - window[0].start <= size:
+        while len(window) < fresh + 2 or bounds.fullness(window[0], window[-1], window[fresh]) <= 1:
             unit = next(units, None)
             if unit is None:
                 break
             window.append(unit)
         if fresh == len(window):
             return
-        start, limit = window[0].start, fresh + 1
-        while limit < len(window) and window[limit].end - start <= size:
+        limit = fresh + 1
+        while limit < len(window) and bounds.fullness(window[0], window[limit], window[fresh]) <= 1:
             limit += 1
-        cut = limit if limit == len(window) else _best_cut(window, fresh, limit, size)
-        yield start, window[cut - 1].end, window[fresh].start
-        first = _step_back(window, fresh, cut, size, overlap)
+        cut = limit if limit == len(window) else _best_cut(window, fresh, limit, bounds)
+        yield window[0].start, window[cut - 1].end, window[fresh].start
+        first = _step_back(window, fresh, cut, bounds, overlap)
         window, fresh = window[first:], cut - first
 
 
-def _best_cut(units: list[_Unit], fresh: int, limit: int, size: int) -> int:
+def _best_cut(units: list[_Unit], fresh: int, limit: int, bounds: _Bounds) -> int:
     """Choose where a chunk ends among the units that fit.
 
     Before a heading is best where the chunk is three quarters full by then, else before a paragraph.
     """
-    start = units[0].start
     for border, full in ((_HEADING, 0.75), (_PARAGRAPH, 0.85)):
-        cuts = (cut for cut in range(limit, fresh, -1) if units[cut].border == border)
-        if best := next((cut for cut in cuts if units[cut - 1].end - start >= full * size), None):
-            limit = best
+        cuts = [cut for cut in range(limit, fresh, -1) if units[cut].border == border]
+        if cuts and bounds.fullness(units[0], units[cuts[0] - 1], units[fresh]) >= full:
+            limit = cuts[0]
             break
-    while limit - 1 > fresh and units[limit - 1].border == _HEADING:
+    while limit - 1 > fresh and units[limit - 1].leads:
         limit -= 1  # a heading goes with what it heads
     return limit
 
 
-def _step_back(units: list[_Unit], fresh: int, cut: int, size: int, overlap: int) -> int:
+def _step_back(units: list[_Unit], fresh: int, cut: int, bounds: _Bounds, overlap: float) -> int:
     """Return the first unit that the next chunk repeats."""
     first = cut
     while cut < len(units) and first - 1 > fresh:
-        candidate = units[first - 1]
-        if units[cut - 1].end - candidate.start > overlap or units[cut].end - candidate.start > size:
+        candidate, new = units[first - 1], units[cut]
+        repeated = bounds.fullness(candidate, units[cut - 1], new)
+        if repeated > overlap or bounds.fullness(candidate, new, new) > 1:
             break
         first -= 1
     return first
-
-
-def _noted(tables: list[Table], speakers: tuple[str, ...], start: int) -> dict[str, Any]:
-    """Return what a chunk's text does not say: the columns of a table that it begins in, and who speaks."""
-    at = bisect_right(tables, start, key=lambda table: table.rows[0].start) - 1
-    columns = tables[at].columns if at >= 0 and start < tables[at].rows[-1].end else ()
-    found = {"columns": list(columns), "speakers": list(speakers)}
-    return {name: values for name, values in found.items() if values}
 
 
 def _chunk(
@@ -190,3 +291,9 @@ def _chunk(
 def chunk_id(source: str, start: int, end: int, text: str) -> str:
     """Return the id of a chunk: 16 hexadecimal digits that depend on nothing but what it is."""
     return hashlib.sha256(f"{source}\0{start}\0{end}\0{text}".encode(errors="surrogatepass")).hexdigest()[:16]
+
+
+def text_to_embed(chunk: Chunk, limit: TextLimit) -> str:
+    """Return the text of a chunk below its lead: the vector knows the headings and columns above it."""
+    above = lead(chunk["section"], chunk["metadata"].get("columns", ()), limit)
+    return f"{above}\n{chunk['text']}" if above else chunk["text"]

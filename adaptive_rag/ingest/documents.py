@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 PARAGRAPH = "\n\n"
-_SECTION_SEPARATOR = " > "
+SECTION_SEPARATOR = " > "
 _LONGEST_TITLE = 120
 _DEEPEST_SECTION = 3
 _UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -95,6 +95,8 @@ class SourceText:
     """What the user should know: an encoding guessed, pages without text."""
     lines: tuple[int, ...] = field(default=(), repr=False)
     """Where each line of the file starts, where the text is the file's own; else none."""
+    whole: bool = False
+    """Whether its vector may leave out what is longer than the model reads: passages that were judged."""
 
     def page_at(self, offset: int) -> int | None:
         """Return the number of the page that holds the character at `offset`."""
@@ -259,6 +261,6 @@ def _with_sections(found: list[tuple[int, int, str]]) -> tuple[Heading, ...]:
         path = [entry for entry in path if entry[0] < level]
         path.append((level, title))
         shown = path[1:] if titled and index else path
-        section = _SECTION_SEPARATOR.join(name for _, name in shown[-_DEEPEST_SECTION:])
+        section = SECTION_SEPARATOR.join(name for _, name in shown[-_DEEPEST_SECTION:])
         headings.append(Heading(offset, section))
     return tuple(headings)

@@ -14,6 +14,7 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings, load_minilm, load_onnx_folder
 from adaptive_rag.text.redaction import cause_of, redact, remember_fields
+from adaptive_rag.text.tokens import TextLimit, count_bytes
 from adaptive_rag.text.vectors import Vectors
 
 # What opens 'PROVIDER:NAME', given the name; every other provider goes to LangChain's `init_embeddings`.
@@ -22,6 +23,8 @@ EMBEDDINGS: dict[str, Callable[[str], Embeddings]] = {
     "local": lambda name: _load_local(name),
     "onnx": load_onnx_folder,
 }
+# What a tokenizer sets before and after a text.
+SPECIAL_TOKENS = 2
 QUERIES_KEPT = 1024
 DOCUMENTS_PER_CALL = 256
 
@@ -62,6 +65,18 @@ def embedding_name(embeddings: Embeddings) -> str:
         return f"{package.removeprefix('langchain_')}:{model}"
     name = f"{kind.__module__}.{kind.__qualname__}"
     return f"{name}:{model}" if model else name
+
+
+def limit_of(embeddings: Embeddings, chunk_size: int) -> TextLimit:
+    """Return how much of a text a model reads, which is cut silently by most.
+
+    A model whose tokens cannot be counted here is taken to read `chunk_size` characters of English, which has
+    a byte a character, and half as many bytes more of other scripts: at 1,000 characters that is 500 of
+    Chinese, as many as the 512 tokens that many models read.
+    """
+    if isinstance(embeddings, OnnxEmbeddings):
+        return TextLimit(embeddings.max_tokens - SPECIAL_TOKENS, embeddings.count_tokens)
+    return TextLimit(chunk_size * 3 // 2, count_bytes)
 
 
 def encode(embeddings: Embeddings, texts: Sequence[str]) -> Vectors:

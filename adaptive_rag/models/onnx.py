@@ -54,6 +54,7 @@ class OnnxEmbeddings(Embeddings):
         self._batched = batched
         affinity = getattr(os, "sched_getaffinity", None)
         self.workers = len(affinity(0)) if affinity else os.cpu_count() or 1
+        self.max_tokens = max_tokens
         self._max_characters = max_tokens * CHARACTERS_PER_TOKEN
         self._tokenizer = load_tokenizer(tokenizer, max_tokens)
         self._tokenizer.no_padding()
@@ -101,6 +102,11 @@ class OnnxEmbeddings(Embeddings):
     def embed_query(self, text: str) -> list[float]:
         """Embed one query; the LangChain entry point."""
         return self.encode([text])[0].tolist()  # type: ignore[no-any-return]
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of a text of any length, without the two that a model sets around it."""
+        found = self._tokenizer.encode(text, add_special_tokens=False)
+        return sum(len(part.ids) for part in (found, *found.overflowing))
 
     def is_word(self, word: str) -> bool:
         """Tell whether a word is one piece to the tokenizer, as everyday words are and slips are not."""

@@ -75,17 +75,19 @@ def sentence_spans(text: str, offset: int = 0) -> list[tuple[int, int]]:
 
 def iter_sentences(text: str, offset: int = 0) -> Iterator[tuple[int, int]]:
     """Yield what `sentence_spans` returns, one by one, for a text as long as a book."""
-    for block_start, block_end in _blocks(text):
-        start = block_start
+    return (span for spans, _ in iter_blocks(text, offset) for span in spans)
+
+
+def iter_blocks(text: str, offset: int = 0) -> Iterator[tuple[list[tuple[int, int]], bool]]:
+    """Yield the sentences of each stretch that none crosses, and whether it is one item or row."""
+    for start, end in _blocks(text):
+        block = text[start:end].strip("\n")
+        row = is_row(block)
         # the full stops of a table's row end none of its cells; "{xx | x is a string}" may stand in prose
-        short = block_end - block_start <= _LONGEST_ROW
-        row = short and is_row(text[block_start:block_end].strip("\n"))
-        ends = () if row else _sentence_ends(text, block_start, block_end)
-        for end in (*ends, block_end):
-            left, right = _strip(text, start, end)
-            if any(map(str.isalnum, text[left:right])):
-                yield left + offset, right + offset
-            start = end
+        ends = () if row and end - start <= _LONGEST_ROW else _sentence_ends(text, start, end)
+        spans = [_strip(text, left, right) for left, right in pairwise((start, *ends, end))]
+        if told := [(a + offset, b + offset) for a, b in spans if any(map(str.isalnum, text[a:b]))]:
+            yield told, row or bool(_BULLET.match(block) or _NUMBER.match(block))
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:

@@ -266,3 +266,27 @@ def test_an_index_of_an_older_version_has_no_notes_and_opens(tmp_path: Path) -> 
     change_manifest(kb, lambda manifest: [record.pop("notes") for record in manifest["sources"].values()])
     assert open_index(kb).info()["notes"] == []
     assert build(docs, kb).unchanged == 3
+
+
+def test_a_later_chunk_of_a_table_is_embedded_below_its_columns_and_a_cut_row_is_noted(
+    tmp_path: Path,
+) -> None:
+    rows = "\n".join(f"| Hinge {number} | {number} days | {number}.20 |" for number in range(90))
+    long = "word " * 400
+    docs = write_files(
+        tmp_path / "docs",
+        {"a.md": f"# List\n\n## Marlow\n\n| Item | Lead | Price |\n|---|---|---|\n{rows}\n\n{long}\n"},
+    )
+    model = HashEmbeddings()
+    report = build(docs, tmp_path / "kb", embeddings=model, sentence_vectors=False)
+    assert any(text.startswith("Marlow | Item | Lead | Price\n| Hinge ") for text in model.seen)
+    assert [note.text for note in report.notes] == [
+        "1 sentence, table row or list item is longer than a chunk and was cut"
+    ]
+
+
+def test_text_of_many_bytes_is_cut_smaller_for_a_model_whose_tokens_are_not_known(tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", {"a.txt": "青石桥建于一八三四年，全长五十六米。" * 200})
+    model = HashEmbeddings()
+    build(docs, tmp_path / "kb", embeddings=model)
+    assert 400 < max(len(text) for text in model.seen) <= 500

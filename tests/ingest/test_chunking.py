@@ -1,10 +1,16 @@
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.chunking import text_to_embed
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.models import onnx
+from adaptive_rag.models.embeddings import limit_of
+from adaptive_rag.models.onnx import load_minilm, load_tokenizer
 from adaptive_rag.text.sentences import sentence_spans
 
 SENTENCES = [f"Sentence number {number} tells of the tide and of the wall." for number in range(60)]
@@ -83,3 +89,116 @@ def test_ids_are_stable_and_tell_source_place_and_text_apart():
 def test_sizes_that_cannot_work_are_refused_before_anything_is_cut(size, overlap, message):
     with pytest.raises(ConfigurationError, match=message):
         split(source_of("One."), size=size, overlap=overlap)
+
+
+# Text that takes many more tokens than its characters suggest, and text that takes none.
+HEAVY = {
+    "Chinese": "青石桥建于一八三四年，全长五十六米，桥面用当地的石头铺成。" * 60,
+    "Chinese without marks": "青石桥建于一八三四年全长五十六米" * 90,
+    "numbers": "\n".join(
+        f"| {year} | " + " | ".join(f"{year / 7:.3f}" for _ in range(9)) + " |" for year in range(90)
+    ),
+    "rules": "\n\n".join(f"Point {number}.\n{'=' * 300}\nIt holds." for number in range(12)),
+    "one word": "".join(map(str, range(2000))),
+    "code": "\n".join(
+        f'    "{number:x}": lambda x: x[{number}](*args, **{{"k{number}": -1}}),' for number in range(99)
+    ),
+    "Russian": "Маяк в деревне Луговое построен в старину, его высота составляет двадцать метров. " * 30,
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_no_chunk_is_longer_than_the_model_reads_and_nothing_is_left_out(name):
+    model = load_minilm()
+    limit = limit_of(model, 1000)
+    source = source_of(HEAVY[name])
+    chunks = list(split(source, limit=limit))
+    tokenizer = load_tokenizer(Path(onnx.__file__).parent / "minilm" / "tokenizer.json", 10**6)
+    assert max(len(tokenizer.encode(text_to_embed(chunk, limit)).ids) for chunk in chunks) <= model.max_tokens
+    covered = {at for chunk in chunks for at in range(chunk["start"], chunk["end"])}
+    assert all(at in covered for at, char in enumerate(source.text) if char.isalnum())
+    assert all(
+        0 <= one["end"] - two["start"] <= 200 for one, two in pairwise(chunks) if one["end"] > two["start"]
+    )
+
+
+def test_the_size_still_bounds_what_the_model_would_read():
+    source = source_of(" ".join(SENTENCES))
+    ids = [
+        [chunk["id"] for chunk in split(source, size=400, **more)]
+        for more in ({}, {"limit": limit_of(load_minilm(), 1000)})
+    ]
+    assert ids[0] == ids[1]
+
+
+def test_an_item_and_a_row_of_several_sentences_stay_whole():
+    items = [
+        f"{n}. Open the cover of valve {n}. Look for rust. It must stay under {n} bar." for n in range(40)
+    ]
+    rows = [f"| Craft {n} | {'It reports to the office. ' * 12}It pays. | £{n} |" for n in range(9)]
+    source = source_of("Before.", "\n".join(items), "\n".join(["| Craft | Duty | Charge |", *rows]))
+    chunks = [chunk["text"] for chunk in split(source)]
+    assert all(any(line in chunk for chunk in chunks) for line in (*items, *rows))
+    assert all(
+        line in "\n".join((*items, *rows, "Before.", "| Craft | Duty | Charge |"))
+        for c in chunks
+        for line in c.split("\n")
+    )
+
+
+def test_what_no_chunk_holds_is_cut_after_a_sentence_and_a_note_says_so():
+    item, notes = "- " + "It must be dry and clean. " * 60, []
+    chunks = list(split(source_of("Short.", item, "word " * 300), notes=notes))
+    assert all(chunk["text"].endswith(("clean.", "word")) for chunk in chunks)
+    assert notes == ["2 sentences, table rows or list items are longer than a chunk and were cut"]
+    unbroken: list[str] = []
+    list(split(source_of(" ".join(SENTENCES)), notes=unbroken))
+    assert unbroken == []
+
+
+def test_what_announces_a_list_goes_with_it():
+    items = "\n".join(f"- Bring the paper with number {number}, signed and dated." for number in range(9))
+    before = " ".join(SENTENCES[:13])
+    source = source_of(before, "Bring these papers:", items)
+    chunks = list(split(source, size=len(before) + 30, overlap=0))
+    assert chunks[1]["text"].startswith("Bring these papers:")
+
+
+@pytest.mark.parametrize("in_a_record", [False, True])
+def test_a_later_chunk_of_a_table_is_embedded_with_its_headings_and_columns(in_a_record):
+    builder, part = TextBuilder(), TextBuilder()
+    rows = [f"| Hinge {number} | £{number}.20 | {number} days |" for number in range(60)]
+    part.add_paragraph("Prices", level=1)
+    part.add_paragraph("Marlow", level=2)
+    part.add_paragraph("\n".join(["| Item | Price | Lead time |", "|---|---|---|", *rows]))
+    if in_a_record:
+        builder.add_part(part, "Book", 1, {})
+    limit = limit_of(load_minilm(), 1000)
+    first, *later = split((builder if in_a_record else part).build("a.md", "hash"), limit=limit)
+    assert "columns" not in first["metadata"]
+    assert len(later) > 2
+    for chunk in later:
+        assert chunk["metadata"]["columns"] == ["Item", "Price", "Lead time"]
+        above = text_to_embed(chunk, limit).removesuffix(chunk["text"])
+        assert above.startswith("Marlow | ") and above.endswith("Item | Price | Lead time\n")
+
+
+def test_long_headings_leave_room_for_the_text():
+    builder = TextBuilder()
+    for level, name in enumerate(("Alpha", "Beta", "Gamma", "Delta"), start=1):
+        builder.add_paragraph(f"{name} " + "警报" * 50, level=level)
+        builder.add_paragraph(" ".join(SENTENCES))
+    limit = limit_of(load_minilm(), 1000)
+    last = list(split(builder.build("a.md", "hash"), limit=limit))[-1]
+    above = text_to_embed(last, limit).removesuffix(last["text"])
+    assert 0 < limit.count(above) <= limit.most / 3
+
+
+def test_a_table_of_a_header_alone_is_text():
+    [chunk] = split(source_of("| Item | Price |\n|---|---|"))
+    assert "columns" not in chunk["metadata"]
+
+
+def test_a_passage_that_was_judged_stays_one_chunk():
+    source = replace(source_of("青石桥全长五十六米。" * 200), whole=True)
+    assert len(list(split(source, size=10**6, overlap=0, limit=limit_of(load_minilm(), 1000)))) == 1
