@@ -16,15 +16,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 from urllib.parse import urljoin
 
 from adaptive_rag.errors import IndexingError, InputError, import_extra
 from adaptive_rag.ingest.documents import Failure, Note, SourceFile, SourceText
-from adaptive_rag.ingest.loaders import Loader, find_loader
+from adaptive_rag.ingest.loaders import Loader
 from adaptive_rag.ingest.read import read_source
 from adaptive_rag.ingest.web_fetch import AGENT, Fetched, Reach, fetch, port_of, read_address
+from adaptive_rag.ingest.web_kinds import in_utf8, suffix_of
 from adaptive_rag.ingest.web_page import LINKS
 
 if TYPE_CHECKING:
@@ -33,33 +34,6 @@ if TYPE_CHECKING:
     from protego import Protego
 
 _WEB_PAGE = Loader((".html",), "adaptive_rag.ingest.web_page:load_web_page")
-_OFFICE = "application/vnd.openxmlformats-officedocument."
-_OPEN = "application/vnd.oasis.opendocument."
-# How files of these types are named; other texts, and what says nothing, go by the name in the address.
-_DOCUMENTS = {
-    "application/pdf": ".pdf",
-    f"{_OFFICE}wordprocessingml.document": ".docx",
-    f"{_OFFICE}presentationml.presentation": ".pptx",
-    f"{_OFFICE}spreadsheetml.sheet": ".xlsx",
-    f"{_OPEN}text": ".odt",
-    f"{_OPEN}spreadsheet": ".ods",
-    f"{_OPEN}presentation": ".odp",
-    "application/epub+zip": ".epub",
-    "application/rtf": ".rtf",
-}
-_TEXTS = {
-    "text/html": ".html",
-    "application/xhtml+xml": ".html",
-    "text/markdown": ".md",
-    "text/csv": ".csv",
-    "text/tab-separated-values": ".tsv",
-    "text/vtt": ".vtt",
-    "text/rtf": ".rtf",
-    "application/json": ".json",
-    "application/x-ndjson": ".jsonl",
-    "message/rfc822": ".eml",
-}
-_SAYS_NOTHING = ("", "application/octet-stream", "binary/octet-stream")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _GONE = (404, 410)
 _MOST_REDIRECTS = 5
@@ -291,14 +265,14 @@ class _Crawler:
     def _read(self, url: httpx.URL, reply: Fetched, depth: int) -> Iterable[str]:
         """Read a page's text by the loader of its kind, and return where it leads."""
         kind, _, parameters = reply.headers.get("content-type", "").partition(";")
-        suffix = _suffix(kind.strip().lower(), url)
+        suffix = suffix_of(kind.strip().lower(), url)
         if suffix is None:
             raise IndexingError(f"is of type {kind.strip()[:80]!r}, which is not read from the web")
         if not reply.body:
             raise IndexingError("is empty: it has 0 bytes")
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, f"page{suffix}")
-            path.write_bytes(_in_utf8(reply.body, parameters) if kind.startswith("text/") else reply.body)
+            path.write_bytes(in_utf8(reply.body, parameters) if kind.startswith("text/") else reply.body)
             text = read_source(SourceFile(path, str(url)), loader=_WEB_PAGE if suffix == ".html" else None)
         if isinstance(text, Failure):
             raise IndexingError(text.reason)
@@ -341,7 +315,7 @@ class _Crawler:
             except IndexingError:  # "mailto:", "javascript:"
                 continue
             guessed = mimetypes.guess_type(target.path)[0]  # None for "/about" and "/index.php"
-            if _host(target) in self._hosts and (guessed is None or _suffix(guessed, target)):
+            if _host(target) in self._hosts and (guessed is None or suffix_of(guessed, target)):
                 yield str(target)
 
 
@@ -354,30 +328,6 @@ def _as_source(text: SourceText, source: str) -> SourceText:
     named = replace(text, source=source, metadata=metadata, content_hash="")
     content = repr((named.text, *asdict(named).values())).encode(errors="surrogatepass")
     return replace(named, content_hash=hashlib.sha256(content).hexdigest())
-
-
-def _suffix(kind: str, url: httpx.URL) -> str | None:
-    """Return the suffix that files of a type have, by which their loader is found; None if none reads it."""
-    if known := (_DOCUMENTS | _TEXTS).get(kind):
-        return known
-    named = PurePosixPath(url.path).suffix.lower()
-    if kind.startswith("text/"):
-        return named if _is_read(named) and named not in _DOCUMENTS.values() else ".txt"
-    return named if kind in _SAYS_NOTHING and _is_read(named) else None
-
-
-def _is_read(suffix: str) -> bool:
-    loader = find_loader(Path(f"page{suffix}"))
-    return loader is not None and not loader.function.endswith(":load_archive")
-
-
-def _in_utf8(body: bytes, parameters: str) -> bytes:
-    """Write a text anew in UTF-8, with its mark, if the encoding that its server names fits it."""
-    named = re.search(r"charset\s*=\s*[\"']?([\w-]+)", parameters, re.IGNORECASE)
-    try:
-        return body.decode(named[1]).removeprefix("\ufeff").encode("utf-8-sig") if named else body
-    except (LookupError, ValueError):
-        return body
 
 
 def _joined(url: httpx.URL, link: str) -> httpx.URL:

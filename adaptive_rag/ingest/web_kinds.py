@@ -1,0 +1,64 @@
+"""What a server says of a page's kind and encoding, to the file that a loader reads."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from adaptive_rag.ingest.loaders import find_loader
+
+if TYPE_CHECKING:
+    import httpx
+
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_OPEN = "application/vnd.oasis.opendocument."
+# How files of these types are named; other texts, and what says nothing, go by the name in the address.
+_DOCUMENTS = {
+    "application/pdf": ".pdf",
+    f"{_OFFICE}wordprocessingml.document": ".docx",
+    f"{_OFFICE}presentationml.presentation": ".pptx",
+    f"{_OFFICE}spreadsheetml.sheet": ".xlsx",
+    f"{_OPEN}text": ".odt",
+    f"{_OPEN}spreadsheet": ".ods",
+    f"{_OPEN}presentation": ".odp",
+    "application/epub+zip": ".epub",
+    "application/rtf": ".rtf",
+}
+_TEXTS = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "text/markdown": ".md",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    "text/vtt": ".vtt",
+    "text/rtf": ".rtf",
+    "application/json": ".json",
+    "application/x-ndjson": ".jsonl",
+    "message/rfc822": ".eml",
+}
+_SAYS_NOTHING = ("", "application/octet-stream", "binary/octet-stream")
+
+
+def suffix_of(kind: str, url: httpx.URL) -> str | None:
+    """Return the suffix that files of a type have, by which their loader is found; None if none reads it."""
+    if known := (_DOCUMENTS | _TEXTS).get(kind):
+        return known
+    named = PurePosixPath(url.path).suffix.lower()
+    if kind.startswith("text/"):
+        return named if _is_read(named) and named not in _DOCUMENTS.values() else ".txt"
+    return named if kind in _SAYS_NOTHING and _is_read(named) else None
+
+
+def _is_read(suffix: str) -> bool:
+    loader = find_loader(Path(f"page{suffix}"))
+    return loader is not None and not loader.function.endswith(":load_archive")
+
+
+def in_utf8(body: bytes, parameters: str) -> bytes:
+    """Write a text anew in UTF-8, with its mark, if the encoding that its server names fits it."""
+    named = re.search(r"charset\s*=\s*[\"']?([\w-]+)", parameters, re.IGNORECASE)
+    try:
+        return body.decode(named[1]).removeprefix("\ufeff").encode("utf-8-sig") if named else body
+    except (LookupError, ValueError):
+        return body
