@@ -214,7 +214,8 @@ class Flow:
         if place not in self._columns:
             reach = 4 * line.size
             # a damaged page may have type of no size, which reaches nothing
-            beside = [line, *(other for other in self.lines if abs(other.x0 - line.x0) < reach)]
+            prose = (other for other in self.lines if not other.columns)  # a table may be wider
+            beside = [line, *(other for other in prose if abs(other.x0 - line.x0) < reach)]
             self._columns[place] = min(other.x0 for other in beside), max(other.x1 for other in beside)
         return self._columns[place]
 

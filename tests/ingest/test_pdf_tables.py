@@ -250,3 +250,13 @@ def test_the_first_row_of_a_page_in_a_long_table_is_no_running_head(tmp_path):
     pages = [[*table(found[:1], y=80), *table(found[1:], y=110)] for found in rows]
     text = text_of(tmp_path, *pages)
     assert all(f"{row[0]} | 4.20 | bay 3" in text for found in rows for row in found)
+
+
+def test_a_table_wider_than_the_text_breaks_no_paragraph(tmp_path):
+    narrow = [
+        "The keeper wrote the height of",
+        "2,300 tides in a book, and he",
+        "counted them. Then he left.",
+    ]
+    page = [*paragraph(narrow), *table(MONEY, y=180, places=(60, 300, 480))]
+    assert text_of(tmp_path, page).startswith(" ".join(narrow))
