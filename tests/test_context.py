@@ -205,6 +205,9 @@ def an_other_value(name: str) -> Any:
         "lowest": 1,
         "missing": 5.0,
         "characters": 1500,
+        "max_pages": 5,
+        "max_megabytes": 5,
+        "private_networks": True,
         "users": {"ada": "0" * 64},
         "origins": frozenset({"https://example.org"}),
         "roots": frozenset({"documents"}),
@@ -399,7 +402,7 @@ SAME_ANSWER = {
     "index",
     "models.prices",
     "user_id",
-    *(name for name in SETTINGS if name.startswith("serving.")),
+    *(name for name in SETTINGS if name.startswith(("serving.", "web."))),
 }
 
 

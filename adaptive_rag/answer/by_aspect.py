@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from adaptive_rag.answer.aspects import score_aspects, share_out
@@ -11,6 +13,7 @@ from adaptive_rag.answer.order import following, in_document_order, under_headin
 from adaptive_rag.answer.ranking import RANK, Ranking
 from adaptive_rag.answer.relations import asks_for_prose, compared, stating
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
+from adaptive_rag.answer.sides import NO_VIEW
 from adaptive_rag.rank.stances import LABELS
 from adaptive_rag.text.vectors import Scores
 from adaptive_rag.text.words import terms
@@ -29,7 +32,10 @@ HEADED = 0.6
 def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     """Show a paragraph for each sub-question; without any, the main point and what goes with it."""
     if request.aspects and {aspect.label for aspect in request.aspects} <= set(LABELS.values()):
-        return by_side(request, ranking)
+        views = by_side(request, ranking)
+        if not views or views[0].opening != NO_VIEW:
+            return views
+        request = replace(request, aspects=())  # it was left open whether opinions are asked for
     whole = ranking.score(request.question, request.question_vector)
     whole += FIRST_READ / np.array([sentence.rank for sentence in ranking.sentences])
     stated = stating(request.question, ranking.sentences)
@@ -42,13 +48,19 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     if request.aspects:
         return share_out(request, ranking, score_aspects(request, ranking, whole))
     limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)
-    lead = best_readable(ranking, whole)
+    each = _best_on_each(request.question, ranking, whole)
+    lead = each[0] if len(each) > 1 else best_readable(ranking, whole)
     whole = _of_its_document(request, ranking, whole, lead)
-    _name_both(request.question, ranking, whole)
+    rows = len(each) > 1 and all(ranking.sentences[i].is_row for i in each)
+    if rows:  # of two rows, what names neither tells nothing of them
+        pair = set[str]().union(*compared(request.question))
+        whole[[pair.isdisjoint(s.terms) for s in ranking.sentences]] = -np.inf
+    whole[each] = np.maximum(whole[each], OTHER_DOCUMENT * whole.max())  # both are quoted
     whole += FOLLOWS * following(ranking.sentences, lead)
     chosen = ranking.choose(whole, limit, least, words=request.style.words)
     chosen = with_steps(request.question, ranking, chosen, whole)
-    chosen = with_rows(request.question, ranking, chosen, request.style.words)
+    if not rows:
+        chosen = with_rows(request.question, ranking, chosen, request.style.words)
     return [Block(in_document_order(chosen, ranking.sentences[lead]))]
 
 
@@ -59,19 +71,20 @@ def _of_its_document(request: AnswerRequest, ranking: Ranking, scores: Scores, l
     return np.where(other & (scores < OTHER_DOCUMENT * scores[lead]), -np.inf, scores)
 
 
-def _name_both(question: str, ranking: Ranking, scores: Scores) -> None:
-    """Raise the best sentence on each of two things that are compared, so that both are quoted."""
-    highest = max(scores.max(), 0.0)
+def _best_on_each(question: str, ranking: Ranking, scores: Scores) -> list[int]:
+    """Return the best sentence on each of two things that are compared, the better one first."""
     held = [set(s.terms) | set(terms(s.heading)) for s in ranking.sentences]
     pair = compared(question)
-    for wanted, other in zip(pair, reversed(pair), strict=True):
-        # What names one of them alone tells more of it than what names both.
-        fit = np.array(
-            [bool(wanted) and wanted <= words and not (other and other <= words) for words in held]
-        )
-        if fit.any():
-            best = int(np.argmax(np.where(fit, scores, -np.inf)))
-            scores[best] = max(scores[best], OTHER_DOCUMENT * highest)
+    # What names one of them alone tells more of it than what names both.
+    fits = [
+        np.array([bool(wanted) and wanted <= words and not (other and other <= words) for words in held])
+        for wanted, other in zip(pair, reversed(pair), strict=True)
+    ]
+    rows = np.array([s.is_row for s in ranking.sentences])
+    if pair and all((fit & rows).any() for fit in fits):  # one row is compared with another
+        fits = [fit & rows for fit in fits]
+    found = [int(np.argmax(np.where(fit, scores, -np.inf))) for fit in fits if fit.any()]
+    return sorted(found, key=lambda i: -scores[i])
 
 
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.65)

@@ -21,6 +21,11 @@ _NO_NAME = re.compile(
 )
 _SIGNATURE_DASH = re.compile(r"^[ \t]*(?:[-–—]+[ \t]*)?")
 _SALUTATION = re.compile(r"^[ \t]*(?:Sir|Madam|Sirs|Dear|To the [Ee]ditor|Hello|Hi)\b", re.MULTILINE)
+# "Sir, ... I call it a theft. Ann Lee, baker": what stands behind the last sentence of a letter
+_SIGNED = re.compile(
+    r"(?<=[a-z\d)”\"’'])[.?!][”\"’)]* +"
+    r"(?P<name>[A-Z](?:[^.?!\n]|(?<=\b[A-Z])\.|(?<=\b(?:Mr|Ms|Dr))\.|(?<=\bMrs)\.){1,70})\s*\Z"
+)
 _PARAGRAPH = re.compile(r"\n[ \t]*\n")
 _QUOTED = re.compile(r"[“\"][^”\"\n]*[”\"]")
 # "From: Ravi Menon <ravi@mill.example>", above another line of a mail's header
@@ -28,17 +33,21 @@ _MAIL = re.compile(
     r"^From:[ \t]*(?P<name>[^<\n(]*[^<\n( \t])[ \t]*(?:[<(][^\n]*)?\n(?=(?:To|Cc|Date|Sent|Subject):)",
     re.MULTILINE,
 )
-_WHEN = (
-    r"(?:\b\d{1,2}:\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{4}-\d\d-\d\d\b|\bago\b|★|\bstars?\b|"
-    r"\b\d/(?:5|10)\b|\b\d{1,2} (?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec))"
+# When something was posted, and how many stars were given: "3 Nov 2023, 20:40", "2 days ago", "4 stars".
+_WHEN = re.compile(
+    r"\b\d{1,2}:\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{4}(?:-\d\d-\d\d)?\b|\b\w+ \w+ ago\b|"
+    r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b"
+    r"(?: \d{1,2}\b)?",
 )
-# "hilltopgran (posted 3 Nov 2023, 20:40)", "Posted by Jim on 3 May", "Jim, 2 days ago", "Anna K., 4 stars"
-_POST = re.compile(
-    r"(?:\W{0,4}(?:posted|written|review) by )?\W{0,4}(?P<name>[^\W\d_][\w.'’-]*(?: [\w.'’&-]+){0,3}?)"
-    r"\W{0,2}(?:[ \t]*[(\[|·•,–—-]|[ \t]+(?:wrote|posted|on)\b)"
-    rf"(?=[^\n]{{0,60}}{_WHEN})[^\n]{{0,70}}(?:\n|\Z)",
-    re.IGNORECASE,
+_STARS = re.compile(
+    r"(?P<stars>\b[0-5])(?:[.,]\d)?(?: ?stars?\b| ?/ ?5\b| out of (?:5|five)\b)|(?P<drawn>★+)☆*"
 )
+# What parts a header, and what it says before or after a name.
+_PARTS = re.compile(
+    r"[\[\](){}|·•,;–—]|\s-\s|\b(?:posted|written|reviewed|review|by|on|at|wrote|said)\b:?", re.IGNORECASE
+)
+# A header is shorter than this, in characters, and has a name of at most so many words.
+LONGEST_HEADER, NAME_WORDS = 80, 4
 # "“Too loud.” (Design)", "“Too loud.” – Ana Ruiz": somebody's words with their name or group behind them
 _ATTRIBUTED = re.compile(
     rf"[“\"](?P<said>[^“”\"\n]{{12,600}})[”\"][ \t]*(?:\((?P<group>[A-Z][^()\n\d]{{1,60}})\)|"
@@ -94,6 +103,11 @@ class Contributions:
             or self._headed(start, text)
         )
 
+    def rating_at(self, start: int) -> int:
+        """Return 1 where the post that a sentence stands in gives a good rating, -1 for a bad one, else 0."""
+        ratings = [rating for begin, _, rating in self._posts if begin <= start - self._passage["start"]]
+        return ratings[-1] if ratings else 0
+
     @property
     def of_row(self) -> bool:
         """Tell whether the passage is a row that somebody wrote."""
@@ -110,7 +124,7 @@ class Contributions:
 
     def _post(self, at: int) -> str | None:
         """Return whose mail or post the sentence stands in."""
-        posts = [name for start, name in self._posts if start <= at]
+        posts = [name for start, name, _ in self._posts if start <= at]
         return posts[-1] if posts else None
 
     def _signer(self, at: int) -> str | None:
@@ -136,6 +150,8 @@ class Contributions:
             if later > number and (not before or _SALUTATION.match(paragraph)):
                 return None
             lines = paragraph.strip().splitlines()
+            if _SALUTATION.match(paragraph) and (signed := _SIGNED.search(paragraph)):
+                return signed["name"]
             last = _SIGNATURE_DASH.sub("", lines[-1]).strip() if lines else ""
             named = len(last) <= LONGEST_NAME and bool(_PERSON.match(last)) and last[-1] not in ".:;?!"
             if named and (len(lines) > 1 or later > number):
@@ -196,18 +212,43 @@ def _label(turn: re.Match[str], text: str) -> str | None:
     return turn["label"] if known or SAYS_I.search(said) else None
 
 
-def _posts(text: str, begins: list[int]) -> list[tuple[int, str]]:
-    """Return where each mail or post begins, and whose it is; "Lunch (12:30)" twice over is none.
+def _posts(text: str, begins: list[int]) -> list[tuple[int, str, int]]:
+    """Return where each mail or post begins, whose it is, and 1 or -1 for a good or a bad rating, else 0.
+
+    "Lunch (12:30)" twice over is none.
 
     Args:
         text: of the passage.
         begins: where its paragraphs begin.
     """
-    found = [*_MAIL.finditer(text), *filter(None, (_POST.match(text, begin) for begin in begins))]
+    found = [(mail.start(), mail.end(), mail["name"], 0) for mail in _MAIL.finditer(text)]
+    for begin in begins:
+        line = text[begin:].split("\n", 1)[0]
+        if len(line) < LONGEST_HEADER and (header := _read_header(line)):
+            found.append((begin, begin + len(line), *header))
     if len(found) < 2:
         return []
-    found.sort(key=re.Match.start)
-    ends = [*(head.start() for head in found[1:]), len(text)]
-    bodies = (text[head.end() : end] for head, end in zip(found, ends, strict=True))
+    found.sort()
+    ends = [*(start for start, *_ in found[1:]), len(text)]
+    bodies = [text[head[1] : end] for head, end in zip(found, ends, strict=True)]
     spoken = sum(in_first_person(body) for body in bodies)
-    return [(head.start(), head["name"]) for head in found] if 2 * spoken >= len(found) else []
+    rated = any(rating for *_, rating in found)
+    return (
+        [(start, name, rating) for start, _, name, rating in found]
+        if rated or 2 * spoken >= len(found)
+        else []
+    )
+
+
+def _read_header(line: str) -> tuple[str, int] | None:
+    """Return whose post a line heads, and the sign of its rating: "5 stars, Anneke V., January"."""
+    stars = _STARS.search(line)
+    if not stars and not _WHEN.search(line):
+        return None
+    bare = _WHEN.sub(" | ", _STARS.sub(" | ", line))
+    parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", bare).split("|")]
+    names = [part for part in parts if part and not part.isdigit()]
+    if not names or not 0 < len(names[0].split()) <= NAME_WORDS or line.rstrip()[-1:] in "?!;":
+        return None
+    given = int(stars["stars"]) if stars and stars["stars"] else len(stars["drawn"]) if stars else 3
+    return names[0], (given > 3) - (given < 3)

@@ -14,12 +14,15 @@ from adaptive_rag.text.words import terms
 
 Relation = Literal["difference", "cause", "effect", "change"]
 
+# "What's making the bills so high?"
+_MAKING = r"\bwhat(?:['’]?s| is| was| are)? (?:making|keeping|driving|stopping|holding)\b"
 _COMPARES = (
-    r"\bdiffer(?:s|ences?|ent from)?\b|\bcompar(?:e[ds]?|ing|ison)\b|\b(?:versus|vs)\b|\bdistinguish(?:es)?\b"
+    r"\bdiffer(?:s|ences?|ent from)?\b|\bcompar(?:e[ds]?|ing|ison)\b|\b(?:versus|vs)\b|"
+    r"\bdistinguish(?:es)?\b|\bwhich(?: one)? (?:is|are|costs?|has|takes|needs|gives) (?:\w+er|more|less)\b"
 )
 _ASKED: tuple[tuple[Relation, str], ...] = (
     ("difference", _COMPARES),
-    ("cause", r"\bwhy\b|\bhow come\b|\b(?:causes?|caused|reasons?|explains?|led to|behind)\b"),
+    ("cause", rf"{_MAKING}|\bwhy\b|\bhow come\b|\b(?:causes?|caused|reasons?|explains?|led to|behind)\b"),
     (
         "effect",
         r"\bwhat (?:happens|happened|if)\b|"
@@ -46,6 +49,9 @@ _PAIR = (
     r"\bhow (?:do|does|did|is|are) (?P<a>.+?) (?:and|differ(?:ent)? from|compare(?:d)? (?:to|with)) "
     r"(?P<b>.+?)(?: differ| compare)?",
     r"(?P<a>.+?) (?:versus|vs\.?) (?P<b>.+)",
+    # "Coach or train, what is the difference?", "which is cheaper, coach or train"
+    r"^(?P<a>[^,;:]+?) (?:or|and) (?P<b>[^,;:]+)[,;:] .+",
+    r"\bwhich\b[^,;:]*[,;:] ?(?P<a>.+?) or (?P<b>.+)",
 )
 _STEPS = re.compile(
     r"\bhow (?:do|can|should|would|must|did) (?:I|we|you|one)\b|\bhow to\b|"

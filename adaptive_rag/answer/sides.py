@@ -115,6 +115,8 @@ class _Choice:
             # who takes this side is heard, however near the other side's come
             own = np.where(SIGNS[side] * self.views.declared > 0, theirs, -np.inf)
             least = min(self._least, self._nearness * float(own.max())) if np.isfinite(own).any() else None
+            if np.isfinite(theirs[self.views.rated]).any():  # a review is of it, in whatever words
+                least = -np.inf
             groups.append((LABELS[side][:1].upper() + LABELS[side][1:], self.take(theirs, words, least)))
         if len(shown) == 1 and any(chosen for _, chosen in groups):
             return groups  # who takes no clear side is not asked for

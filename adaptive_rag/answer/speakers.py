@@ -27,8 +27,8 @@ TURN = re.compile(
     r", [^:.\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?[ \t]+(?=\S)",
     re.MULTILINE,
 )
-# "Sir, - ", "Dear editor, "
-_GREETING = re.compile(r"(?:Sirs?|Madam|Dear [\w ]{1,40})(?:,? [-–—] ?|,\s+)")
+# "Sir, - ", "Dear editor, ", "To the Editor, "
+_GREETING = re.compile(r"(?:Sirs?|Madam|Dear [\w ]{1,40}|To the [Ee]ditor)(?:,? [-–—] ?|,\s+)")
 # "Leila (13:31): “", and Frank in "Ana: “Are you sad?” Frank: “No."; made by units.py.
 _MESSAGE = re.compile(r"(?:^|” )(?P<name>[^“”\n:]{1,60}?)(?: \([^()]{1,20}\))?: “")
 _SAYING = (
@@ -65,6 +65,13 @@ _ASKED_GROUP = re.compile(
     r"(?:think|say|feel|want|complain|dislike|like|see|view|regard|remember|react)\b",
     re.IGNORECASE,
 )
+# "Does the head teacher want it?", "is the chairman in favour?"
+_ASKED_ONE = re.compile(
+    r"^(?:do|does|did|is|are|was|were) the (?P<group>[\w'’-]+(?: [\w'’-]+){0,2}?) "
+    r"(?:think|want|like|support|oppose|mind|agree|prefer|for|against|in favou?r)\b",
+    re.IGNORECASE,
+)
+_GROUP_WITH_ARTICLE = re.compile(r"\b(?:the|our|my|your|an?) [\w'’-]+")
 # "As a grandmother who ...", "I own the café on the corner"
 _SELF = re.compile(
     r"\b(?:As an? |(?:I|We) (?:have )?(?:am an? |own |run |drive |live |teach |taught |work |keep |farm ))"
@@ -107,13 +114,13 @@ def bare_name(speaker: str) -> str:
 
 def asked_group(question: str) -> str | None:
     """Return whose views a question asks for: "traders" in "What do traders think?"; None for people's."""
-    found = _ASKED_GROUP.search(question)
+    found = _ASKED_GROUP.search(question) or _ASKED_ONE.search(question)
     return found["group"] if found else None
 
 
 def without_group(question: str) -> str:
     """Return a question without whose views it asks for: the staff are no matter to have views on."""
-    return _ASKED_GROUP.sub("", question).strip() or question
+    return _ASKED_ONE.sub("", _ASKED_GROUP.sub("", question)).strip() or question
 
 
 def reports_of(group: str, text: str) -> bool:
@@ -137,7 +144,8 @@ def asked_speakers(question: str, speakers: Iterable[str]) -> set[str]:
     A name is written with a capital, unless nothing in the question is.
     """
     lower = question == question.lower()
-    words = set(re.findall(r"[^\W\d_]+", question))
+    # "the family" is nobody's name
+    words = set(re.findall(r"[^\W\d_]+", _GROUP_WITH_ARTICLE.sub("", question) if lower else question))
     titles = re.compile(rf"^{_TITLE}$", re.IGNORECASE)
     return {
         speaker

@@ -10,6 +10,7 @@ import numpy as np
 
 from adaptive_rag.answer.ranking import READABLE, Flags, Ranking
 from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.answer.speakers import without_label
 from adaptive_rag.rank.stances import reports_view, view_strength
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.vectors import Scores
@@ -37,7 +38,8 @@ _NAMES_MATTER = re.compile(
 )
 # "I own the café on the corner of Silver Street." says who speaks, and no more.
 _INTRODUCES = re.compile(
-    r"(?:I|We) (?:have )?(?:own|run|drive|live|teach|taught|work|keep|farm|use|am an?)\b[^,;]*$"
+    r"(?:I|We) (?:have )?(?:own|run|drive|live|teach|taught|work|keep|farm|use|am an?)\b[^,;]*$|"
+    r"(?:I|We) have \w+ [^,;]*\bfor [\w-]+ years\b[^,;]*$"
 )
 
 
@@ -63,7 +65,11 @@ def may_stand(text: str, *, judges: bool, alone: bool) -> bool:
         alone: whether it is a passage of its own, or what somebody says on the matter: a plain fact is a
             reason there.
     """
-    if len(text.split()) < FEWEST_WORDS or _NAMES_MATTER.search(text) or _INTRODUCES.match(text):
+    if (
+        len(text.split()) < FEWEST_WORDS
+        or _NAMES_MATTER.search(text)
+        or _INTRODUCES.match(without_label(text))
+    ):
         return False
     return judges or (alone and not _DATE.search(text))
 

@@ -40,7 +40,7 @@ from adaptive_rag.rank.agreement import (
     reported_side,
     weighs_both,
 )
-from adaptive_rag.rank.stances import Side
+from adaptive_rag.rank.stances import Side, misplaced
 from adaptive_rag.text.vectors import Scores, cosines
 
 # What a sentence gains that holds or reports a view, and one that says which side its speaker takes; what it
@@ -82,6 +82,8 @@ class Views:
     holds: Flags
     # 1 for and -1 against where it says so, or its speaker does; else 0
     declared: Scores
+    # whether it stands in a review with a good or a bad rating of what is asked about
+    rated: Flags
     # whether its tone may tell its side, where nothing is declared
     toned: Flags
     # whether it reports both sides
@@ -120,6 +122,16 @@ def read_views(request: AnswerRequest, ranking: Ranking) -> Views:
     own = np.where(both, 0.0, _declared_signs(question, sentences, read))
     both |= _beside_other_side(sentences, read)
     declared = np.where(own, own, _spoken_signs(own, voices))
+    # Who gives five stars is for what the reviews are of, whatever they say.
+    sources = [request.documents[s.document]["source"] for s in sentences]
+    reviewed = request.documents[0]["source"]
+    rated = np.array(
+        [
+            request.contributions[s.document].rating_at(s.start) if source == reviewed else 0
+            for s, source in zip(sentences, sources, strict=True)
+        ]
+    )
+    declared = np.where(declared, declared, rated)
     named = each(partial(names_matter, question))
     marked, known = (np.array([name is not None for name in names]) for names in (speakers, voices))
     turned = np.array([s.alone for s in sentences])
@@ -142,9 +154,11 @@ def read_views(request: AnswerRequest, ranking: Ranking) -> Views:
         scores=relevance
         + VIEW * judging
         + DECLARED * (each(_DECLARES.search) + np.abs(own))
-        + passage_bonus(request, ranking),
+        + passage_bonus(request, ranking)
+        - DECLARED * _misplaced(rated, sentences),
         holds=holds,
         declared=declared,
+        rated=rated != 0,
         # In a speech the tone goes up and down: "I worry that ..." and "a fine idea for chains" are of one
         # speaker. And what does not name the matter praises or blames something else.
         toned=alone | (named & ~known),
@@ -276,6 +290,14 @@ def _spoken_signs(own: Scores, voices: Sequence[str | None]) -> Scores:
             said.setdefault(bare_name(name), set()).add(sign)
     stands = {name: signs.pop() for name, signs in said.items() if len(signs) == 1}
     return np.array([stands.get(bare_name(name), 0.0) if name else 0.0 for name in voices])
+
+
+def _misplaced(rated: Scores, sentences: Sequence[AnswerSentence]) -> Scores:
+    """Return how wrong each sentence looks beside the rating of its review, 0 to 1; shape (sentences,)."""
+    sides: Mapping[float, Side] = {1.0: "for", -1.0: "against"}
+    return np.array(
+        [misplaced(sides[sign], s.text) if sign else 0.0 for sign, s in zip(rated, sentences, strict=True)]
+    )
 
 
 def _beside_other_side(sentences: Sequence[AnswerSentence], read: Sequence[bool]) -> Flags:

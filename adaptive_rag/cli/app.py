@@ -17,13 +17,16 @@ from adaptive_rag.cli.feedback import feedback
 from adaptive_rag.cli.graph import graph
 from adaptive_rag.cli.index import index
 from adaptive_rag.cli.info import info
+from adaptive_rag.cli.list import list_documents
 from adaptive_rag.cli.ontology import ontology_app
 from adaptive_rag.cli.options import load_env_file
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.cli.recipes import recipes
+from adaptive_rag.cli.remove import remove
 from adaptive_rag.cli.route import route
 from adaptive_rag.cli.search import search
 from adaptive_rag.cli.settings import settings
+from adaptive_rag.cli.show import show
 
 app = typer.Typer(
     name="adaptive-rag",
@@ -34,7 +37,8 @@ app = typer.Typer(
 )
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "ask": ask, "chat": chat, "index": index, "search": search, "compare": compare, "recipes": recipes,
+    "ask": ask, "chat": chat, "index": index, "list": list_documents, "show": show, "remove": remove,
+    "search": search, "compare": compare, "recipes": recipes,
     "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
     "doctor": doctor, "eval": evaluate,
 }  # fmt: skip

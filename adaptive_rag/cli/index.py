@@ -11,17 +11,20 @@ from typer import Argument, Exit, Option
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import count_of, print_json, print_line, print_note, short_source
 from adaptive_rag.cli.session import format_report, index_documents, showing_progress
+from adaptive_rag.cli.watch import watch_folders
 
 if TYPE_CHECKING:
-    from adaptive_rag.index import IndexCheck, RepairReport
+    from adaptive_rag.index import IndexCheck, IndexReport, RepairReport
 
 NAMED = 10  # sources that are not whole, as they are named at most
 
 
 def index(
     paths: Annotated[
-        list[Path] | None,
-        Argument(help="Files or folders to index.", metavar="PATH", show_default=False),
+        list[str] | None,
+        Argument(
+            help="Files, folders or web addresses (https://...) to index.", metavar="PATH", show_default=False
+        ),
     ] = None,
     index: options.Index = None,
     embeddings: Annotated[
@@ -43,9 +46,15 @@ def index(
             metavar="PATTERN",
         ),
     ] = None,
-    prune: Annotated[bool, Option(help="Remove what vanished from the folders named.")] = True,
+    depth: Annotated[
+        int, Option(help="Of a web address: links to follow, one after the other, on its site.", min=0)
+    ] = 0,
+    prune: Annotated[bool, Option(help="Remove what vanished from the folders and sites named.")] = True,
     rebuild: Annotated[
         bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
+    ] = False,
+    watch: Annotated[
+        bool, Option("--watch", help="Go on: index the folders again whenever something in them changes.")
     ] = False,
     check: Annotated[
         bool, Option("--check", help="Check the index and change nothing; exit 1 where it is damaged.")
@@ -58,7 +67,7 @@ def index(
     ] = False,
     as_json: options.Json = False,
 ) -> None:
-    """Bring an index up to date with files and folders; what is unchanged costs nothing.
+    """Bring an index up to date with files, folders and web pages; what is unchanged costs nothing.
 
     A file that cannot be read is named on standard error with the reason, and the others are indexed. The
     exit code is 0 where everything was read, 1 where something was not, and 130 after Ctrl-C.
@@ -66,9 +75,11 @@ def index(
     In folders, hidden files, node_modules, __pycache__, virtual environments and what a .gitignore names are
     left out. --include and --exclude take patterns as .gitignore has them, and may be given more than once.
 
+    Files of the same content are stored once, under all their names; one that was moved keeps its chunks.
+
     Without paths: --check tells whether the index is as it was written, --repair mends it.
     """
-    _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild)
+    _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild, watch=watch)
     settings = options.given_settings(index=index, embeddings=embeddings)
     if check:
         _check(settings, deep=deep, as_json=as_json)
@@ -76,29 +87,50 @@ def index(
     if repair:
         _repair(settings, as_json=as_json)
         return
-    report = index_documents(
-        paths or [],
-        settings,
-        chunk_size=chunk_size,
-        chunk_overlap=chunk_overlap,
-        sentence_vectors=sentence_vectors,
-        include=include or (),
-        exclude=exclude or (),
-        prune=prune,
-        rebuild=rebuild,
-    )
-    if as_json:
-        print_json(report)
-    else:
-        print_line(format_report(report))
-        for note in report.notes:
-            print_line(f"Note: {short_source(note.source)}: {note.text}")
-    if report.failed:
+
+    def run() -> IndexReport:
+        report = index_documents(
+            paths or [],
+            settings,
+            chunk_size=chunk_size,
+            chunk_overlap=chunk_overlap,
+            sentence_vectors=sentence_vectors,
+            include=include or (),
+            exclude=exclude or (),
+            depth=depth,
+            prune=prune,
+            rebuild=rebuild,
+        )
+        # a change of what is not read is nothing to tell
+        if not watch or report.changed or report.failed:
+            _print_report(report, as_json=as_json)
+        return report
+
+    if watch:
+        watch_folders([Path(path) for path in paths or []], _folder_of(settings), run)
+    elif run().failed:
         raise Exit(1)
 
 
+def _print_report(report: IndexReport, *, as_json: bool) -> None:
+    if as_json:
+        print_json(report)
+        return
+    print_line(format_report(report))
+    for note in report.notes:
+        print_line(f"Note: {short_source(note.source)}: {note.text}")
+
+
+def _folder_of(settings: dict[str, Any]) -> Path | None:
+    """Return the folder of the index; None where it lies in a bucket."""
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index.location import open_location
+
+    return open_location(str(make_context(settings).index)).path
+
+
 def _refuse_mixture(
-    paths: list[Path] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool
+    paths: list[str] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool, watch: bool
 ) -> None:
     from adaptive_rag.errors import ConfigurationError
 
@@ -107,6 +139,8 @@ def _refuse_mixture(
         raise ConfigurationError("--deep goes with --check: adaptive-rag index --check --deep")
     if len(modes) == 2 or (modes and rebuild):
         raise ConfigurationError("--check, --repair and --rebuild are three things: ask for one.")
+    if watch and (modes or rebuild):
+        raise ConfigurationError("--watch goes without --check, --repair and --rebuild: run these before it.")
     if modes and paths:
         raise ConfigurationError(f"{modes[0]} is of the whole index: leave {paths[0]} out.")
     if not modes and not paths:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
@@ -36,6 +36,8 @@ DOING = {
 }
 # Characters of a draft that are shown, from its end.
 DRAFT_SHOWN = 240
+# Files that were skipped for one reason: as many are named.
+SKIPPED_NAMED = 10
 
 
 def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
@@ -107,24 +109,50 @@ def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Ca
         yield show, lambda message: console.print(message, markup=False, soft_wrap=True)
 
 
-def index_documents(paths: Sequence[Path], settings: dict[str, Any], **of_index: Any) -> IndexReport:
-    """Bring the index up to date with the paths, and show the progress on standard error."""
+def index_documents(
+    paths: Sequence[Path | str], settings: dict[str, Any], *, depth: int = 0, **of_index: Any
+) -> IndexReport:
+    """Bring the index up to date with paths and web addresses, and show the progress on standard error."""
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
+    from adaptive_rag.ingest import Site
+    from adaptive_rag.ingest.web import is_address
 
     context = make_context(settings)
+    web = context.web.model_dump()
     with showing_progress("Indexing") as (show, tell):
         report = Index.build(
-            [str(path) for path in paths],
+            [Site(path, depth, **web) if is_address(path) else str(path) for path in paths],
             str(context.index),
             embeddings=context.embeddings,
             progress=show,
             on_wait=tell,
             **of_index,
         )
+    by_reason = dict[str, list[str]]()
     for failure in report.failed:
-        print_note(("Skipped:", "yellow"), f" {short_source(failure.source)} {failure.reason}")
+        by_reason.setdefault(failure.reason, []).append(failure.source)
+    for reason, sources in by_reason.items():
+        _print_skipped(sources, reason)
+    by_suffix = dict[str, list[str]]()
+    for source in report.unknown:
+        by_suffix.setdefault(PurePath(source).suffix.lower(), []).append(source)
+    for suffix, sources in by_suffix.items():
+        _print_skipped(sources, f"is of a kind that is not read ({suffix or 'no suffix'})")
     return report
+
+
+def _print_skipped(sources: Sequence[str], reason: str) -> None:
+    """Name each file that was skipped, in a line of its own while they are few."""
+    if len(sources) <= SKIPPED_NAMED:
+        for source in sources:
+            print_note(("Skipped:", "yellow"), f" {short_source(source)} {reason}")
+        return
+    named = ", ".join(map(short_source, sources[:SKIPPED_NAMED]))
+    more = len(sources) - SKIPPED_NAMED
+    print_note(
+        ("Skipped:", "yellow"), f" {len(sources):,} files, each {reason}: {named} and {more:,} more (--json)"
+    )
 
 
 def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
@@ -149,10 +177,12 @@ def format_progress(progress: Progress) -> str:
 
 def format_report(report: IndexReport) -> str:
     """Say in a line what an indexing run did."""
-    counts = {what: getattr(report, what) for what in ("added", "updated", "removed", "unchanged")}
+    counts = {what: getattr(report, what) for what in ("added", "updated", "moved", "removed", "unchanged")}
     counts["not readable"] = len(report.failed)
     done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
     parts = [f"Documents: {done or 'none'}"]
+    if report.copies:
+        parts.append(f"{report.copies:,} of the same content as another")
     if report.chunks:
         parts.append(f"{report.chunks:,} chunks written")
     parts += [f"{report.total_chunks:,} chunks in the index", _duration(report.seconds)]

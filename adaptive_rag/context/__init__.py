@@ -39,6 +39,7 @@ from adaptive_rag.context.groups import (
     RoutingSettings,
     ScoringSettings,
     ServingSettings,
+    WebSettings,
     listed,
     shown_args,
 )
@@ -139,6 +140,10 @@ class Context(BaseSettings):
     scoring: ScoringSettings = Field(
         default_factory=ScoringSettings, description="Scoring of candidates by a chat model."
     )
+    web: WebSettings = Field(
+        default_factory=WebSettings,
+        description="Web: bounds of what is read from an address, and of where it may lie.",
+    )
     serving: ServingSettings = Field(
         default_factory=ServingSettings,
         description="Serving: users, folders that may be indexed, and bounds of what callers pass.",
@@ -204,6 +209,7 @@ _SAME_ANSWER = {
     "index",
     "retriever",
     *(f"serving.{name}" for name in ServingSettings.model_fields),
+    *(f"web.{name}" for name in WebSettings.model_fields),
 }
 # A live object is known by its place in memory, which means something in this process only.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"

@@ -285,6 +285,18 @@ class ScoringSettings(Group):
     )
 
 
+class WebSettings(Group):
+    """How far `adaptive-rag index https://...` goes; callers of a server can neither set it nor use it."""
+
+    max_pages: int = Field(100, ge=1, le=10_000, description="Pages that one address may lead to, at most.")
+    max_megabytes: int = Field(200, ge=1, description="Size of these pages together, at most.")
+    private_networks: bool = Field(
+        False,
+        description="Also read pages of this machine and of networks that are not public, such as an "
+        "intranet. Link-local addresses stay closed.",
+    )
+
+
 class ServingSettings(Group):
     """What a server lets its callers do. Nothing of it matters in a notebook or in the shell."""
 
@@ -329,5 +341,6 @@ GROUPS: dict[str, type[Group]] = {
     "budget": BudgetSettings,
     "retrieval": RetrievalSettings,
     "scoring": ScoringSettings,
+    "web": WebSettings,
     "serving": ServingSettings,
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,12 +24,14 @@ from adaptive_rag.index.manifest import (
     Seal,
     Settings,
     SourceRecord,
+    count_chunks,
+    key_of,
     last_manifest,
     next_table,
     read_manifest,
     rebuild_hint,
 )
-from adaptive_rag.index.plan import Meter, Plan, Progress, Work, plan_run
+from adaptive_rag.index.plan import Meter, Plan, Progress, Work, content_key, plan_run
 from adaptive_rag.index.table import TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
@@ -58,9 +59,15 @@ class IndexReport:
 
     added: int = 0
     updated: int = 0
+    moved: int = 0
+    """Files that are only named otherwise now: their chunks were taken over."""
     removed: int = 0
     unchanged: int = 0
+    copies: int = 0
+    """How many of those added or updated have the content of another file, which is stored once."""
     failed: list[Failure] = field(default_factory=list)
+    unknown: list[str] = field(default_factory=list)
+    """Files of the folders that no loader reads, by name."""
     sources: list[str] = field(default_factory=list)
     """Names of the sources that were found and can be searched, new or not."""
     notes: list[Note] = field(default_factory=list)
@@ -81,7 +88,7 @@ class IndexReport:
     @property
     def changed(self) -> bool:
         """Tell whether the index holds something else than before."""
-        return bool(self.added or self.updated or self.removed)
+        return bool(self.added or self.updated or self.moved or self.removed)
 
 
 def nothing_read(failed: Sequence[Failure]) -> IndexingError:
@@ -106,12 +113,16 @@ def build_index(
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
-    """Bring an index up to date with files, folders, source texts or LangChain documents.
+    """Bring an index up to date with files, folders, web addresses, source texts or LangChain documents.
+
+    A `Site` says how many links are followed from an address; an address alone is that page alone.
 
     What is unchanged costs nothing, what changed is replaced, and with `prune` what vanished from
-    the folders named is removed. Of these only the files are read that `include` names, if it names any,
-    and none that `exclude`, a `.gitignore` or the built-in list leaves out; patterns are written as in
-    `.gitignore`. A run that breaks off leaves the last complete state; the next run goes on from there.
+    the folders named is removed. Files of the same content are stored once, under all their names, and a
+    file that was moved or renamed keeps its chunks. Of the folders only the files are read that `include`
+    names, if it names any, and none that `exclude`, a `.gitignore` or the built-in list leaves out;
+    patterns are written as in `.gitignore`. A run that breaks off leaves the last complete state; the next
+    run goes on from there.
     `rebuild` makes the index anew, with other settings if need be; the old one serves until the new one
     is complete.
 
@@ -143,10 +154,14 @@ def build_index(
             plan = plan_run(
                 documents, before, location.path, patterns=Patterns(include, exclude), prune=prune
             )
-            report = IndexReport(unchanged=plan.unchanged, failed=plan.failed)
+            report = IndexReport(
+                unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown))
+            )
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             if plan.work or plan.removed or rebuild:
                 run.apply(plan)
+            elif plan.failed and not before.sources:
+                raise nothing_read(plan.failed)
             elif plan.restamped:
                 with storing(location.uri):
                     replace(before, sources={**before.sources, **plan.restamped}).publish(location)
@@ -156,6 +171,7 @@ def build_index(
             records = run.manifest.sources
             report.sources = sorted(plan.seen & records.keys() - failed)
             report.notes = [Note(source, text) for source in report.sources for text in records[source].notes]
+            report.notes += plan.notes
             return report
     except BaseException:
         if locked:  # else what lies there is the start of the process that holds the lock
@@ -223,6 +239,7 @@ class IndexingRun:
         self._rows: list[TableRow] = []
         self._made: Counter[str] = Counter()  # rows made so far, by key of their source
         self._ended: list[tuple[Work, SourceRecord]] = []
+        self._by_content: dict[tuple[str, str], tuple[str, SourceRecord]] = {}
         self._partly_written: set[str] = set()
         self._writing = False
         self._published_at = time.monotonic()
@@ -243,10 +260,8 @@ class IndexingRun:
         self._vectorizer = Vectorizer(
             load_embeddings(self._embeddings), settings.dimension, cache, sentences=settings.sentence_vectors
         )
-        self._sources.update(plan.restamped)
-        self._stale = [self._sources.pop(source).doc for source in plan.removed]
-        self._report.removed = len(plan.removed)
         try:
+            self.let_go(plan)
             self._make_rows(texts, size=sum(item.size for item in plan.work))
             if rescue is not None:
                 for source, (record, chunks) in rescue(self._report.failed).items():
@@ -268,6 +283,30 @@ class IndexingRun:
             self._report.texts_embedded = self._vectorizer.embedded
             cache.trim()
             cache.close()
+
+    def let_go(self, plan: Plan) -> None:
+        """Drop the sources that are gone, and leave their chunks to others that have their content."""
+        self._writing = True
+        renamed = dict[str, tuple[str, str]]()
+        for source, (heir, record) in plan.heirs.items():
+            renamed[self._sources[source].doc] = heir, record.doc
+            self._sources[heir] = record
+        for source, record in self._sources.items():
+            if record.copy_of in plan.heirs:
+                heir, owner = plan.heirs[record.copy_of]
+                self._sources[source] = replace(record, copy_of=heir, doc=owner.doc)
+        if renamed:
+            with storing(self._location.uri):
+                self._writer.copy_renamed(renamed)
+        self._sources.update(plan.restamped)
+        self._stale = [self._sources.pop(source).doc for source in plan.removed]
+        self._report.moved, self._report.removed = plan.moved, len(plan.removed) - plan.moved
+        read_anew = {item.source for item in plan.work}
+        for source, record in self._sources.items():
+            content = content_key(record.path, record.hash)
+            if content is not None and record.copy_of is None and source not in read_anew:
+                self._by_content[content] = source, record
+        self._writing = False
 
     def finish(self, committed: float) -> None:
         """Renew the store's indexes, publish, and drop what nobody reads since the time `committed`."""
@@ -297,19 +336,29 @@ class IndexingRun:
                 self._report.failed.append(text)
                 meter.ended(item.size)
                 continue
-            key = f"{text.source}\0{text.content_hash}".encode(errors="surrogatepass")
-            doc, before = hashlib.sha256(key).hexdigest()[:16], meter.chunks
+            record = SourceRecord(text.content_hash, key_of(text.source, text.content_hash), 0)
+            record = replace(record, notes=text.notes, web=item.web, indexed=time.time())
+            if item.stamp is not None:
+                record = replace(record, **item.stamp._asdict())
+            content = content_key(record.path, record.hash)
+            if content is not None and content in self._by_content:
+                source, first = self._by_content[content]
+                copy = replace(record, doc=first.doc, chunks=first.chunks, copy_of=source)
+                self._ended.append((item, copy))
+                self._report.copies += 1
+                meter.ended(item.size)
+                continue
+            before = meter.chunks
             for chunk in split(text, size=settings.chunk_size, overlap=settings.chunk_overlap):
-                pending.append((chunk, doc))
+                pending.append((chunk, record.doc))
                 meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
                 if len(pending) >= CHUNKS_PER_STEP:
                     self._embed(pending)
                     meter.tell(self._report.chunks, item.source)
                     pending = []
-            count = meter.chunks - before
-            record = SourceRecord(text.content_hash, doc, count, notes=text.notes)
-            if item.stamp is not None:
-                record = replace(record, **item.stamp._asdict())
+            record = replace(record, chunks=meter.chunks - before)
+            if content is not None:
+                self._by_content[content] = text.source, record
             self._ended.append((item, record))
             meter.ended(item.size)
         if pending:
@@ -318,7 +367,7 @@ class IndexingRun:
 
     def _keep(self, source: str, record: SourceRecord, chunks: Sequence[Chunk]) -> None:
         """Take a source as the chunks that it had."""
-        for start in range(0, len(chunks), CHUNKS_PER_STEP):
+        for start in range(0, 0 if record.copy_of else len(chunks), CHUNKS_PER_STEP):
             self._embed([(chunk, record.doc) for chunk in chunks[start : start + CHUNKS_PER_STEP]])
         self._ended.append((Work(source, 0), record))
 
@@ -333,7 +382,11 @@ class IndexingRun:
 
     def _write(self, *, publish: bool) -> None:
         """Write rows of complete sources, and of an incomplete one where it fills a batch by itself."""
-        complete = [(item, record) for item, record in self._ended if self._made[record.doc] == record.chunks]
+        complete = [
+            (item, record)
+            for item, record in self._ended
+            if record.copy_of in self._sources or self._made[record.doc] == record.chunks
+        ]
         whole = {record.doc for _, record in complete}
         ready = [row for row in self._rows if row.doc in whole]
         if len(self._rows) - len(ready) >= ROWS_PER_WRITE:
@@ -371,7 +424,7 @@ class IndexingRun:
         self.manifest = replace(
             self.manifest,
             version=version,
-            chunks=sum(record.chunks for record in self._sources.values()),
+            chunks=count_chunks(self._sources),
             sources=dict(self._sources),
             recall=recall or self.manifest.recall,
             committed=time.time(),

@@ -19,6 +19,7 @@ from adaptive_rag.index.manifest import (
     Manifest,
     complete_manifest,
     copy_of_manifest,
+    count_chunks,
     last_manifest,
     rebuild_hint,
     repair_hint,
@@ -144,7 +145,7 @@ def fragments_of(location: Location, manifest: Manifest) -> list[Fragment]:
 def _check_counts(reader: TableReader) -> Iterator[Damage]:
     """Compare the counts of the manifest and the indexes that the table has with those it should have."""
     manifest = reader.manifest
-    counted = sum(record.chunks for record in manifest.sources.values())
+    counted = count_chunks(manifest.sources)
     if counted != manifest.chunks:
         yield Damage(SOURCES, f"have {counted} chunks together, and the manifest says {manifest.chunks}")
     expected = {TEXT: "word index", ID: "index of ids"} if manifest.chunks else {}

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import Any
+from urllib.parse import urlsplit
 
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import Kind, kind_of
@@ -29,11 +32,16 @@ class Fields:
         pages: Sequence[int | None],
         sections: Sequence[str | None],
         metadata: Sequence[Mapping[str, Any]],
+        copies: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        files = {source: PurePath(source) for source in set(sources)}
+        """Take what is known of each chunk; `copies` are the other names of its source."""
+        self.sources = list(sources)
+        files = {source: _file(source) for source in set(sources)}
+        names: dict[str, Any] = {source: [source, *copies[source]] for source in copies}
+        bases: dict[str, Any] = {of: [_file(name).name for name in held] for of, held in names.items()}
         self._columns: dict[str, list[Any]] = {
-            "source": list(sources),
-            "file": [files[source].name for source in sources],
+            "source": [names.get(source, source) for source in sources],
+            "file": [bases.get(source, files[source].name) for source in sources],
             "kind": [files[source].suffix[1:].lower() or None for source in sources],
             "page": list(pages),
             "section": list(sections),
@@ -44,13 +52,20 @@ class Fields:
                 self._columns[name] = [_plain(known.get(name)) for known in metadata]
 
     @classmethod
-    def of_rows(cls, sources: list[str], pages: list[Any], sections: list[Any], stored: list[Any]) -> Fields:
+    def of_rows(
+        cls,
+        sources: list[str],
+        pages: list[Any],
+        sections: list[Any],
+        stored: list[Any],
+        copies: Mapping[str, Sequence[str]],
+    ) -> Fields:
         """Return the fields of rows whose metadata are stored as JSON; the same text is read once."""
         known: dict[str | None, dict[str, Any]] = {None: {}}
         for text in stored:
             if text not in known:
                 known[text] = json.loads(text)
-        return cls(sources, pages, sections, [known[text] for text in stored])
+        return cls(sources, pages, sections, [known[text] for text in stored], copies)
 
     @classmethod
     def of_chunks(cls, chunks: Iterable[Chunk]) -> Fields:
@@ -64,7 +79,7 @@ class Fields:
         )
 
     def __len__(self) -> int:
-        return len(self._columns["source"])
+        return len(self.sources)
 
     def kinds(self) -> Mapping[str, Kind]:
         """Return each field and what its values are; fields that no chunk has are left out."""
@@ -98,6 +113,14 @@ class Fields:
             return "yes, no"
         shown = ", ".join(textwrap.shorten(str(value), SHOWN, placeholder="…") for value in values[:EXAMPLES])
         return shown if len(values) <= EXAMPLES else f"{shown} and {len(values) - EXAMPLES} more"
+
+
+def _file(source: str) -> PurePath:
+    """Return the path in a source's name; a page of the web whose address has no suffix is of kind html."""
+    if not re.match("https?://", source):
+        return PurePath(source)
+    path = PurePath(urlsplit(source).path)
+    return path if path.suffix else PurePath(f"{path.name or 'index'}.html")
 
 
 def _plain(value: Any) -> Any:

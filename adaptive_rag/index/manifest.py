@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import shlex
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -72,6 +74,12 @@ class SourceRecord:
     """None where the file was written so shortly before reading that its time proves nothing."""
     notes: tuple[str, ...] = ()
     """What the user should know of it, such as pages without text; indexes of older versions have none."""
+    copy_of: str | None = None
+    """The source of the same content that holds the chunks of both; `doc` and `chunks` are then its own."""
+    indexed: float | None = None
+    """When it was read, in seconds since 1970; None in an index of an older version of this program."""
+    web: dict[str, Any] | None = None
+    """Of a page of the web its `ingest.web.PageStamp`, by which it is asked for again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +114,14 @@ class Manifest:
         location.write(COPY, sealed)
         return written
 
+    def copies(self) -> dict[str, list[str]]:
+        """Return the sources that have copies, and these."""
+        found: dict[str, list[str]] = {}
+        for source, record in self.sources.items():
+            if record.copy_of is not None:
+                found.setdefault(record.copy_of, []).append(source)
+        return found
+
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
         files = location.path.rglob("*") if location.path else None
@@ -124,6 +140,17 @@ class Manifest:
                 for text in record.notes
             ],
         }
+
+
+def key_of(source: str, content_hash: str) -> str:
+    """Return the key of a source's chunks."""
+    named = f"{source}\0{content_hash}".encode(errors="surrogatepass")
+    return hashlib.sha256(named).hexdigest()[:16]
+
+
+def count_chunks(sources: Mapping[str, SourceRecord]) -> int:
+    """Return how many chunks are stored for sources: those of copies only once."""
+    return sum(record.chunks for record in sources.values() if record.copy_of is None)
 
 
 def read_manifest(location: Location) -> Manifest | None:

@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
-from adaptive_rag.index.manifest import Manifest, SourceRecord
+from adaptive_rag.index.manifest import Manifest, SourceRecord, key_of
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
 
-    from adaptive_rag.ingest import Confined, Failure, Patterns, SourceFile, SourceText
+    from adaptive_rag.ingest import Confined, Failure, Note, Patterns, Site, SourceFile, SourceText
 
-    Documents = str | Path | Confined | SourceText | Document | Iterable[str | Path | SourceText | Document]
+    One = str | Path | Site | SourceText | Document
+    Documents = Confined | One | Iterable[One]
 
 # File systems keep times to 2 seconds at worst: a file written so shortly before it was looked at
 # may change again and keep its time.
@@ -43,6 +45,7 @@ class Work:
     text: SourceText | None = None
     stamp: Stamp | None = None
     replaces: SourceRecord | None = None
+    web: dict[str, Any] | None = None
 
     def read(self, stop: threading.Event) -> SourceText | Failure:
         """Return the source's text, or why it cannot be read; `stop` gives it up."""
@@ -60,13 +63,21 @@ class Plan:
 
     work: list[Work] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    heirs: dict[str, tuple[str, SourceRecord]] = field(default_factory=dict)
+    """Sources that go or change, each with another that has the content that it had until now."""
+    moved: int = 0
+    """How many of those that go are only named otherwise now."""
     unchanged: int = 0
     seen: set[str] = field(default_factory=set)
     """All sources that were found, new or not."""
     restamped: dict[str, SourceRecord] = field(default_factory=dict)
     """Files whose time changed and whose content did not."""
     failed: list[Failure] = field(default_factory=list)
-    """Archives that cannot be read, or not whole."""
+    """Archives that cannot be read, or not whole, and pages that could not be fetched."""
+    notes: list[Note] = field(default_factory=list)
+    """What the user should know of pages of the web that are gone or were left out."""
+    unknown: list[str] = field(default_factory=list)
+    """Files of the folders that no loader reads."""
 
 
 def plan_run(
@@ -78,16 +89,23 @@ def plan_run(
         ConfigurationError: the documents are of no known kind, a path leads nowhere, or a pattern cannot be
             read.
     """
-    from adaptive_rag.ingest import Confined, SourceText, from_langchain
+    from adaptive_rag.ingest import Confined, Site, SourceText, from_langchain
+    from adaptive_rag.ingest.web import is_address
 
     if isinstance(documents, Confined):
         return _plan_files(documents, manifest, folder, patterns, prune=prune)
-    alone = isinstance(documents, str | Path | SourceText) or hasattr(documents, "page_content")
+    alone = isinstance(documents, str | Path | Site | SourceText) or hasattr(documents, "page_content")
     items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
+    items = [Site(item) if is_address(item) else item for item in items]
+    sites = [item for item in items if isinstance(item, Site)]
     paths = [item for item in items if isinstance(item, str | Path)]
-    if len(paths) == len(items):
-        return _plan_files(paths, manifest, folder, patterns, prune=prune)
-    if paths:
+    if len(paths) + len(sites) == len(items):
+        files = paths or not sites
+        plan = _plan_files(paths, manifest, folder, patterns, prune=prune) if files else Plan()
+        for site in sites:
+            _add_site(site, plan, manifest, prune=prune)
+        return plan
+    if paths or sites:
         raise ConfigurationError(
             "Paths and documents cannot be mixed in one run: index them one after the other."
         )
@@ -111,6 +129,35 @@ def _plan_texts(texts: Iterable[SourceText], manifest: Manifest) -> Plan:
     return plan
 
 
+def _add_site(site: Site, plan: Plan, manifest: Manifest, *, prune: bool) -> None:
+    """Fetch the pages of a site, and add to a plan those that are new, changed or gone."""
+    from adaptive_rag.ingest import Note
+    from adaptive_rag.ingest.web import crawl
+
+    known = {source: record.web for source, record in manifest.sources.items() if record.web}
+    found = crawl(site, known)
+    plan.failed += found.failed
+    plan.notes += found.notes
+    plan.unchanged += len(set(found.unchanged) - plan.seen)
+    plan.seen.update(found.unchanged)
+    for text, stamp in found.pages:
+        if text.source in plan.seen:
+            continue
+        plan.seen.add(text.source)
+        record, web = manifest.sources.get(text.source), asdict(stamp)
+        if record and record.hash == text.content_hash:
+            plan.unchanged += 1
+            if record.web != web:
+                plan.restamped[text.source] = replace(record, web=web)
+        else:
+            plan.work.append(Work(text.source, len(text.text), text=text, replaces=record, web=web))
+    for source, why in found.gone.items():
+        if source not in plan.seen:
+            done = "It was removed from the index" if prune else "What was read of it is kept"
+            plan.notes.append(Note(source, f"gone: {why}. {done}."))
+            plan.removed += [source] if prune else []
+
+
 def _plan_files(
     paths: Sequence[str | Path] | Confined,
     manifest: Manifest,
@@ -124,7 +171,9 @@ def _plan_files(
     from adaptive_rag.ingest.loaders import find_loader
 
     plan = Plan()
-    files, closed = _open_archives(discover(paths, index=folder, patterns=patterns), patterns, plan.failed)
+    files, closed = _open_archives(
+        discover(paths, index=folder, patterns=patterns, unknown=plan.unknown), patterns, plan.failed
+    )
     if isinstance(paths, Confined):
         paths.check_number(len(files))
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
@@ -166,7 +215,58 @@ def _plan_files(
             and any(map(Path(record.path).is_relative_to, folders))
             and not any(map(Path(record.path).is_relative_to, closed))
         ]
+    _find_moved(plan, manifest)
+    leaving = [*plan.removed, *(item.source for item in plan.work if item.replaces)]
+    plan.heirs = {**find_heirs(leaving, manifest), **plan.heirs}
     return plan
+
+
+def _find_moved(plan: Plan, manifest: Manifest) -> None:
+    """Take new files for removed ones whose content they have: they need not be read."""
+    from adaptive_rag.ingest import hash_file
+
+    gone = {source: manifest.sources[source] for source in plan.removed}
+    gone = {source: record for source, record in gone.items() if record.copy_of is None}
+    sizes = {record.size for record in gone.values()}
+    by_content = {content_key(record.path, record.hash): source for source, record in gone.items()}
+    work = []
+    for item in plan.work:
+        source = None
+        if item.replaces is None and item.file and item.stamp and item.stamp.size in sizes:
+            with suppress(OSError, IndexingError):  # reading it will say what is wrong
+                content = content_key(item.stamp.path, hash_file(item.file.path))
+                source = by_content.pop(content, None)
+        if source is None or item.stamp is None:
+            work.append(item)
+            continue
+        record = replace(gone[source], doc=key_of(item.source, gone[source].hash), **item.stamp._asdict())
+        plan.heirs[source] = item.source, record
+        plan.moved += 1
+    plan.work = work
+
+
+def find_heirs(leaving: Collection[str], manifest: Manifest) -> dict[str, tuple[str, SourceRecord]]:
+    """Return for each source that goes or changes, and has copies that stay, the one that gets its chunks."""
+    going, heirs = set(leaving), dict[str, tuple[str, SourceRecord]]()
+    for source, record in manifest.sources.items():
+        if record.copy_of in going and source not in going:
+            alone = replace(record, doc=key_of(source, record.hash), copy_of=None)
+            heirs.setdefault(str(record.copy_of), (source, alone))
+    return heirs
+
+
+def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
+    """Return what two files have in common whose chunks are the same; None for what is no file.
+
+    The suffix says how a file is read. The sections of source code begin with the name of the file.
+    """
+    from adaptive_rag.ingest.loaders import LOADERS, find_loader
+
+    if path is None:
+        return None
+    file = Path(path)
+    by_name = find_loader(file) is LOADERS["source code"]
+    return content_hash, file.name if by_name else file.suffix.lower()
 
 
 def _open_archives(

@@ -282,13 +282,14 @@ class TableReader:
     def rows_of(self, sources: Collection[str]) -> Ids:
         """Return the rows of sources, in ascending order."""
         rows, fields = self.fields
-        return rows[[source in sources for source in fields.values("source")]]
+        held = self.manifest.sources
+        owners = {(held[source].copy_of or source) if source in held else source for source in sources}
+        return rows[[source in owners for source in fields.sources]]
 
     def sources_of(self, rows: Ids) -> list[str]:
         """Return the source of each row."""
         every, fields = self.fields
-        sources = fields.values("source")
-        return [sources[at] for at in np.searchsorted(every, rows)]
+        return [fields.sources[at] for at in np.searchsorted(every, rows)]
 
     def rows_where(self, condition: Where) -> Ids:
         """Return the rows that fulfil a condition, in ascending order; those last asked for are remembered.
@@ -310,8 +311,10 @@ class TableReader:
         """The row ids, ascending, and what is known of each row."""
         table = MemoryTable.of(self._read(["source", "page", "section", "metadata"]))
         with reading(self._uri, "its metadata"):
-            columns = [table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")]
-            return table.rows, Fields.of_rows(*columns)
+            sources, pages, sections, metadata = (
+                table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")
+            )
+            return table.rows, Fields.of_rows(sources, pages, sections, metadata, self.manifest.copies())
 
     @property
     def _in_memory(self) -> bool:

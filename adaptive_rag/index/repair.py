@@ -156,7 +156,8 @@ def _remake(
             cache = EmbeddingCache(location.path)
             vectorizer = Vectorizer(model, settings.dimension, cache, sentences=settings.sentence_vectors)
             for name, chunks in proven.items():
-                writer.add(vectorizer.rows(chunks, [sources[name].doc] * len(chunks)))
+                if sources[name].copy_of is None:
+                    writer.add(vectorizer.rows(chunks, [sources[name].doc] * len(chunks)))
             cache.close()
     start = Manifest(
         settings, writer.name, version=writer.version, sources=kept, generation=manifest.generation

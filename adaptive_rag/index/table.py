@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, lru_cache, partial
@@ -39,6 +39,7 @@ CLOCK_MARGIN_S = 60
 INDEX_CACHE_BYTES = 768 * 2**20
 METADATA_CACHE_BYTES = 64 * 2**20
 CONNECTIONS_KEPT = 64
+DOCS_PER_QUERY, ROWS_PER_COPY = 500, 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +194,28 @@ class TableWriter:
         self._table.add(rows)
         self._changed = True
 
+    def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
+        """Append the chunks of sources again, given by key, under another source and its key."""
+        import pyarrow as pa
+
+        from adaptive_rag.ingest.chunking import chunk_id
+
+        keys, total = list(names), self._table.count_rows()
+        for start in range(0, len(keys), DOCS_PER_QUERY):
+            query = self._table.search().where(_one_of(keys[start : start + DOCS_PER_QUERY]))
+            for batch in query.limit(max(1, total)).to_batches(ROWS_PER_COPY):
+                rows = pa.Table.from_batches([batch])
+                named = [names[doc] for doc in rows[DOC].to_pylist()]
+                places = zip(*(rows[name].to_pylist() for name in ("start", "end", TEXT)), strict=True)
+                own = [chunk_id(source, *place) for (source, _), place in zip(named, places, strict=True)]
+                changed = {ID: own, "source": [s for s, _ in named], DOC: [doc for _, doc in named]}
+                columns = {name: changed.get(name, rows[name]) for name in schema(self._dimension).names}
+                self.copy(pa.table(columns, schema=schema(self._dimension)))
+
     def remove(self, docs: Sequence[str]) -> None:
         """Remove the chunks of sources, by key."""
-        for start in range(0, len(docs), 500):
-            keys = ", ".join(f"'{doc}'" for doc in docs[start : start + 500])
-            self._table.delete(f"{DOC} IN ({keys})")
+        for start in range(0, len(docs), DOCS_PER_QUERY):
+            self._table.delete(_one_of(docs[start : start + DOCS_PER_QUERY]))
         self._changed |= bool(docs)
 
     def index_words(self) -> None:
@@ -250,3 +268,8 @@ class TableWriter:
     def _index_stats(self, column: str) -> Any:
         names = [index.name for index in self._table.list_indices() if column in index.columns]
         return self._table.index_stats(names[0]) if names else None
+
+
+def _one_of(docs: Sequence[str]) -> str:
+    keys = ", ".join(f"'{doc}'" for doc in docs)
+    return f"{DOC} IN ({keys})"

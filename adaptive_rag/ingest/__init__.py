@@ -7,12 +7,14 @@ from adaptive_rag.ingest.file import hash_file
 from adaptive_rag.ingest.ignore import Patterns
 from adaptive_rag.ingest.langchain import from_langchain, to_document
 from adaptive_rag.ingest.read import extract_text, read_source
+from adaptive_rag.ingest.web import Site
 
 __all__ = [
     "Confined",
     "Failure",
     "Note",
     "Patterns",
+    "Site",
     "SourceFile",
     "SourceText",
     "discover",

@@ -21,6 +21,7 @@ _ACCENTS = {
 }
 _DIRT = re.compile(
     r"(?P<ligature>[\ufb00-\ufb06])"
+    r"|(?P<form>[\ufb1d-\ufdff\ufe70-\ufefc]+)"
     r"|(?P<accent>(?:[¨´ˆ˜ˇ¸]|(?<=[^\W\d_])`)[^\W\d_])"
     r"|(?P<leader>(?:\. ?){5,})"
     r"|(?P<blanks>(?! (?=\S))[\s\u200b\u2060]+)"
@@ -37,8 +38,9 @@ _PREFIXES = frozenset({"cross", "half", "high", "long", "low", "mid", "non", "qu
 def clean(text: str) -> str:
     """Return a line of extracted text as it was meant.
 
-    Ligatures become letters, an accent set apart joins its letter, runs of blanks become one blank, the
-    dots that lead to a page number become three, and soft hyphens and control characters go.
+    Ligatures and the forms of Arabic letters become letters, an accent set apart joins its letter, runs of
+    blanks become one blank, the dots that lead to a page number become three, and soft hyphens and control
+    characters go.
     """
     return _DIRT.sub(_mend, text)
 
@@ -46,6 +48,8 @@ def clean(text: str) -> str:
 def _mend(match: re.Match[str]) -> str:
     if match["ligature"]:
         return _LIGATURES[match[0]]
+    if match["form"]:  # a letter as it is set at the start, in the middle or at the end of an Arabic word
+        return unicodedata.normalize("NFKC", match[0])
     if accented := match["accent"]:
         letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
         composed = unicodedata.normalize("NFC", letter + _ACCENTS[accented[0]])

@@ -39,13 +39,15 @@ def discover(
     *,
     index: Path | None = None,
     patterns: Patterns = EVERY_FILE,
+    unknown: list[str] | None = None,
 ) -> list[SourceFile]:
     """List the readable files under paths, folders and glob patterns, each once, in a stable order.
 
     A source is named by its path as POSIX text: relative to the working directory where it lies below
     it, else absolute. In folders, hidden files, the `index` folder, and what `patterns`, a `.gitignore` and a
     list of our own leave out are passed over; a path that is named itself is not. A folder that cannot be
-    listed is listed itself, so that reading says why. Of confined paths nothing outside the roots is read,
+    listed is listed itself, so that reading says why. Files of folders that no loader reads are named in
+    `unknown`, where it is given. Of confined paths nothing outside the roots is read,
     wherever links lead.
 
     Raises:
@@ -63,7 +65,7 @@ def discover(
     asked = [paths] if isinstance(paths, str | Path) else list(paths)
     if not asked:
         raise InputError("No path was given. Give a file, a folder or a pattern: 'docs/*.pdf'.")
-    walk = _Walk(os.path.realpath(index) if index else None, patterns, roots)
+    walk = _Walk(os.path.realpath(index) if index else None, patterns, roots, unknown)
     found: dict[str, SourceFile] = {}
     for path in asked:
         for file in _find(Path(path).expanduser(), walk):
@@ -150,6 +152,7 @@ class _Walk:
     index: str | None = None
     patterns: Patterns = EVERY_FILE
     roots: Sequence[str] | None = None
+    unknown: list[str] | None = None
 
     def ignored_below(self, folder: Path) -> Ignored:
         return Ignored(folder, self.patterns, may_read=lambda path: self._is_inside(os.path.realpath(path)))
@@ -172,8 +175,12 @@ class _Walk:
             for name in sorted(files):
                 path = Path(parent, name)
                 # what is no ordinary file (a link to nothing, a pipe) is listed too: reading says what it is
-                if not name.startswith(".") and find_loader(path) and not ignored.holds_file(path):
+                if name.startswith(".") or ignored.holds_file(path):
+                    continue
+                if find_loader(path):
                     yield path
+                elif self.unknown is not None and os.path.isfile(path):
+                    self.unknown.append(name_source(path))
 
     def _is_inside(self, real: str) -> bool:
         return self.roots is None or _lies_in(real, self.roots)

@@ -6,6 +6,7 @@ import re
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,12 @@ from docx.oxml.exceptions import XmlchemyError
 from docx.oxml.ns import qn
 from lxml import etree
 
+from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.package import note_core, open_archive, read_xml
-from adaptive_rag.text.tables import EMPTY_CELL
 
 _P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
+_REFERENCES = {qn(f"w:{kind}Reference"): kind for kind in ("footnote", "endnote")}
 # the elements that stand for characters, and which; "w:t" holds its own
 _BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:br", "w:cr")), " ")
 _CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", **_BLANKS}
@@ -37,7 +39,8 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
         try:
             document = docx.Document(_text_parts(archive))
             styles = {style.style_id: _read_style(style) for style in document.styles}
-            for text, level, item in _blocks(document.element.body, styles):
+            notes = {kind: _read_notes(archive, kind) for kind in _REFERENCES.values()}
+            for text, level, item in _blocks(document.element.body, styles, notes):
                 builder.add_paragraph(text, level=level, marker="-" if item else "")
             note_core(archive, builder)
         except (OpcError, XmlchemyError) as error:
@@ -87,29 +90,66 @@ def _is_numbered(element: Any) -> bool | None:
     return not found[0].xpath("./w:numId[@w:val='0']") if found else None
 
 
+def _read_notes(archive: zipfile.ZipFile, kind: str) -> dict[str | None, str]:
+    """Return the text of each footnote or endnote by its number in the file."""
+    name = f"word/{kind}s.xml"
+    found = read_xml(archive, name).findall(qn(f"w:{kind}")) if name in archive.namelist() else ()
+    return {note.get(qn("w:id")): " ".join(filter(None, map(_text, _find(note, _P)))) for note in found}
+
+
 def _blocks(
-    element: Iterable[Any], styles: Mapping[str, tuple[int | None, bool]]
+    element: Iterable[Any],
+    styles: Mapping[str, tuple[int | None, bool]],
+    notes: Mapping[str, Mapping[str | None, str]],
 ) -> Iterator[tuple[str, int | None, bool]]:
-    """Yield the text of each paragraph and table, its heading level, and whether it is a list item."""
+    """Yield the text of each paragraph and table, its heading level, and whether it is a list item.
+
+    The notes that one refers to come after it.
+    """
     for block in _find(element, _P, _TABLE):
         if block.tag == _TABLE:
-            if table := "\n".join(filter(None, map(_row_text, _find(block, _ROW)))):
+            if table := "\n".join(_table_lines(block)):
                 yield table, None, False
-            continue
-        if text := _text(block):
-            level, listed = styles.get(block.style, (None, False))
-            numbered = _is_numbered(block)
-            yield text, level, level is None and (listed if numbered is None else numbered)
-        for run in block:
-            yield from _blocks(run, styles)  # text boxes
+            references = block.iter(*_REFERENCES)
+        else:
+            if text := _text(block):
+                level, listed = styles.get(block.style, (None, False))
+                numbered = _is_numbered(block)
+                yield text, level, level is None and (listed if numbered is None else numbered)
+            references = (found for found in _find(block, *_REFERENCES, _P) if found.tag != _P)
+        for found in references:
+            if note := notes[_REFERENCES[found.tag]].get(found.get(qn("w:id"))):
+                yield note, None, False
+        if block.tag == _P:
+            for run in block:
+                yield from _blocks(run, styles, notes)  # text boxes
 
 
-def _row_text(row: Any) -> str:
-    """Return a row's cells on one line, with a dash in an empty one, so that the columns stay apart."""
-    cells = [" ".join(filter(None, map(_text, _find(cell, _P)))) for cell in _find(row, _CELL)]
-    while cells and not cells[-1]:
-        cells.pop()
-    return " | ".join(cell or EMPTY_CELL for cell in cells)
+def _table_lines(table: Any) -> Iterator[str]:
+    """Yield the rows of a table; what is merged stands in each place that it covers."""
+    grid: list[dict[int, tuple[Any, int]]] = []  # by row and column: a cell, and the columns that it covers
+    for row in _find(table, _ROW):
+        grid.append({})
+        column = 0
+        for cell in _find(row, _CELL):
+            spans = cell.xpath("./w:tcPr/w:gridSpan/@w:val")
+            columns = int(spans[0]) if spans else 1
+            grid[-1][column] = cell, columns
+            column += columns
+    rows = Rows()
+    for at, cells in enumerate(grid):
+        for column, (cell, columns) in cells.items():
+            if not _goes_on(cell):
+                below = (column in later and _goes_on(later[column][0]) for later in grid[at + 1 :])
+                height = 1 + sum(takewhile(bool, below))
+                rows.begin_cell({"colspan": str(columns), "rowspan": str(height)})
+                rows.add("\n".join(map(_text, _find(cell, _P))))
+        yield from rows.end_row()
+
+
+def _goes_on(cell: Any) -> bool:
+    """Tell whether a cell is merged with the one above it."""
+    return bool(cell.xpath("./w:tcPr/w:vMerge[not(@w:val) or @w:val='continue']"))
 
 
 def _text(paragraph: Any) -> str:

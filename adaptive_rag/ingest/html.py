@@ -27,6 +27,9 @@ _is_part_of_cell = re.compile("p|div|ul|ol|li|dl|dt|dd|br").fullmatch
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([\w-]+)", re.IGNORECASE)
 # the parser takes what stands in it for text: "<p>This page has frames.</p>"
 _NO_FRAMES = re.compile(r"</?noframes\b[^>]{0,200}>", re.IGNORECASE)
+# "10<sup>6</sup>" is no 106
+_EXPONENT = re.compile(r"[+−-]?\d+")
+_RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 # The parser looks for the start of each stray end tag among all open elements. 1e9 steps take 3 seconds.
 _MOST_STEPS = 1_000_000_000
 _PIECE = 1 << 16
@@ -62,10 +65,20 @@ def load_mhtml(path: Path, builder: TextBuilder) -> None:
 
 def write_page(data: bytes, charset: str | None, builder: TextBuilder) -> None:
     """Write a page's text into `builder`; without a charset the page's own word counts."""
+    write_html(decode_page(data, charset, builder), builder)
+
+
+def decode_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
+    """Return a page's HTML; without a charset the page's own word counts."""
     if charset is None and (found := _CHARSET.search(data[:4096])):
         charset = found[1].decode("ascii", "replace")
     # UTF-7 may give half a character, which the parser does not take
-    page = without_half_characters(_NO_FRAMES.sub("", decode(data, builder, charset)))
+    return without_half_characters(decode(data, builder, charset))
+
+
+def write_html(page: str, builder: TextBuilder) -> None:
+    """Write the text of a page's HTML into `builder`."""
+    page = _NO_FRAMES.sub("", page)
     reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
     parser = etree.HTMLParser(target=reader, huge_tree=True)
     # an error that the reader raises ends the parsing after the piece that it was raised in
@@ -104,6 +117,8 @@ class _Reader:
         self._lead = ""  # the term, until its meaning begins
         self._rows = Rows()
         self._in_row = False
+        self._raised: list[str] | None = None  # what stands in <sup>, while it is open
+        self._refers = False  # whether a link to a place on the page is open, or was in <sup>
 
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         self._depth += 1
@@ -119,6 +134,10 @@ class _Reader:
             self._hidden += 1
         elif tag == "code":
             self._code = self._preformatted
+        elif tag == "sup":
+            self._raised = []
+        elif tag == "a":
+            self._refers = "#" in attributes.get("href", "")
         elif tag in ("td", "th"):
             self._in_row = True
             self._rows.begin_cell(attributes)
@@ -145,6 +164,10 @@ class _Reader:
             if self._title is not None:
                 note_properties(self._builder, title="".join(self._title))
                 self._title = None
+        elif tag == "sup" and self._raised is not None:
+            self._end_raised("".join(self._raised))
+        elif tag == "a":
+            self._refers = self._refers and self._raised is not None
         elif _is_block(tag) and not (self._in_row and _is_part_of_cell(tag)):
             if tag == "dt":
                 self._term = " ".join("".join(self._words).split())
@@ -186,8 +209,20 @@ class _Reader:
         self._builder.add_paragraph(text, level=self._level, marker="" if self._level else self._marker)
         self._marker = ""
 
+    def _end_raised(self, text: str) -> None:
+        """Write what was raised: a note's number as "[1]", which ends no sentence, else an exponent."""
+        number, before = text.strip(), self._words[-1][-1:] if self._words else ""
+        refers = number.isalnum() if self._refers else number.isdigit() and before in tuple(".!?")
+        self._refers, self._raised = False, None
+        if refers:
+            self._add(f"[{number}]")
+        else:
+            self._add(text.translate(_RAISED) if _EXPONENT.fullmatch(text) else text)
+
     def _add(self, text: str) -> None:
-        if self._in_row:
+        if self._raised is not None:
+            self._raised.append(text)
+        elif self._in_row:
             self._rows.add(text)
         else:
             self._words.append(text)

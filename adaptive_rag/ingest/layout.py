@@ -184,7 +184,9 @@ def _edge_lines(lines: Sequence[Line], *, alone: bool = False) -> Iterator[tuple
     found = []
     for edge, inward in (("top", ordered), ("foot", ordered[::-1])):
         for count, line in enumerate(inward[:_EDGE_LINES], start=1):
-            if len(line.text) > _HEAD_CHARS:
+            # the first row of a long table is no running head, though "4.20" recurs on other pages
+            in_table = sum(other.continues(line) for other in ordered) > _EDGE_LINES
+            if len(line.text) > _HEAD_CHARS or in_table:
                 break
             neighbour = inward[count] if count < len(inward) else None
             if neighbour is None or abs(neighbour.y0 - line.y0) > 1.35 * pitch:

@@ -131,6 +131,8 @@ def _is_truncated(path: Path) -> bool:
 def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
     """Yield the number and the lines of each page."""
     for number, page in enumerate(document, start=1):
+        if page.rotation:
+            page.remove_rotation()  # the places of its text and its lines are then those that are seen
         lines = []
         found = _raw_lines(page)
         words = _narrow_words(page) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
@@ -196,7 +198,7 @@ def _with_rows(page: Any, lines: list[Line]) -> list[Line]:
 
 def _rules(page: Any) -> Rules:
     paths = sum(kind.endswith("-path") for kind, _ in page.get_bboxlog())
-    if page.rotation or not 0 < paths <= _MOST_PATHS:
+    if not 0 < paths <= _MOST_PATHS:
         return Rules()
     return Rules.among(box for path in page.get_cdrawings() for box in _edges(path))
 

@@ -16,7 +16,7 @@ from adaptive_rag.ingest.discovery import discover, name_source
 from adaptive_rag.ingest.documents import Failure, SourceFile, SourceText, printable
 from adaptive_rag.ingest.file import read_file
 from adaptive_rag.ingest.ignore import Ignored, Patterns
-from adaptive_rag.ingest.loaders import find_loader
+from adaptive_rag.ingest.loaders import Loader, find_loader
 from adaptive_rag.ingest.wire import unpack
 from adaptive_rag.ingest.workers import give_back, take_worker
 
@@ -27,13 +27,15 @@ _ERRORS: dict[str, type[IndexingError | MissingExtraError]] = {
 }
 
 
-def read_source(file: SourceFile, stop: threading.Event | None = None) -> SourceText | Failure:
+def read_source(
+    file: SourceFile, stop: threading.Event | None = None, *, loader: Loader | None = None
+) -> SourceText | Failure:
     """Read one discovered file; never raises for what is wrong with the file itself.
 
-    Setting `stop`, in another thread, gives the file up at once.
+    Setting `stop`, in another thread, gives the file up at once. Without a `loader` the suffix chooses one.
     """
     try:
-        return _read(file, stop or threading.Event())
+        return _read(file, stop or threading.Event(), loader)
     except (IndexingError, MissingExtraError) as error:
         return Failure(file.source, str(error))
 
@@ -81,8 +83,8 @@ def extract_text(path: str | Path) -> SourceText:
         raise IndexingError(f"{file.source} {error}.") from error
 
 
-def _read(file: SourceFile, stop: threading.Event) -> SourceText:
-    loader = find_loader(file.path)
+def _read(file: SourceFile, stop: threading.Event, loader: Loader | None = None) -> SourceText:
+    loader = loader or find_loader(file.path)
     if loader is None:  # discover lists files that are read, and folders that it could not list
         if split_path(file.path):
             raise IndexingError("is not of a kind that is read")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import NamedTuple
 
 from adaptive_rag.ingest.layout import Line, make_row
 
-# In points: rules that end so near to each other meet, since a page may draw each cell's border by itself.
+# In points: rules so near to each other meet or are one, since a page may draw each cell's border by itself.
 _NEAR = 4.0
 # A page with more rules than these holds a drawing.
 _MOST_RULES = 1000
@@ -120,6 +121,8 @@ def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
     if len(columns) < 2 or named < 2 or len(inside) < _FILLED * len(rows) * len(columns):
         return lines  # a drawing
     places = tuple(xs[column] for column in columns)
+    # one cell may reach lower than those beside it, and a strip hold no more than its rest
+    rows = rows[:1] + [row for above, row in pairwise(rows) if _differ(cells, above, row, columns)]
     made = [make_row([cells.get((row, column), []) for column in columns], places) for row in rows]
     if len(made) == 1 and max(map(len, made[0].pieces)) > _LONGEST_CELL:
         return lines
@@ -130,13 +133,20 @@ def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
     return [*lines[:first], *made, *after]
 
 
+def _differ(
+    cells: Mapping[tuple[int, int], Sequence[Line]], above: int, row: int, columns: Sequence[int]
+) -> bool:
+    """Tell whether a row holds anything that the one above does not go on with."""
+    return any((row, at) in cells and cells[row, at] != cells.get((above, at)) for at in columns)
+
+
 def _borders(rules: Sequence[Rule], others: Sequence[Rule]) -> list[float]:
     """Return where strips begin and end; the others' ends stand for an edge that is not drawn."""
     places = [rule.at for rule in rules]
     places += [min(rule.start for rule in others), max(rule.end for rule in others)]
     found: list[float] = []
     for place in sorted(places):
-        if not found or place - found[-1] > 1:
+        if not found or place - found[-1] > _NEAR:
             found.append(place)
     return found
 
@@ -145,7 +155,9 @@ def _reach(borders: list[float], place: float, rules: Sequence[Rule], across: fl
     """Return the strips of the cell around a place, which goes on up to a border that is drawn there."""
 
     def drawn(border: float) -> bool:
-        return any(abs(rule.at - border) <= 1 and rule.start - 1 < across < rule.end + 1 for rule in rules)
+        return any(
+            abs(rule.at - border) <= _NEAR and rule.start - 1 < across < rule.end + 1 for rule in rules
+        )
 
     first = last = bisect_right(borders, place) - 1
     while first > 0 and not drawn(borders[first]):

@@ -486,6 +486,18 @@ def test_a_comparison_that_leads_with_a_row_quotes_the_rows_of_its_table():
     assert "three years" not in answer.text
 
 
+def test_two_rows_that_are_compared_are_quoted_without_the_others():
+    hire = candidate(
+        "Boats are for members.\n\nBoat | Day | Deposit\n\nTern | 24 | 100\n\nKite | 31 | 150\n\n"
+        "Heron | 48 | 300\n\nNobody may smoke on the Tern."
+    )
+    answer = extract_answer(
+        request("tern or heron, what is the difference in price", [hire], style=ANALYTICAL_STYLE)
+    )
+    assert "24" in answer.text and "48" in answer.text
+    assert "31" not in answer.text
+
+
 def test_advice_is_headed_only_where_it_speaks_of_the_asker():
     rules = candidate("A visitor may stay for two hours in the yard. The gate shuts at nine in the evening.")
     asked = partial(request, "How long may a visitor stay in the yard?", [rules], style=CONTEXTUAL_STYLE)

@@ -34,6 +34,9 @@ def test_the_relation_is_read_from_the_question(question, relation):
         ("iron vs steel pipes", [{"iron"}, {"steel", "pipe"}]),
         ("Compare the D300 and the D300 Pro", [set(), {"pro"}]),
         ("Who built the wall and the gate?", []),
+        ("tern or heron, what is the difference?", [{"tern"}, {"heron"}]),
+        ("which is cheaper, the tern or the heron", [{"tern"}, {"heron"}]),
+        ("if it rains or snows, what happens", []),
     ],
 )
 def test_what_tells_two_compared_things_apart_is_found(question, pair):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from adaptive_rag.answer.by_aspect import ANALYTICAL_STYLE
 from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.draft import extract_answer
 from adaptive_rag.answer.request import AnswerRequest, Aspect
@@ -22,7 +23,7 @@ RUIN = "A higher sea wall ruins the beach and costs a fortune"
 FACT = "The sea wall has fourteen gates and a walk on top"
 
 
-def answered(texts, question=QUESTION, *, labels=(FOR, AGAINST), missing=None):
+def answered(texts, question=QUESTION, *, labels=(FOR, AGAINST), missing=None, style=OPINION_STYLE):
     documents = [candidate(text, source=f"{i}.txt", labels=labels) for i, text in enumerate(texts)]
     encode = load_minilm().encode
     found = []
@@ -35,7 +36,7 @@ def answered(texts, question=QUESTION, *, labels=(FOR, AGAINST), missing=None):
     return extract_answer(
         AnswerRequest(
             question=question,
-            style=OPINION_STYLE,
+            style=style,
             documents=documents,
             sentences=found,
             question_vector=encode([question])[0],
@@ -180,6 +181,14 @@ def test_documents_that_hold_no_opinion_are_said_to_hold_none():
     assert "2.3 kilometres" in answer and "**" not in answer
 
 
+def test_what_may_ask_for_opinions_is_an_analysis_where_none_is_held():
+    boats = ["The Tern was built in 1921 and takes five people.", "The Heron was built in 1934."]
+    question = "tern or heron, what is the difference?"
+    assert answered(boats, question).startswith(NO_VIEW)
+    answer = answered(boats, question, style=ANALYTICAL_STYLE)
+    assert NO_VIEW not in answer and "1921" in answer and "1934" in answer
+
+
 def test_nobody_is_called_missing_who_says_that_they_are_there():
     blocks = under(answered([DEBATE], STREET, missing="against"))
     assert "none against" not in blocks[""] and "Gordon Haye" in blocks[AGAINST_HEADING]
@@ -246,6 +255,29 @@ def test_who_is_asked_by_what_they_are_is_quoted_alone():
 def test_who_takes_no_side_is_left_out_where_one_is_asked_for():
     answer = answered([LETTERS], "who is against closing the high street")
     assert "Bernard Oakes" in answer and "Ellison" not in answer
+
+
+REVIEWS = (
+    "What guests wrote\n\n5 stars, Ola B., May\nThe rooms look out on the lake. We slept well.\n\n"
+    "1 star, NightOwl, June\nThe lift was out of order for three days.\n\n"
+    "2 stars, Ed Moss, July\nNobody was at the desk when we came."
+)
+
+
+def test_reviews_stand_under_the_side_of_their_rating():
+    blocks = under(answered([REVIEWS], "is the hotel any good", labels=()))
+    assert "Ola B." in blocks[FOR_HEADING]
+    assert "NightOwl" in blocks[AGAINST_HEADING] and "Ed Moss" in blocks[AGAINST_HEADING]
+
+
+def test_a_rating_tells_nothing_of_what_another_document_is_on():
+    answer = answered([LETTERS, REVIEWS], "what do people think about closing the high street", labels=())
+    assert "Bernard Oakes" in answer and "NightOwl" not in answer
+
+
+def test_the_family_that_is_asked_about_is_nobodys_name():
+    posts = "5 stars, Family Osei, March\nGood bells.\n\n4 stars, Ann Lee, April\nGood lamps and bells."
+    assert "Ann Lee" in answered([posts], "what did the family think of the lamps", labels=())
 
 
 def test_views_of_which_most_take_no_side_stand_without_headings():

@@ -99,6 +99,14 @@ POSTS = (
     "A stove?\n\nhilltopgran (posted 3 Nov 2023, 20:40)\nOur bill went down.\n\n"
     "pete1971, 2 days ago\nWe sold ours.\n\nThe dust gets everywhere."
 )
+STARS = (
+    "What guests wrote\n\n5 stars, Ola B., May\nQuiet rooms. We slept well.\n\n"
+    '1 star, "NightOwl", June\nThe lift was out of order.\n\nNobody helped.\n\n3/5 - Ed Moss\nFair.'
+)
+ONE_LINE = (
+    "Dear Editor, The new path is a joy. My children use it daily. R. Amadi\n\n"
+    "Sir, It floods. Mrs T. Beck, Mill Lane"
+)
 SURVEY = (
     '- "Too loud to talk in there." (Design)\n- “The soup is always good.” – Ana Ruiz\n- A till opens in May.'
 )
@@ -114,6 +122,13 @@ SURVEY = (
         (POSTS, "Our bill went down.", "hilltopgran"),
         (POSTS, "The dust gets everywhere.", "pete1971"),
         ("Lunch (12:30)\nSoup.\n\nTea (16:00)\nCake.", "Cake.", None),
+        (STARS, "What guests wrote", None),
+        (STARS, "We slept well.", "Ola B."),
+        (STARS, "Nobody helped.", "NightOwl"),
+        (STARS, "Fair.", "Ed Moss"),
+        (ONE_LINE, "The new path is a joy.", "R. Amadi"),
+        (ONE_LINE, "It floods.", "Mrs T. Beck, Mill Lane"),
+        ("Sir, It floods. Nobody came.", "It floods.", None),
         (SURVEY, "Too loud to talk in there.", "Design"),
         (SURVEY, "The soup is always good.", "Ana Ruiz"),
         (SURVEY, "A till opens in May.", None),
@@ -121,6 +136,13 @@ SURVEY = (
 )
 def test_a_header_or_what_follows_a_quote_names_the_speaker(text, sentence, speaker):
     assert speaker_of(candidate(text), text.index(sentence), sentence) == speaker
+
+
+def test_a_post_has_the_sign_of_its_rating():
+    contributions = Contributions(candidate(STARS))
+    signs = [contributions.rating_at(STARS.index(text)) for text in ("What", "Quiet", "Nobody", "Fair")]
+    assert signs == [0, 1, -1, 0]
+    assert Contributions(candidate(POSTS)).rating_at(len(POSTS)) == 0
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from adaptive_rag import Index
 from adaptive_rag.cli.session import format_progress, format_report
 from adaptive_rag.index import IndexReport, Progress
 from tests.cli.conftest import Run, parsed
+from tests.web_server import serving_pages
 
 
 @pytest.fixture
@@ -81,6 +82,32 @@ def test_what_could_not_be_read_is_told_in_a_line(run: Run, notes: Path) -> None
     answering = parsed(run("ask", "What is note three?", "--json"))["trace"][-1]
     [decision] = [each for each in answering["decisions"] if each["what"] == "reading"]
     assert (decision["chosen"], decision["why"]) == (as_shown["source"], as_shown["text"])
+
+
+def test_each_file_that_was_skipped_is_named_with_the_reason(run: Run, notes: Path) -> None:
+    for name in ("photo.heic", "drawing.heic", "LICENSE", "empty.txt", ".hidden", "also.log"):
+        (notes / name).touch()
+    (notes / ".gitignore").write_text("*.log\n")
+    result = run("index", notes)
+    assert sorted(result.stderr.splitlines()) == [
+        "Skipped: notes/LICENSE is of a kind that is not read (no suffix)",
+        "Skipped: notes/drawing.heic is of a kind that is not read (.heic)",
+        "Skipped: notes/empty.txt is empty: it has 0 bytes",
+        "Skipped: notes/photo.heic is of a kind that is not read (.heic)",
+    ]
+    (notes / "empty.txt").unlink()
+    assert run("index", notes).exit_code == 0, "what is of no known kind is no failure"
+
+
+def test_many_files_that_were_skipped_for_one_reason_are_told_in_a_line(run: Run, notes: Path) -> None:
+    for number in range(14):
+        (notes / f"photo{number:02}.heic").touch()
+    [line] = run("index", notes).stderr.splitlines()
+    assert line.startswith(
+        "Skipped: 14 files, each is of a kind that is not read (.heic): notes/photo00.heic, "
+    )
+    assert line.endswith("notes/photo09.heic and 4 more (--json)")
+    assert len(parsed(run("index", notes, "--json"))["unknown"]) == 14
 
 
 def test_progress_says_how_many_how_fast_and_how_long() -> None:
@@ -183,3 +210,17 @@ def test_include_and_exclude_choose_the_files_of_a_folder(run: Run, notes: Path)
     arguments = ("--exclude", "two.txt", "--exclude", "!node_modules/")
     assert parsed(run("index", notes, *arguments, "--json"))["total_chunks"] == 2
     assert "[z-a" in run("index", notes, "--exclude", "[z-a]*a*a*a*a").stderr
+
+
+def test_an_address_is_read_as_far_as_the_operator_allows(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    with serving_pages() as server:
+        server.put("/", "<p>The harbour closes at wind force nine. <a href='/ferry'>Ferry</a></p>")
+        server.put("/ferry", "<p>The ferry runs until nine.</p>")
+        refused = run("index", f"{server.url}/")
+        assert refused.exit_code == 1 and "is no address of the public Internet" in refused.stderr
+        assert server.asked == []
+        monkeypatch.setenv("ADAPTIVE_RAG_WEB__PRIVATE_NETWORKS", "true")
+        assert parsed(run("index", f"{server.url}/", "--json"))["sources"] == [f"{server.url}/"]
+        report = parsed(run("index", f"{server.url}/", "--depth", 1, "--json"))
+        assert (report["unchanged"], report["added"]) == (1, 1)
+        assert f"{server.url}/ferry" in run("ask", "How late does the ferry run?").stdout

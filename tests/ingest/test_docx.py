@@ -1,4 +1,5 @@
 import zipfile
+from itertools import chain
 
 import docx
 import pytest
@@ -94,6 +95,38 @@ def test_a_table_in_a_cell_stays_in_its_row(document, read):
     assert read().text == "outer | in ner"
 
 
+def test_a_merged_cell_stands_in_each_place_that_it_covers(document, read):
+    table = document.add_table(4, 3)
+    rows = [["Shore", "Sales", "Sales"], ["x", "2022", "2023"], ["North", "12", "14"], ["x", "15", "17"]]
+    for cell, text in zip(table._cells, chain.from_iterable(rows), strict=True):
+        cell.text = text
+    for one, other in (((0, 1), (0, 2)), ((0, 0), (1, 0)), ((2, 0), (3, 0))):
+        first = table.cell(*one)
+        text = first.text
+        first.merge(table.cell(*other)).text = text
+    assert read().text == ("Shore | Sales | Sales\nShore | 2022 | 2023\nNorth | 12 | 14\nNorth | 15 | 17")
+
+
+@pytest.mark.parametrize("kind", ["footnote", "endnote"])
+def test_a_note_stands_after_what_refers_to_it(tmp_path, document, kind):
+    reference = f'<w:r {W}><w:{kind}Reference w:id="2"/></w:r>'
+    document.add_paragraph("Shut the gate.")._p.append(parse_xml(reference))
+    table = document.add_table(1, 2)
+    for cell, text in zip(table._cells, ["Level", "4 m"], strict=True):
+        cell.text = text
+    table.cell(0, 1).paragraphs[0]._p.append(parse_xml(reference))
+    document.add_paragraph("Then leave.")
+    document.save(tmp_path / "a.docx")
+    with zipfile.ZipFile(tmp_path / "a.docx", "a") as archive:
+        notes = (
+            f'<w:{kind} w:type="separator" w:id="0"><w:p/></w:{kind}>'
+            f'<w:{kind} w:id="2"><w:p><w:r><w:t>It rusts.</w:t></w:r></w:p></w:{kind}>'
+        )
+        archive.writestr(f"word/{kind}s.xml", f"<w:{kind}s {W}>{notes}</w:{kind}s>")
+    text = extract_text(tmp_path / "a.docx").text
+    assert text == "Shut the gate.\n\nIt rusts.\n\nLevel | 4 m\n\nIt rusts.\n\nThen leave."
+
+
 def test_a_link_to_a_picture_that_is_missing_does_no_harm(tmp_path, document):
     document.add_paragraph("Shut the gate.")
     whole, path = tmp_path / "whole.docx", tmp_path / "a.docx"
@@ -106,7 +139,7 @@ def test_a_link_to_a_picture_that_is_missing_does_no_harm(tmp_path, document):
 
 
 def test_a_document_that_unpacks_without_end_is_refused(tmp_path, monkeypatch, document):
-    monkeypatch.setattr("adaptive_rag.ingest.archive._LARGEST", 1000)
+    monkeypatch.setattr("adaptive_rag.ingest.package._LARGEST", 1000)
     path = tmp_path / "a.docx"
     document.save(path)
     with pytest.raises(IndexingError, match="unpacks to more than"):

@@ -89,6 +89,13 @@ def test_a_page_that_shows_nothing_holds_no_text(tmp_path, page):
         ("<head><title>Left open</title><p>Shut the gate.", "Shut the gate."),
         ("<p>a < b, and c > d", "a < b, and c > d"),
         ("<noframes><p>Shut the gate.</p></noframes>", "Shut the gate."),
+        (
+            '<p>It rusts.<sup><a href="#a">1</a></sup> It <a href="b#b"><sup>b</sup></a> bends.<sup>3</sup> '
+            "Shut.",
+            "It rusts.[1] It [b] bends.[3] Shut.",
+        ),
+        ("<p>10<sup>-6</sup> m<sup>2</sup>, the 1<sup>st</sup>", "10⁻⁶ m², the 1st"),
+        ("<table><tr><td>Level<td>10<sup>6</sup><tr><td>Low<td>3</table>", "Level | 10⁶\n\nLow | 3"),
         ("<p>one<!-- two --> three<![CDATA[four]]>", "one three"),
     ],
     ids=[
@@ -105,6 +112,9 @@ def test_a_page_that_shows_nothing_holds_no_text(tmp_path, page):
         "head left open",
         "bare signs",
         "no frames",
+        "notes",
+        "exponents",
+        "an exponent in a cell",
         "comments",
     ],
 )

@@ -4,6 +4,7 @@ import pytest
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.cleaning import clean
 from adaptive_rag.ingest.layout import Flow, Line
 
 from .made_pdf import FI, FL, Text, make_pdf, paragraph
@@ -176,3 +177,7 @@ def test_a_scanned_pdf_says_that_it_holds_no_text_and_what_to_do(tmp_path):
 def test_a_line_without_size_is_a_column_of_its_own():
     line = Line(["a"], 60, 100, 70, 100, 0.0, bold=False)
     assert Flow([line]).column(line) == (60, 70)
+
+
+def test_the_forms_of_arabic_letters_become_letters():
+    assert clean("ﻓﺘﺢ ﺍﻟﻤﻴﻨﺎﺀ 10²") == "فتح الميناء 10²"

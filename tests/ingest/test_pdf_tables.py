@@ -198,3 +198,55 @@ def test_rows_stand_on_neighbouring_lines(tmp_path):
     text = text_of(tmp_path, [*paragraph(PROSE), *table([*MONEY, ("Energy tax", "1", "2")], y=160, pitch=22)])
     starts = [text.index(name) for name in ("Item |", "Energy |", "Room hire |", "Energy tax |")]
     assert all("\n" not in text[one : two - 1] for one, two in pairwise(starts))
+
+
+def boxes(*cells):
+    """Return a border around each cell, given as (text, x0, y0, x1, y1), with a gap between neighbours."""
+    drawn = []
+    for text, x0, y0, x1, y1 in cells:
+        edges = [(x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1)]
+        lines = enumerate(text.split("\n"))
+        drawn += [Text(line, x=x0 + 5, y=y0 + 13 + 15 * at) for at, line in lines]
+        drawn += [Rule(*edge) for edge in edges]
+    return drawn
+
+
+def test_cells_with_borders_of_their_own_are_rows_and_merged_ones_stand_in_each(tmp_path):
+    head = [("Shore", 60, 100, 130, 118), ("Kind", 133, 100, 200, 118), ("Sold", 203, 100, 260, 118)]
+    body = [("North", 60, 121, 130, 160)] + [
+        (text, x, y, x + width, y + 18)
+        for y, row in ((121, ("Salt", "12")), (142, ("Rope", "15")))
+        for text, x, width in zip(row, (133, 203), (67, 57), strict=True)
+    ]
+    page = boxes(*head, *body)
+    assert text_of(tmp_path, page) == "Shore | Kind | Sold\nNorth | Salt | 12\nNorth | Rope | 15"
+
+
+def test_a_cell_that_reaches_lower_than_its_row_makes_no_row_of_its_own(tmp_path):
+    cells = [
+        (text, x, y, x + 60, y + (34 if "\n" in text else 18))
+        for y, row in ((100, ("Item", "Place\nof it")), (137, ("Salt", "bay\n3")), (174, ("Rope", "bay\n5")))
+        for text, x in zip(row, (60, 123), strict=True)
+    ]
+    assert text_of(tmp_path, boxes(*cells)) == "Item | Place of it\nSalt | bay 3\nRope | bay 5"
+
+
+def test_a_page_stored_on_its_side_is_read_as_it_is_shown(tmp_path):
+    import pymupdf
+
+    path = make_pdf(tmp_path / "made.pdf", [[*paragraph(PROSE), *table(MONEY, y=160)]])
+    upright = extract_text(path).text
+    with pymupdf.open(path) as flat, pymupdf.open() as turned:
+        page = turned.new_page(width=flat[0].rect.height, height=flat[0].rect.width)
+        page.show_pdf_page(page.rect, flat, 0, rotate=90)
+        page.set_rotation(90)
+        turned.save(tmp_path / "turned.pdf")
+    assert extract_text(tmp_path / "turned.pdf").text == upright
+
+
+def test_the_first_row_of_a_page_in_a_long_table_is_no_running_head(tmp_path):
+    rows = [[(f"{name}{page}", "4.20", "bay 3") for name in ("Salt", "Rope", "Tar", "Oil", "Jute")]
+            for page in ("A", "B", "C")]  # fmt: skip
+    pages = [[*table(found[:1], y=80), *table(found[1:], y=110)] for found in rows]
+    text = text_of(tmp_path, *pages)
+    assert all(f"{row[0]} | 4.20 | bay 3" in text for found in rows for row in found)

@@ -140,6 +140,7 @@ SETTINGS: dict[str, Any] = {
     "a cross-encoder of the host": {"retrieval": {"reranker_model": "FOLDER/host"}},
     "another user": {"user_id": "bob"},
     "folders to index": {"serving": {"roots": ["/"]}},
+    "private networks of the web": {"web": {"private_networks": True}},
     "more calls": {"budget": {"max_llm_calls": 100}},
     "an endless deadline": {"budget": {"deadline_s": 1e308}},
     "a deadline in the past": {"budget": {"deadline_s": -1}},

@@ -1,0 +1,100 @@
+"""`adaptive-rag show`: a document's text as it is indexed, or a span of it in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import place_of, print_block, print_json, print_line
+from adaptive_rag.text.places import place_at
+
+if TYPE_CHECKING:
+    from adaptive_rag.state import Chunk
+
+AROUND = 200  # characters that are shown before and after a span
+UNSTORED = "\n"  # between chunks there are blanks, which no chunk holds
+
+
+def show(
+    document: Annotated[
+        str, Argument(help="A document as `list` names it, the path of its file, or the end of either.")
+    ],
+    span: Annotated[
+        str | None,
+        Option("--span", help="Show these characters alone, with a little around them.", metavar="START-END"),
+    ] = None,
+    index: options.Index = None,
+    as_json: options.Json = False,
+) -> None:
+    """Show the text of a document as it is indexed, chunk by chunk, or a citation's span in its place."""
+    from adaptive_rag.context import make_context
+    from adaptive_rag.index.sources import read_chunks
+
+    asked = None if span is None else _read_span(span)
+    source, chunks = read_chunks(str(make_context(options.given_settings(index=index)).index), document)
+    if asked is not None:
+        _show_span(source, chunks, *asked, as_json=as_json)
+    elif as_json:
+        print_json({"source": source, "chunks": chunks})
+    else:
+        for chunk in chunks:
+            print_line(_heading(source, chunk), style="bold")
+            print_block(chunk["text"])
+            print_line()
+
+
+def _read_span(text: str) -> tuple[int, int]:
+    """Return the start and the end that are asked for.
+
+    Raises:
+        InputError: the text is no span.
+    """
+    from adaptive_rag.errors import InputError
+
+    found = re.fullmatch(r"(\d{1,12})[-:](\d{1,12})", text.strip())
+    if not found or int(found[1]) >= int(found[2]):
+        raise InputError(f"{text!r} is no span: write START-END, as in --span 120-180.")
+    return int(found[1]), int(found[2])
+
+
+def _heading(source: str, chunk: Chunk) -> str:
+    place = place_of(source, place_at(chunk, chunk["start"], chunk["end"]))
+    return f"{place} · {chunk['start']}-{chunk['end']}"
+
+
+def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as_json: bool) -> None:
+    """Print a span between what stands before and after it, below the place that it is in.
+
+    Raises:
+        InputError: it lies outside the text.
+    """
+    from adaptive_rag.errors import InputError
+
+    last = chunks[-1]["end"]
+    if end > last:
+        raise InputError(f"The text of {source} ends at {last}: there is no span {start}-{end}.")
+    text = _join(chunks, max(0, start - AROUND), min(last, end + AROUND))
+    before = min(start, AROUND)
+    parts = text[:before], text[before : before + end - start], text[before + end - start :]
+    inside = next((chunk for chunk in reversed(chunks) if chunk["start"] <= start), chunks[0])
+    if as_json:
+        place = {"page": inside["page"], "section": inside["section"]}
+        around = dict(zip(("before", "text", "after"), parts, strict=True))
+        print_json({"source": source, **place, "start": start, "end": end, **around})
+        return
+    print_line(_heading(source, {**inside, "start": start, "end": end}), style="bold")
+    print_block(parts[0].lstrip(), (parts[1], "bold reverse"), parts[2].rstrip())
+
+
+def _join(chunks: Sequence[Chunk], start: int, end: int) -> str:
+    """Return the characters of a document from `start` to `end`, put together from its chunks."""
+    text = [UNSTORED] * (end - start)
+    for chunk in chunks:
+        low, high = max(start, chunk["start"]), min(end, chunk["end"])
+        if low < high:
+            text[low - start : high - start] = chunk["text"][low - chunk["start"] : high - chunk["start"]]
+    return "".join(text)

@@ -1,0 +1,76 @@
+"""`adaptive-rag index --watch`: index folders again whenever something in them changes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from adaptive_rag.cli.output import print_note, short_source
+from adaptive_rag.text.redaction import redact
+
+# A run begins when nothing changed for QUIET_MS, and at the latest MOST_MS after the first change.
+QUIET_MS, MOST_MS = 500, 10_000
+POLL_MS = 500
+
+
+def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[], object]) -> None:
+    """Run at once, and again after each change below the folders, until Ctrl-C.
+
+    What goes wrong in a later run is told, and the watch goes on. Changes in the `index` folder do not count.
+
+    Raises:
+        ConfigurationError: a path is no folder.
+        MissingExtraError: the package that watches folders is not installed.
+    """
+    from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError, import_extra
+
+    for folder in folders:
+        if not folder.expanduser().is_dir():
+            raise ConfigurationError(f"--watch is of folders: {str(folder)!r} is none.")
+    package: Any = import_extra("watchfiles", extra="watch", purpose="index --watch")
+    roots = [os.path.realpath(folder.expanduser()) for folder in folders]
+    changes = package.watch(
+        *roots,
+        watch_filter=_Wanted(roots, os.path.realpath(index) if index else None),
+        step=QUIET_MS,
+        debounce=MOST_MS,
+        # the first one comes as soon as the watch has begun: what changes during the first run is not missed
+        rust_timeout=POLL_MS,
+        yield_on_timeout=True,
+    )
+    next(changes)
+    run()
+    names = ", ".join(short_source(root) for root in roots)
+    print_note(("Watching", "bold"), f" {names}. Ctrl-C ends it.")
+    while _wait(changes):
+        try:
+            run()
+        except AdaptiveRAGError as error:
+            print_note(("Error: ", "bold red"), redact(str(error)))
+
+
+def _wait(changes: Any) -> bool:
+    """Wait for a change; tell whether there was one, rather than Ctrl-C."""
+    try:
+        return any(changes)
+    except KeyboardInterrupt:
+        print_note("The watch has ended.")
+        return False
+
+
+class _Wanted:
+    """Tells of what changed whether the folders have to be indexed again for it."""
+
+    def __init__(self, roots: Sequence[str], index: str | None) -> None:
+        self._roots = roots
+        self._index = index
+
+    def __call__(self, change: object, path: str) -> bool:
+        """Leave out the index, and what is hidden but for a .gitignore."""
+        if self._index is not None and Path(path).is_relative_to(self._index):
+            return False
+        inner = [Path(path).relative_to(root) for root in self._roots if Path(path).is_relative_to(root)]
+        hidden = (any(part.startswith(".") for part in each.parts if part != ".gitignore") for each in inner)
+        return not all(hidden)

@@ -1,0 +1,123 @@
+"""The documents of an index by their names: listed, read as they are stored, and removed."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from adaptive_rag.errors import InputError
+from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport
+from adaptive_rag.index.files import refuse_damage
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.lock import write_lock
+from adaptive_rag.index.manifest import Manifest, complete_manifest
+from adaptive_rag.index.plan import Plan, find_heirs
+from adaptive_rag.index.reader import TableReader
+from adaptive_rag.state import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSource:
+    """What an index knows of one document."""
+
+    source: str
+    kind: str | None
+    """The suffix of its file, such as "pdf"."""
+    chunks: int
+    indexed: float | None
+    """When it was read, in seconds since 1970; None where an older version of this program read it."""
+    copy_of: str | None
+    """The document of the same content under which its chunks are stored."""
+    file: str | None
+    notes: tuple[str, ...]
+
+
+def list_sources(uri: str | Path) -> list[ListedSource]:
+    """List the documents of an index by name.
+
+    Raises:
+        IndexMismatchError: there is no index, or none of ours.
+    """
+    manifest = complete_manifest(open_location(uri))
+    return [
+        ListedSource(
+            source,
+            PurePath(source).suffix[1:].lower() or None,
+            record.chunks,
+            record.indexed,
+            record.copy_of,
+            record.path,
+            record.notes,
+        )
+        for source, record in sorted(manifest.sources.items())
+    ]
+
+
+def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
+    """Return the name of the document that is meant, and its chunks in the order of its text.
+
+    Raises:
+        InputError: no document has this name, or several have.
+        IndexMismatchError: there is no index, or none of ours.
+    """
+    location = open_location(uri)
+    manifest = complete_manifest(location)
+    refuse_damage(location, manifest)
+    source, reader = _find(name, manifest), TableReader(location.uri, manifest)
+    return source, sorted(reader.chunks(reader.rows_of([source])), key=lambda chunk: chunk["start"])
+
+
+def remove_sources(
+    uri: str | Path,
+    names: Sequence[str],
+    *,
+    wait_seconds: float = LOCK_WAIT_SECONDS,
+    on_wait: Callable[[str], None] | None = None,
+) -> IndexReport:
+    """Remove documents from an index, not their files. A document of the same content stays.
+
+    The report names the documents that were removed as its `sources`.
+
+    Raises:
+        InputError: a name is of no document, or of several; nothing is removed then.
+        IndexDamagedError: files of the index are missing or were changed.
+        IndexMismatchError: there is no index, or none of ours.
+        IndexingError: the place cannot be written, or another process holds the index.
+    """
+    location, started = open_location(uri), time.perf_counter()
+    complete_manifest(location)
+    with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+        manifest = complete_manifest(location)
+        refuse_damage(location, manifest)
+        removed = list(dict.fromkeys(_find(name, manifest) for name in names))
+        report = IndexReport(unchanged=len(manifest.sources) - len(removed), sources=removed)
+        run = IndexingRun(
+            location, manifest.settings.embeddings, manifest, report, None, publish_at_end=False
+        )
+        run.let_go(Plan(removed=removed, heirs=find_heirs(removed, manifest)))
+        run.finish(manifest.committed)
+        report.total_chunks, report.seconds = run.manifest.chunks, time.perf_counter() - started
+    return report
+
+
+def _find(name: str, manifest: Manifest) -> str:
+    """Return the document that a name, the path of its file, or the end of either means."""
+    sources = manifest.sources
+    if name in sources:
+        return name
+    real = os.path.realpath(Path(name).expanduser())
+    end = "/" + Path(name).as_posix().lstrip("/")
+    found = [source for source, record in sources.items() if record.path == real]
+    found = found or [source for source in sources if source.endswith(end)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{name!r} may be each of these: {', '.join(found[:5])}. Write more of the path.")
+    bases = {PurePath(source).name: source for source in sources}
+    close = difflib.get_close_matches(PurePath(name).name, bases, n=1)
+    hint = f" Did you mean {bases[close[0]]!r}?" if close else ""
+    raise InputError(f"The index holds no document {name!r}.{hint} To see all: adaptive-rag list")

@@ -1,0 +1,402 @@
+"""Pages of the web as sources: from an address on, along the links of its site, within bounds.
+
+One page is asked for after the other. What was fetched before is asked for with what its server said of it
+then (`ETag`, `Last-Modified`), so that a page that is as it was costs one short answer.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+import re
+import tempfile
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any, TypeGuard
+from urllib.parse import urljoin
+
+from adaptive_rag.errors import IndexingError, InputError, import_extra
+from adaptive_rag.ingest.documents import Failure, Note, SourceFile, SourceText
+from adaptive_rag.ingest.loaders import Loader, find_loader
+from adaptive_rag.ingest.read import read_source
+from adaptive_rag.ingest.web_fetch import AGENT, Fetched, Reach, fetch, port_of, read_address
+from adaptive_rag.ingest.web_page import LINKS
+
+if TYPE_CHECKING:
+    import httpx
+    from anyio.from_thread import BlockingPortal
+    from protego import Protego
+
+_WEB_PAGE = Loader((".html",), "adaptive_rag.ingest.web_page:load_web_page")
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+_OPEN = "application/vnd.oasis.opendocument."
+# How files of these types are named; other texts, and what says nothing, go by the name in the address.
+_DOCUMENTS = {
+    "application/pdf": ".pdf",
+    f"{_OFFICE}wordprocessingml.document": ".docx",
+    f"{_OFFICE}presentationml.presentation": ".pptx",
+    f"{_OFFICE}spreadsheetml.sheet": ".xlsx",
+    f"{_OPEN}text": ".odt",
+    f"{_OPEN}spreadsheet": ".ods",
+    f"{_OPEN}presentation": ".odp",
+    "application/epub+zip": ".epub",
+    "application/rtf": ".rtf",
+}
+_TEXTS = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "text/markdown": ".md",
+    "text/csv": ".csv",
+    "text/tab-separated-values": ".tsv",
+    "text/vtt": ".vtt",
+    "text/rtf": ".rtf",
+    "application/json": ".json",
+    "application/x-ndjson": ".jsonl",
+    "message/rfc822": ".eml",
+}
+_SAYS_NOTHING = ("", "application/octet-stream", "binary/octet-stream")
+_REDIRECTS = (301, 302, 303, 307, 308)
+_GONE = (404, 410)
+_MOST_REDIRECTS = 5
+_LARGEST_PAGE = 20_000_000  # bytes
+_LARGEST_ROBOTS = 1_000_000
+_MOST_LINKS_KEPT = 500
+# A site may ask for a pause between two pages; longer ones than this are not kept.
+_LONGEST_PAUSE = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Pages to index: the one at an address, and those that its links lead to on the same site.
+
+    Raises:
+        InputError: the depth is negative.
+    """
+
+    address: str
+    depth: int = 0
+    """How many links are followed from the first page to any other."""
+    max_pages: int = 100
+    max_megabytes: int = 200
+    private_networks: bool = False
+    """Also read pages of this machine and of networks that are not public."""
+
+    def __post_init__(self) -> None:
+        if self.depth < 0:
+            raise InputError(f"depth = {self.depth} is not usable: expected 0, 1, 2 or more links.")
+
+
+@dataclass(frozen=True, slots=True)
+class PageStamp:
+    """What it takes to ask for a page again, and to learn that it is as it was."""
+
+    start: str
+    """The address of the `Site` that led to it."""
+    address: str
+    """Where it was fetched, after all redirects."""
+    etag: str | None = None
+    modified: str | None = None
+    links: list[str] | None = None
+    """Where it led on the same site; None where nobody asked."""
+
+
+@dataclass(slots=True)
+class Crawl:
+    """What was found."""
+
+    pages: list[tuple[SourceText, PageStamp]] = field(default_factory=list)
+    unchanged: list[str] = field(default_factory=list)
+    """Names of the sources that are as they were."""
+    gone: dict[str, str] = field(default_factory=dict)
+    """Sources that their server no longer has, and what it says."""
+    failed: list[Failure] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+
+
+def is_address(text: object) -> TypeGuard[str]:
+    """Tell whether a text is an address on the web and no path."""
+    return isinstance(text, str) and re.match(r"https?://", text, re.IGNORECASE) is not None
+
+
+def crawl(site: Site, known: Mapping[str, Mapping[str, Any]]) -> Crawl:
+    """Fetch and read the pages of a site.
+
+    `known` holds, by the name of their sources, the stamps of pages that were indexed before, as `asdict`
+    gives them. Those that were found from the same address are asked for again, whether a link leads to them
+    or not, so that one that is gone is noticed.
+
+    Raises:
+        MissingExtraError: the packages that fetch pages are not installed.
+    """
+    for package in ("httpx", "protego"):
+        import_extra(package, extra="web", purpose="Reading pages of the web")
+    from anyio.from_thread import start_blocking_portal
+
+    try:
+        site = replace(site, address=str(read_address(site.address)))
+    except IndexingError as error:
+        return Crawl(failed=[Failure(_without_password(site.address), str(error))])
+    stamps = {source: PageStamp(**stamp) for source, stamp in known.items()}
+    with start_blocking_portal() as portal:
+        crawler = _Crawler(site, stamps, portal)
+        if crawler.walk([(site.address, site.depth)]):
+            crawler.walk([(stamp.address, 0) for stamp in stamps.values() if stamp.start == site.address])
+        return crawler.end()
+
+
+class _Crawler:
+    """One crawl: what was asked for, what was found, and what may still be fetched."""
+
+    def __init__(self, site: Site, known: Mapping[str, PageStamp], portal: BlockingPortal) -> None:
+        self._site = site
+        self._known = {stamp.address: (source, stamp) for source, stamp in known.items()}
+        self._portal = portal
+        self._reach = Reach(frozenset({80, 443}), site.private_networks)
+        self._hosts: set[str] = set()
+        self._asked: set[str] = set()
+        self._named: set[str] = set()
+        self._bytes_left = site.max_megabytes * 1_000_000
+        self._robots: dict[str, Protego | IndexingError | None] = {}
+        self._left_out: Counter[str] = Counter()
+        self._found = Crawl()
+
+    def walk(self, starts: Iterable[tuple[str, int]]) -> bool:
+        """Visit pages and those that they lead to, the nearest first; tell whether any could be asked for."""
+        asked_before = len(self._asked) - len(self._found.failed)
+        waiting = deque(starts)
+        while waiting:
+            address, depth = waiting.popleft()
+            if address in self._asked:
+                continue
+            if len(self._asked) >= self._site.max_pages or self._bytes_left <= 0:
+                bounds = f"{self._site.max_pages:,} pages and {self._site.max_megabytes:,} MB"
+                self._left_out[f"beyond the bounds of {bounds} (web.max_pages, web.max_megabytes)"] += 1
+                continue
+            self._asked.add(address)
+            try:
+                links = self._visit(address, depth)
+            except IndexingError as error:
+                self._found.failed.append(Failure(_without_password(address), str(error)))
+                continue
+            waiting.extend((link, depth - 1) for link in links if depth > 0)
+        return len(self._asked) - len(self._found.failed) > asked_before
+
+    def end(self) -> Crawl:
+        """Return what was found, with a note of what was left out."""
+        if self._left_out:
+            reasons = ", ".join(f"{count:,} {why}" for why, count in self._left_out.items())
+            name = _without_password(self._site.address)
+            self._found.notes.append(Note(name, f"pages were left out: {reasons}"))
+        return self._found
+
+    def _visit(self, address: str, depth: int) -> Iterable[str]:
+        """Read one page into what was found, and return where it leads.
+
+        Raises:
+            IndexingError: it cannot be read.
+        """
+        first = not self._hosts
+        url = read_address(address)
+        if first:
+            self._reach = replace(self._reach, ports=self._reach.ports | {port_of(url)})
+            self._hosts.add(_host(url))
+        reached = self._follow(url, depth, first=first)
+        if reached is None:
+            return ()
+        url, reply = reached
+        self._hosts.add(_host(url))
+        if str(url) != address and str(url) in self._asked:
+            return ()
+        self._asked.add(str(url))
+        source, stamp = self._known.get(str(url), (None, None))
+        if reply.status == HTTPStatus.NOT_MODIFIED and source is not None and stamp is not None:
+            self._found.unchanged.append(source)
+            self._named.add(source)
+            return stamp.links or ()
+        if reply.status != HTTPStatus.OK:
+            answered = f"the server answers {_status(reply.status)}"
+            if source is None or reply.status not in _GONE:
+                raise IndexingError(f"cannot be read: {answered}")
+            self._found.gone[source] = answered
+            return ()
+        self._bytes_left -= len(reply.body)
+        return self._read(url, reply, depth)
+
+    def _follow(self, url: httpx.URL, depth: int, *, first: bool) -> tuple[httpx.URL, Fetched] | None:
+        """Ask for a page, and for the one it leads to; None where the way leaves what is to be read."""
+        for _ in range(_MOST_REDIRECTS + 1):
+            if not first and _host(url) not in self._hosts:
+                self._left_out["that lead to another site"] += 1
+                return None
+            robots = self._robots_of(url)
+            if robots is not None and not robots.can_fetch(str(url), AGENT):
+                if first:
+                    raise IndexingError("is not fetched: the robots.txt of its site asks programs not to")
+                self._left_out["that robots.txt asks programs not to read"] += 1
+                return None
+            if robots is not None and not first and (pause := robots.crawl_delay(AGENT)):
+                time.sleep(min(pause, _LONGEST_PAUSE))
+            reply = self._fetch(url, self._conditions(url, depth), min(_LARGEST_PAGE, self._bytes_left))
+            if reply.status not in _REDIRECTS or "location" not in reply.headers:
+                return url, reply
+            url = _joined(url, reply.headers["location"])
+        raise IndexingError(f"leads on to other addresses more than {_MOST_REDIRECTS} times")
+
+    def _conditions(self, url: httpx.URL, depth: int) -> dict[str, str]:
+        """Return the headers by which a server says that a page is as it was."""
+        _, stamp = self._known.get(str(url), (None, None))
+        if stamp is None or (depth > 0 and stamp.links is None):
+            return {}
+        said = {"If-None-Match": stamp.etag, "If-Modified-Since": stamp.modified}
+        return {name: value for name, value in said.items() if value}
+
+    def _robots_of(self, url: httpx.URL) -> Protego | None:
+        """Return the rules of a page's site; None where it has none.
+
+        Raises:
+            IndexingError: they cannot be read, which counts as a no.
+        """
+        place = url.copy_with(raw_path=b"/robots.txt")
+        if str(place) not in self._robots:
+            try:
+                self._robots[str(place)] = self._read_robots(place)
+            except IndexingError as error:
+                self._robots[str(place)] = error
+        if isinstance(found := self._robots[str(place)], IndexingError):
+            raise IndexingError(str(found))
+        return found
+
+    def _read_robots(self, url: httpx.URL) -> Protego | None:
+        """Fetch a robots.txt, as RFC 9309 says: where there is none, all may be read."""
+        from protego import Protego
+
+        for _ in range(_MOST_REDIRECTS + 1):
+            reply = self._fetch(url, {}, _LARGEST_ROBOTS)
+            if reply.status not in _REDIRECTS or "location" not in reply.headers:
+                break
+            url = _joined(url, reply.headers["location"])
+        if reply.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise IndexingError(f"is not fetched: its site's robots.txt answers {_status(reply.status)}")
+        text = reply.body.decode("utf-8-sig", "replace")
+        return Protego.parse(text) if reply.status == HTTPStatus.OK else None
+
+    def _fetch(self, url: httpx.URL, headers: Mapping[str, str], most_bytes: int) -> Fetched:
+        return self._portal.call(partial(fetch, url, self._reach, headers, most_bytes=most_bytes))
+
+    def _read(self, url: httpx.URL, reply: Fetched, depth: int) -> Iterable[str]:
+        """Read a page's text by the loader of its kind, and return where it leads."""
+        kind, _, parameters = reply.headers.get("content-type", "").partition(";")
+        suffix = _suffix(kind.strip().lower(), url)
+        if suffix is None:
+            raise IndexingError(f"is of type {kind.strip()[:80]!r}, which is not read from the web")
+        if not reply.body:
+            raise IndexingError("is empty: it has 0 bytes")
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, f"page{suffix}")
+            path.write_bytes(_in_utf8(reply.body, parameters) if kind.startswith("text/") else reply.body)
+            text = read_source(SourceFile(path, str(url)), loader=_WEB_PAGE if suffix == ".html" else None)
+        if isinstance(text, Failure):
+            raise IndexingError(text.reason)
+        links = list(self._inside(url, text.metadata.get(LINKS, ())))[:_MOST_LINKS_KEPT]
+        source = self._name(url, text.metadata.get("url"))
+        known, _ = self._known.get(str(url), (None, None))
+        if known is not None and known != source:
+            self._found.gone[known] = f"it is now named {source}"
+        stamp = PageStamp(
+            start=self._site.address,
+            address=str(url),
+            etag=reply.headers.get("etag"),
+            modified=reply.headers.get("last-modified"),
+            links=links if depth > 0 else None,
+        )
+        self._found.pages.append((_as_source(text, source), stamp))
+        return links
+
+    def _name(self, url: httpx.URL, canonical: Any) -> str:
+        """Return the address that a page goes by: the one that it names, if no other page names it too.
+
+        Some sites name their first page on every page.
+        """
+        named = str(url)
+        if isinstance(canonical, str):
+            try:
+                meant = _joined(url, canonical)
+            except IndexingError:
+                meant = url
+            if _host(meant) in self._hosts and str(meant) not in self._named:
+                named = str(meant)
+        self._named.add(named)
+        return named
+
+    def _inside(self, url: httpx.URL, links: Iterable[str]) -> Iterator[str]:
+        """Yield the links that lead to pages of the same site that can be read."""
+        for link in links:
+            try:
+                target = _joined(url, link)
+            except IndexingError:  # "mailto:", "javascript:"
+                continue
+            guessed = mimetypes.guess_type(target.path)[0]  # None for "/about" and "/index.php"
+            if _host(target) in self._hosts and (guessed is None or _suffix(guessed, target)):
+                yield str(target)
+
+
+def _as_source(text: SourceText, source: str) -> SourceText:
+    """Name a text by its address; its hash is that of what was read.
+
+    A page's bytes change with each visit where it holds the time or a token.
+    """
+    metadata = {name: value for name, value in text.metadata.items() if name != LINKS} | {"url": source}
+    named = replace(text, source=source, metadata=metadata, content_hash="")
+    content = repr((named.text, *asdict(named).values())).encode(errors="surrogatepass")
+    return replace(named, content_hash=hashlib.sha256(content).hexdigest())
+
+
+def _suffix(kind: str, url: httpx.URL) -> str | None:
+    """Return the suffix that files of a type have, by which their loader is found; None if none reads it."""
+    if known := (_DOCUMENTS | _TEXTS).get(kind):
+        return known
+    named = PurePosixPath(url.path).suffix.lower()
+    if kind.startswith("text/"):
+        return named if _is_read(named) and named not in _DOCUMENTS.values() else ".txt"
+    return named if kind in _SAYS_NOTHING and _is_read(named) else None
+
+
+def _is_read(suffix: str) -> bool:
+    loader = find_loader(Path(f"page{suffix}"))
+    return loader is not None and not loader.function.endswith(":load_archive")
+
+
+def _in_utf8(body: bytes, parameters: str) -> bytes:
+    """Write a text anew in UTF-8, with its mark, if the encoding that its server names fits it."""
+    named = re.search(r"charset\s*=\s*[\"']?([\w-]+)", parameters, re.IGNORECASE)
+    try:
+        return body.decode(named[1]).removeprefix("\ufeff").encode("utf-8-sig") if named else body
+    except (LookupError, ValueError):
+        return body
+
+
+def _joined(url: httpx.URL, link: str) -> httpx.URL:
+    try:
+        return read_address(urljoin(str(url), link.strip()))
+    except ValueError as error:  # "http://["
+        raise IndexingError("leads to what is no address") from error
+
+
+def _host(url: httpx.URL) -> str:
+    """Return what pages of one site share: www.example.org and example.org are one site."""
+    port = "" if port_of(url) in (80, 443) else f":{port_of(url)}"
+    return url.host.removeprefix("www.") + port
+
+
+def _status(code: int) -> str:
+    known = code in HTTPStatus.__members__.values()
+    return f"{code} {HTTPStatus(code).phrase}" if known else str(code)
+
+
+def _without_password(address: str) -> str:
+    return re.sub(r"//[^/?#]*@", "//", address)

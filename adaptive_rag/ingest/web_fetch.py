@@ -1,0 +1,199 @@
+"""One request to a place on the web: the address is checked, then it alone is connected to, within bounds.
+
+The host's name is looked up once. What is connected to is the address that was checked, whatever the name
+means a moment later; the request and the certificate keep the name.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
+from typing import TYPE_CHECKING
+
+from adaptive_rag.errors import IndexingError
+
+if TYPE_CHECKING:
+    import httpx
+
+AGENT = "adaptive-rag"
+SECONDS = 30.0  # from looking up the name to the last byte
+_CONNECT_SECONDS = 10.0
+LONGEST_ADDRESS = 2000
+_PACKED = ("gzip", "x-gzip")
+# IPv6 networks that see the Internet of IPv4 under this prefix (RFC 6052).
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Where a request may go."""
+
+    ports: frozenset[int]
+    private_networks: bool = False
+    """Also this machine and the networks around it; never link-local addresses, where clouds keep secrets."""
+
+    def holds(self, place: str) -> bool:
+        """Tell whether an IP address may be connected to.
+
+        An IPv6 address that stands for one of IPv4 (`::ffff:127.0.0.1`) counts as that.
+        """
+        address = ip_address(place)
+        if isinstance(address, IPv6Address):
+            address = _carried(address) or address
+        never = address.is_multicast or address.is_unspecified or address.is_link_local
+        if never or (address.is_reserved and not address.is_loopback):
+            return False
+        site_local = isinstance(address, IPv6Address) and address.is_site_local
+        return self.private_networks or (address.is_global and not site_local)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """What a server answered."""
+
+    status: int
+    headers: httpx.Headers
+    body: bytes
+
+
+def read_address(text: str) -> httpx.URL:
+    """Read a web address; its fragment is dropped.
+
+    Raises:
+        IndexingError: it is no address of http or https, or holds a name and a password; the reason reads on
+            from the address.
+    """
+    import httpx
+
+    try:
+        url = httpx.URL(text).copy_with(fragment=None)
+        url = url.copy_with(raw_path=url.raw_path)  # "https://example.org" is "https://example.org/"
+        known = url.scheme in ("http", "https") and bool(url.host) and len(text) <= LONGEST_ADDRESS
+    except (httpx.InvalidURL, ValueError, UnicodeError):
+        known = False
+    if not known:
+        raise IndexingError("is no address that can be read: expected http://HOST/ or https://HOST/")
+    if url.userinfo:
+        raise IndexingError("holds a name and a password, which addresses are not read with. Leave them out")
+    return url
+
+
+def port_of(url: httpx.URL) -> int:
+    """Return the port that an address leads to."""
+    return url.port or (443 if url.scheme == "https" else 80)
+
+
+async def fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], *, most_bytes: int) -> Fetched:
+    """Ask for one address, and follow nothing.
+
+    Raises:
+        IndexingError: it may not be asked for, or does not answer as it should; the reason reads on from the
+            address.
+    """
+    import anyio
+    import httpx
+
+    try:
+        with anyio.fail_after(SECONDS):
+            return await _fetch(url, reach, headers, most_bytes)
+    except TimeoutError as error:
+        raise IndexingError(f"did not answer within {SECONDS:.0f} seconds. Try again later") from error
+    except httpx.HTTPError as error:
+        raise IndexingError(f"could not be fetched: {error or type(error).__name__}") from error
+
+
+async def _fetch(url: httpx.URL, reach: Reach, headers: Mapping[str, str], most_bytes: int) -> Fetched:
+    import httpx
+
+    if port_of(url) not in reach.ports:
+        ports = ", ".join(map(str, sorted(reach.ports)))
+        raise IndexingError(f"leads to port {port_of(url)}, which is not asked; only {ports}")
+    places = await _look_up(url, reach)
+    # Without a client no cookie is kept, and without connections kept open none that was made for one host
+    # is used for another at the same address.
+    transport = httpx.AsyncHTTPTransport(
+        verify=_certificates(), trust_env=False, limits=httpx.Limits(max_keepalive_connections=0)
+    )
+    asked = {
+        "Host": url.netloc.decode("ascii"),
+        "User-Agent": AGENT,
+        "Accept-Encoding": "gzip",
+        "Connection": "close",
+        **headers,
+    }
+    extensions = {
+        "sni_hostname": url.raw_host.decode("ascii"),
+        "timeout": {"connect": _CONNECT_SECONDS, "read": SECONDS, "write": SECONDS, "pool": SECONDS},
+    }
+    async with transport:
+        for place in places:
+            request = httpx.Request("GET", url.copy_with(host=place), headers=asked, extensions=extensions)
+            try:
+                response = await transport.handle_async_request(request)
+            except (httpx.ConnectError, httpx.ConnectTimeout):
+                if place == places[-1]:
+                    raise
+                continue
+            try:
+                return Fetched(response.status_code, response.headers, await _body(response, most_bytes))
+            finally:
+                await response.aclose()
+    raise AssertionError("a name without an address is refused before")
+
+
+def _certificates() -> ssl.SSLContext:
+    import httpx
+
+    return httpx.create_ssl_context()
+
+
+async def _look_up(url: httpx.URL, reach: Reach) -> list[str]:
+    """Return the IP addresses of a host that may be connected to.
+
+    Raises:
+        IndexingError: it has none.
+    """
+    import anyio
+
+    host = url.raw_host.decode("ascii")
+    try:
+        found = await anyio.getaddrinfo(host, port_of(url), type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise IndexingError(f"could not be fetched: the name {host!r} is not known") from error
+    places = list(dict.fromkeys(str(where[0]) for *_, where in found))
+    allowed = [place for place in places if reach.holds(place)]
+    if not allowed:
+        raise IndexingError(
+            f"is not fetched: {host!r} leads to {places[0]}, which is no address of the public Internet"
+        )
+    return allowed
+
+
+def _carried(address: IPv6Address) -> IPv4Address | None:
+    """Return the address of IPv4 that one of IPv6 stands for, if it does."""
+    if address in _NAT64:
+        return IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.ipv4_mapped or address.sixtofour
+
+
+async def _body(response: httpx.Response, most_bytes: int) -> bytes:
+    """Read and unpack a body, never more of it than may be held."""
+    packed = response.headers.get("content-encoding", "").strip().lower()
+    if packed not in ("", "identity", *_PACKED):
+        raise IndexingError(f"is packed as {packed[:40]!r}, which was not asked for")
+    unpacker = zlib.decompressobj(47) if packed in _PACKED else None
+    body = bytearray()
+    async for part in response.aiter_raw():
+        try:
+            body += unpacker.decompress(part, most_bytes - len(body) + 1) if unpacker else part
+        except zlib.error as error:
+            raise IndexingError("is damaged: it cannot be unpacked") from error
+        if len(body) > most_bytes:
+            raise IndexingError(f"has more than the {most_bytes / 1e6:,.0f} MB that a page may have")
+    if unpacker and body and not unpacker.eof:
+        raise IndexingError("is damaged: its end is missing")
+    return bytes(body)

@@ -1,0 +1,97 @@
+"""`adaptive-rag list`, `show` and `remove`: the documents of an index by their names."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.ingest import extract_text
+from tests.cli.conftest import Run, parsed
+
+GATE = (
+    "# Gates\n\nThe north gate is shut at nine. The south gate is shut when the last ferry has left.\n\n"
+    "# Keys\n\nThe keys hang in the office. Whoever takes one writes name and hour in the ledger.\n"
+)
+SMALL = ("--chunk-size", 100, "--chunk-overlap", 0)
+ROWS = "name,price\nhinge,4\nbolt,2\n"
+
+
+@pytest.fixture
+def kept(run: Run, tmp_path: Path) -> Path:
+    """A folder with a copy in it, indexed."""
+    folder = tmp_path / "docs"
+    (folder / "old").mkdir(parents=True)
+    for name, text in {"gate.md": GATE, "old/gate copy.md": GATE, "rows.csv": ROWS}.items():
+        (folder / name).write_text(text)
+    (folder / "bad.jsonl").write_text('{"text": "The ferry is late."}\n{oops\n')
+    assert run("index", folder, *SMALL).exit_code == 0
+    return folder
+
+
+def test_documents_are_listed_with_what_is_known_of_each(run: Run, kept: Path) -> None:
+    [bad, gate, copy, rows] = parsed(run("list", "--json"))
+    assert [each["source"] for each in (gate, copy)] == ["docs/gate.md", "docs/old/gate copy.md"]
+    assert (gate["kind"], rows["kind"]) == ("md", "csv")
+    assert (gate["copy_of"], copy["copy_of"]) == (None, "docs/gate.md")
+    assert gate["chunks"] == copy["chunks"] > 1 and gate["indexed"] > 1.7e9
+    assert "1 of 2 lines could not be read" in bad["notes"][0]
+    shown = " ".join(run("list").stdout.split())
+    assert "the same as" in shown and "4 documents" in shown
+
+
+def test_a_document_is_shown_by_chunk_with_its_sections(run: Run, kept: Path) -> None:
+    shown = run("show", "gate.md").stdout
+    assert "docs/gate.md · Gates · 0-" in shown and "docs/gate.md · Keys · " in shown
+    assert "The north gate is shut at nine." in shown
+    chunks = parsed(run("show", kept / "rows.csv", "--json"))["chunks"]
+    text = extract_text(kept / "rows.csv").text
+    assert [chunk["text"] for chunk in chunks] == [text[each["start"] : each["end"]] for each in chunks]
+
+
+@pytest.mark.parametrize("name", ["docs/gate.md", "gate copy.md"])
+def test_a_span_is_shown_in_its_place(run: Run, kept: Path, name: str) -> None:
+    start = GATE.index("The keys")
+    span = f"{start}-{start + 8}"
+    shown = parsed(run("show", name, "--span", span, "--json"))
+    assert (shown["text"], shown["section"]) == ("The keys", "Keys")
+    assert shown["before"] == GATE[:start] and shown["after"] == GATE[start + 8 :].rstrip()
+    assert "The keys hang in the office." in run("show", name, "--span", span).stdout
+
+
+@pytest.mark.parametrize("span", ["9-3", "one-two", "5-5000"])
+def test_a_span_that_is_none_is_refused(run: Run, kept: Path, span: str) -> None:
+    refused = run("show", "gate.md", "--span", span)
+    assert refused.exit_code == 1 and "span" in refused.stderr
+
+
+def test_what_is_removed_is_not_found_and_its_copy_is(run: Run, kept: Path) -> None:
+    before = parsed(run("info", "--json"))["chunks"]
+    result = run("remove", "docs/gate.md", "rows.csv")
+    assert result.exit_code == 0 and "Removed: docs/rows.csv" in result.stdout
+    assert [each["source"] for each in parsed(run("list", "--json"))] == [
+        "docs/bad.jsonl",
+        "docs/old/gate copy.md",
+    ]
+    assert parsed(run("info", "--json"))["chunks"] < before
+    assert run("index", "--check", "--deep").exit_code == 0
+    [best] = json.loads(run("search", "When is the north gate shut?", "-k", 1, "--json").stdout)["documents"]
+    assert best["source"] == "docs/old/gate copy.md"
+    assert (kept / "gate.md").exists()
+
+
+def test_all_documents_can_be_removed(run: Run, kept: Path) -> None:
+    report = parsed(run("remove", "bad.jsonl", "gate.md", "gate copy.md", "rows.csv", "--json"))
+    assert (report["removed"], report["total_chunks"]) == (4, 0)
+    assert parsed(run("list", "--json")) == []
+    assert "4 added" in run("index", kept, *SMALL).stdout
+
+
+@pytest.mark.parametrize("command", ["show", "remove"])
+def test_an_unknown_or_unclear_name_changes_nothing(run: Run, kept: Path, command: str) -> None:
+    (kept / "old" / "rows.csv").write_text("name,price\nlatch,7\n")
+    run("index", kept, *SMALL)
+    unknown = run(command, "gates.md")
+    assert unknown.exit_code == 1 and "Did you mean 'docs/gate.md'?" in unknown.stderr
+    unclear = run(command, "rows.csv")
+    assert unclear.exit_code == 1 and "docs/old/rows.csv" in unclear.stderr
+    assert len(parsed(run("list", "--json"))) == 5

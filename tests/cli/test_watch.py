@@ -1,0 +1,97 @@
+"""`adaptive-rag index --watch`: a real process that follows a folder."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from queue import Queue
+from typing import Any
+
+import pytest
+
+from adaptive_rag.cli.watch import _Wanted
+from tests.cli.conftest import Run
+
+pytest.importorskip("watchfiles", reason="needs the extra `watch`")
+ROOT = Path(__file__).parents[2]
+PATIENCE = 120  # seconds that a step may take before the test gives up
+
+
+class Watch:
+    """A process that watches a folder, and what it writes, line by line."""
+
+    def __init__(self, folder: Path) -> None:
+        command = [sys.executable, "-m", "adaptive_rag", "index", str(folder), "--watch", "--json"]
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        pipes: dict[str, Any] = dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
+        environment = {**os.environ, "PYTHONPATH": paths}
+        self.process = subprocess.Popen(command, cwd=folder, env=environment, text=True, **pipes)
+        self.lines = {"stdout": Queue[str](), "stderr": Queue[str]()}
+        for name, queue in self.lines.items():
+            threading.Thread(target=self._pass_on, args=(name, queue), daemon=True).start()
+
+    def _pass_on(self, name: str, queue: "Queue[str]") -> None:
+        for line in getattr(self.process, name):
+            queue.put(line)
+
+    def report(self) -> Any:
+        return json.loads(self.lines["stdout"].get(timeout=PATIENCE))
+
+    def told(self, text: str) -> None:
+        while text not in self.lines["stderr"].get(timeout=PATIENCE):
+            pass
+
+
+@pytest.fixture
+def watch(tmp_path: Path) -> Iterator[Watch]:
+    (tmp_path / "one.txt").write_text("This is note one.\n")
+    running = Watch(tmp_path)
+    yield running
+    running.process.kill()
+    running.process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
+def test_a_folder_is_followed_until_ctrl_c(watch: Watch, tmp_path: Path) -> None:
+    assert watch.report()["added"] == 1
+    watch.told("Watching")
+    (tmp_path / "two.txt").write_text("This is note two.\n")
+    assert watch.report()["added"] == 1
+    (tmp_path / "two.txt").rename(tmp_path / "three.txt")
+    assert watch.report()["moved"] == 1
+    (tmp_path / "one.txt").unlink()
+    assert (report := watch.report())["removed"] == 1 and report["total_chunks"] == 1
+    (tmp_path / "three.txt").rename(tmp_path / "three.unknown")
+    watch.told("No file to read was found")
+    (tmp_path / "four.txt").write_text("This is note four.\n")
+    assert (report := watch.report())["added"] == 1 and report["removed"] == 1
+    watch.process.send_signal(signal.SIGINT)
+    watch.told("The watch has ended.")
+    assert watch.process.wait(PATIENCE) == 0
+
+
+def test_what_is_hidden_and_the_index_itself_are_no_changes(tmp_path: Path) -> None:
+    wanted = _Wanted([str(tmp_path)], str(tmp_path / "kb"))
+    for inner, counts in {
+        "a.txt": True,
+        "sub/a.txt": True,
+        ".gitignore": True,
+        "sub/.gitignore": True,
+        ".git/index": False,
+        ".adaptive-rag/manifest.json": False,
+        "kb/manifest.json": False,
+    }.items():
+        assert wanted(None, str(tmp_path / inner)) is counts, inner
+
+
+def test_files_and_other_modes_are_refused(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("This is note one.\n")
+    refused = run("index", tmp_path / "one.txt", "--watch")
+    assert refused.exit_code == 1 and "--watch is of folders" in refused.stderr
+    refused = run("index", "--watch", "--check")
+    assert refused.exit_code == 1 and "--watch goes without" in refused.stderr

@@ -1,0 +1,160 @@
+"""Files of the same content, and files that get another name: stored once, embedded once."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.index import Index, IndexReport
+from adaptive_rag.where import read_where
+from tests.index.made import HashEmbeddings, build, found, open_index, texts_in, write_files
+
+TIDES = {
+    "a.txt": "The moon pulls the sea.",
+    "b.txt": "Wind piles up water.",
+    "c.txt": "The moon pulls the sea.",
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory, so that sources have short names."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def build_without_cache(folder: Path, kb: Path, **settings: Any) -> tuple[IndexReport, list[str]]:
+    """Index again where no vector is remembered; return what was embedded too."""
+    (kb / "embeddings.sqlite").unlink(missing_ok=True)
+    model = HashEmbeddings()
+    report = build(folder, kb, embeddings=model, **settings)
+    return report, [text for text in model.seen if text != "dimension"]
+
+
+def is_whole(kb: Path) -> bool:
+    return Index.check(kb, deep=True).healthy
+
+
+def test_files_of_the_same_content_are_stored_once_under_both_names(here: Path) -> None:
+    docs, kb = write_files(here / "docs", TIDES), here / "kb"
+    report = build(docs, kb)
+    assert (report.added, report.copies, report.chunks, report.total_chunks) == (3, 1, 2, 2)
+    index = open_index(kb)
+    assert index.sources() == {"docs/a.txt": 1, "docs/b.txt": 1, "docs/c.txt": 1}
+    assert found(index, ["moon sea"], limit=1) == [[TIDES["a.txt"]]]
+    assert is_whole(kb)
+    again = build(docs, kb)
+    assert (again.unchanged, again.changed) == (3, False)
+
+
+def test_a_filter_finds_the_content_by_each_of_its_names(here: Path) -> None:
+    docs, kb = write_files(here / "docs", TIDES), here / "kb"
+    build(docs, kb)
+    index = open_index(kb)
+    for condition in ('file = "a.txt"', 'file = "c.txt"', 'source = "docs/c.txt"', "source like '*/c.*'"):
+        narrowed = index.where(read_where(condition))
+        assert [chunk["text"] for chunk in narrowed.chunks()] == [TIDES["a.txt"]], condition
+    assert [chunk["text"] for chunk in index.only(["docs/c.txt"]).chunks()] == [TIDES["a.txt"]]
+
+
+@pytest.mark.parametrize("gone", ["a.txt", "c.txt"])
+def test_of_two_copies_one_may_go(here: Path, gone: str) -> None:
+    docs, kb = write_files(here / "docs", TIDES), here / "kb"
+    build(docs, kb)
+    (docs / gone).unlink()
+    report, embedded = build_without_cache(docs, kb)
+    assert (report.removed, report.total_chunks, embedded) == (1, 2, [])
+    kept = ({"a.txt", "c.txt"} - {gone}).pop()
+    index = open_index(kb)
+    assert {chunk["source"] for chunk in index.chunks()} == {f"docs/{kept}", "docs/b.txt"}
+    assert is_whole(kb)
+
+
+@pytest.mark.parametrize("changed", ["a.txt", "c.txt"])
+def test_of_two_copies_one_may_change_and_change_back(here: Path, changed: str) -> None:
+    docs, kb = write_files(here / "docs", TIDES), here / "kb"
+    build(docs, kb)
+    write_files(docs, {changed: "The sun pulls less."})
+    assert build(docs, kb).updated == 1
+    assert texts_in(kb) == sorted(["The sun pulls less.", TIDES["a.txt"], TIDES["b.txt"]])
+    assert is_whole(kb)
+    write_files(docs, {changed: TIDES["a.txt"]})
+    assert build(docs, kb).copies == 1
+    assert texts_in(kb) == sorted([TIDES["a.txt"], TIDES["b.txt"]])
+    assert is_whole(kb)
+
+
+def test_a_copy_stays_while_the_first_file_cannot_be_read(here: Path) -> None:
+    docs, kb = write_files(here / "docs", TIDES), here / "kb"
+    build(docs, kb)
+    (docs / "a.txt").write_text("")
+    assert [failure.source for failure in build(docs, kb).failed] == ["docs/a.txt"]
+    assert set(open_index(kb).sources()) == {"docs/a.txt", "docs/b.txt", "docs/c.txt"}
+    (docs / "a.txt").unlink()
+    build(docs, kb)
+    assert texts_in(kb) == sorted([TIDES["a.txt"], TIDES["b.txt"]])
+    assert is_whole(kb)
+
+
+def test_a_folder_that_moved_is_taken_over_unread(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    docs, kb = write_files(here / "docs" / "old", TIDES), here / "kb"
+    build(here / "docs", kb)
+    docs.rename(here / "docs" / "new")
+
+    def only_copies(item: Any, stop: object) -> Any:
+        raise IndexingError(f"{item.source} was read")
+
+    # the first of two copies is taken over; the other has to be read once to be known as one
+    (here / "docs" / "new" / "c.txt").unlink()
+    monkeypatch.setattr("adaptive_rag.index.plan.Work.read", only_copies)
+    report, embedded = build_without_cache(here / "docs", kb)
+    assert (report.moved, report.added, report.removed, report.failed) == (2, 0, 1, [])
+    assert (report.chunks, embedded) == (0, [])
+    index = open_index(kb)
+    assert set(index.sources()) == {"docs/new/a.txt", "docs/new/b.txt"}
+    assert {chunk["source"] for chunk in index.chunks()} == {"docs/new/a.txt", "docs/new/b.txt"}
+    assert is_whole(kb)
+
+
+def test_copies_that_move_together_are_still_stored_once(here: Path) -> None:
+    docs, kb = write_files(here / "docs" / "old", TIDES), here / "kb"
+    build(here / "docs", kb)
+    docs.rename(here / "docs" / "new")
+    report, embedded = build_without_cache(here / "docs", kb)
+    assert (report.moved, report.copies, report.total_chunks, embedded) == (2, 1, 2, [])
+    assert is_whole(kb)
+
+
+def test_a_new_suffix_reads_the_file_anew(here: Path) -> None:
+    docs, kb = write_files(here / "docs", {"a.txt": "# Tides\n\nThe moon pulls the sea."}), here / "kb"
+    build(docs, kb)
+    (docs / "a.txt").rename(docs / "a.md")
+    report = build(docs, kb)
+    assert (report.moved, report.added, report.removed) == (0, 1, 1)
+    assert next(open_index(kb).chunks())["section"] == "Tides"
+
+
+def test_source_code_under_another_name_has_that_name_in_its_sections(here: Path) -> None:
+    docs, kb = write_files(here / "docs", {"one.py": "GATE = 'shut'\n"}), here / "kb"
+    build(docs, kb)
+    shutil.copy(docs / "one.py", docs / "two.py")
+    assert build(docs, kb).copies == 0
+    sections = sorted(str(chunk["section"]) for chunk in open_index(kb).chunks())
+    assert sections == ["one.py", "two.py"]
+
+
+@pytest.mark.parametrize("kept", [["a.txt", "c.txt"], ["c.txt"], ["a.txt"], []])
+def test_a_damaged_index_with_copies_is_mended(here: Path, kept: list[str]) -> None:
+    docs, kb = write_files(here / "docs", TIDES), here / "kb"
+    build(docs, kb)
+    for name in {"a.txt", "c.txt"} - set(kept):
+        (docs / name).unlink()
+    for file in (kb / "chunks-1.lance" / "data").iterdir():
+        file.write_bytes(b"spoilt" + file.read_bytes()[6:])
+    report = Index.repair(kb, embeddings=HashEmbeddings())
+    left = {"docs/a.txt", "docs/b.txt", "docs/c.txt"} - report.lost.keys()
+    assert {f"docs/{name}" for name in [*kept, "b.txt"]} <= left
+    assert set(open_index(kb).sources()) == left
+    assert is_whole(kb)

@@ -1,0 +1,470 @@
+"""Pages of the web, from real servers on this machine, which these tests alone allow to be read."""
+
+import gzip
+import socket
+import ssl
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
+
+from adaptive_rag.errors import IndexingError, InputError, MissingExtraError
+from adaptive_rag.index import Index, IndexReport
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import read_manifest
+from adaptive_rag.ingest import Confined, Site, discover, web, web_fetch
+from adaptive_rag.ingest.web_fetch import Reach
+from tests.web_server import Headers, Server, serving_pages
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with serving_pages() as served:
+        yield served
+
+
+def page(text: str, *links: str, head: str = "") -> str:
+    led = "".join(f'<p>See <a href="{link}">{link}</a>.</p>' for link in links)
+    return f"<html><head><title>Page</title>{head}</head><body><main><p>{text}</p>{led}</main></body></html>"
+
+
+def build(index: Path, server: Server, path: str = "/", depth: int = 0, **bounds: Any) -> IndexReport:
+    site = Site(server.url + path, depth, **{"private_networks": True, **bounds})
+    return Index.build(site, index, prune=True)
+
+
+def crawled(server: Server, path: str = "/", depth: int = 0, **bounds: Any) -> web.Crawl:
+    return web.crawl(Site(server.url + path, depth, **{"private_networks": True, **bounds}), {})
+
+
+def test_a_page_is_found_and_cited_by_its_address(server: Server, tmp_path: Path) -> None:
+    server.put("/storm", page("The harbour closes at wind force nine."))
+    report = build(tmp_path / "index", server, "/storm")
+    assert report.sources == [f"{server.url}/storm"]
+    [found] = Index.open(tmp_path / "index").search(["When does the harbour close?"], limit=1)
+    assert found[0]["source"] == f"{server.url}/storm"
+    assert found[0]["metadata"]["url"] == f"{server.url}/storm"
+
+
+def test_what_stands_on_every_page_is_left_out(server: Server) -> None:
+    server.put(
+        "/",
+        "<body><header><a href='/x'>Home</a></header><nav>Menu</nav>"
+        "<div class='cookie-banner'>We use cookies.</div>"
+        "<main><h1>Storms</h1><header>By Ada</header><table><tr><th>Force</th><td>9</td></tr></table></main>"
+        "<div id='sidebar'>Latest news</div><footer>Imprint</footer></body>",
+    )
+    [(text, _)] = crawled(server).pages
+    assert text.text.split() == ["Storms", "By", "Ada", "Force", "|", "9"]
+
+
+def test_a_part_named_like_a_menu_stays_where_it_is_the_page(server: Server) -> None:
+    server.put("/", "<body><div class='menu'><p>Soup of the day, 4.50</p><p>Bread, 1.20</p></div></body>")
+    [(text, _)] = crawled(server).pages
+    assert "Soup of the day" in text.text
+
+
+def test_links_are_followed_so_far_and_on_the_same_site_alone(server: Server) -> None:
+    server.put(
+        "/", page("Start here today.", "/a", "https://example.org/", "mailto:ada@example.org", "/x.png")
+    )
+    server.put("/a", page("The first step.", "b#part", "/"))
+    server.put("/b", page("The second step.", "/c"))
+    server.put("/c", page("Too far away."))
+    for depth, expected in ((0, ["/"]), (1, ["/", "/a"]), (2, ["/", "/a", "/b"])):
+        assert not crawled(server, depth=depth).failed
+        assert server.paths() == expected
+
+
+def test_robots_txt_is_obeyed(server: Server) -> None:
+    server.put("/robots.txt", "User-agent: *\nDisallow: /private/\nAllow: /private/open", "text/plain")
+    server.put("/", page("Start here today.", "/private/a", "/private/open"))
+    server.put("/private/open", page("All may read this."))
+    found = crawled(server, depth=1)
+    assert server.paths() == ["/", "/private/open"]
+    assert [note.text for note in found.notes] == [
+        "pages were left out: 1 that robots.txt asks programs not to read"
+    ]
+    [failure] = crawled(server, "/private/a").failed
+    assert "robots.txt" in failure.reason
+    assert server.paths() == []
+
+
+def test_a_robots_txt_that_cannot_be_read_is_a_no(server: Server) -> None:
+    server.pages["/robots.txt"] = 503, {}, b""
+    server.put("/", page("Start here today."))
+    [failure] = crawled(server).failed
+    assert failure.reason == "is not fetched: its site's robots.txt answers 503 Service Unavailable"
+    assert server.paths() == []
+
+
+def test_an_unchanged_page_is_asked_for_with_its_etag_and_not_embedded_again(
+    server: Server, tmp_path: Path
+) -> None:
+    server.put("/", page("Start here today.", "/a"), ETag='"1"')
+    server.put("/a", page("The first step."), ETag='"2"')
+    assert build(tmp_path / "index", server, depth=1).added == 2
+    server.asked.clear()
+    again = build(tmp_path / "index", server, depth=1)
+    assert (again.unchanged, again.added, again.updated, again.texts_embedded) == (2, 0, 0, 0)
+    sent = {path: headers.get("If-None-Match") for path, headers in server.asked}
+    assert sent == {"/robots.txt": None, "/": '"1"', "/a": '"2"'}
+
+
+def test_a_page_whose_words_are_the_same_is_unchanged(server: Server, tmp_path: Path) -> None:
+    for token in ("1", "2"):
+        server.put("/", page("Start here today.", head=f"<meta name='csrf' content='{token}'>"))
+        report = build(tmp_path / "index", server)
+    assert (report.unchanged, report.updated) == (1, 0)
+
+
+def test_a_changed_page_replaces_its_chunks(server: Server, tmp_path: Path) -> None:
+    for force in ("nine", "ten"):
+        server.put("/", page(f"The harbour closes at wind force {force}."))
+        report = build(tmp_path / "index", server)
+    assert report.updated == 1
+    [found] = Index.open(tmp_path / "index").search(["harbour"], limit=5)
+    assert [candidate["text"] for candidate in found] == ["The harbour closes at wind force ten."]
+
+
+@pytest.mark.parametrize("prune", [True, False])
+def test_a_page_that_is_gone_is_named(server: Server, tmp_path: Path, prune: bool) -> None:
+    index = tmp_path / "index"
+    server.put("/", page("Start here today.", "/a"), ETag='"1"')
+    server.put("/a", page("The first step."))
+    build(index, server, depth=1)
+    del server.pages["/a"]
+    # depth 0: the page is not linked to in this run, and yet it is asked for
+    site = Site(f"{server.url}/", private_networks=True)
+    report = Index.build(site, index, prune=prune)
+    done = "It was removed from the index." if prune else "What was read of it is kept."
+    assert [(note.source, note.text) for note in report.notes] == [
+        (f"{server.url}/a", f"gone: the server answers 404 Not Found. {done}")
+    ]
+    manifest = read_manifest(open_location(index))
+    assert manifest is not None
+    assert (f"{server.url}/a" in manifest.sources) is not prune
+
+
+def test_a_server_that_fails_for_now_loses_nothing(server: Server, tmp_path: Path) -> None:
+    server.put("/", page("Start here today."))
+    build(tmp_path / "index", server)
+    server.pages["/"] = 500, {}, b""
+    report = build(tmp_path / "index", server)
+    assert [failure.reason for failure in report.failed] == [
+        "cannot be read: the server answers 500 Internal Server Error"
+    ]
+    assert report.total_chunks == 1
+
+
+def test_a_page_goes_by_the_address_that_it_names(server: Server) -> None:
+    head = '<link rel="canonical" href="/storm">'
+    server.put("/storm?from=mail", page("The harbour closes.", "/other", head=head))
+    server.put("/other", page("The other page.", head=head))
+    found = crawled(server, "/storm?from=mail", depth=1)
+    # both name one address, which would make them one source: it goes to the first
+    assert [text.source for text, _ in found.pages] == [f"{server.url}/storm", f"{server.url}/other"]
+    server.put("/", page("Mine.", head='<link rel="canonical" href="https://example.org/">'))
+    assert [text.source for text, _ in crawled(server).pages] == [f"{server.url}/"]
+
+
+def test_redirects_are_followed_to_the_page_and_not_for_ever(server: Server) -> None:
+    server.redirect("/old", "/new")
+    server.redirect("/loop", "/loop")
+    server.put("/new", page("The new page."))
+    assert [text.source for text, _ in crawled(server, "/old").pages] == [f"{server.url}/new"]
+    [failure] = crawled(server, "/loop").failed
+    assert failure.reason == "leads on to other addresses more than 5 times"
+
+
+def test_other_kinds_are_read_by_their_loaders(server: Server) -> None:
+    server.put("/notes", "# Storms\n\nForce nine.", "text/markdown; charset=utf-8")
+    server.put("/rows.csv", "force,what\n9,closed\n", "text/plain")
+    server.put("/cafe", "Caf\xe9 open".encode("latin-1"), "text/plain; charset=iso-8859-1")
+    server.put("/image", b"\x89PNG", "image/png")
+    [(notes, _)] = crawled(server, "/notes").pages
+    assert notes.headings[0].section == "Storms"
+    [(rows, _)] = crawled(server, "/rows.csv").pages
+    assert rows.records[0].metadata["row"]
+    [(cafe, _)] = crawled(server, "/cafe").pages
+    assert cafe.text == "Caf\xe9 open"
+    [failure] = crawled(server, "/image").failed
+    assert failure.reason == "is of type 'image/png', which is not read from the web"
+
+
+def test_a_site_with_and_without_its_last_slash_is_one_page(server: Server) -> None:
+    server.put("/", page("Start here today.", "/", "/#top"))
+    [(text, _)] = crawled(server, "", depth=1).pages
+    assert text.source == f"{server.url}/"
+    assert server.paths() == ["/"]
+
+
+def test_a_pause_that_a_site_asks_for_is_kept_within_bounds(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.put("/robots.txt", "User-agent: *\nCrawl-delay: 3600", "text/plain")
+    server.put("/", page("Start here today.", "/a"))
+    server.put("/a", page("The first step."))
+    pauses: list[float] = []
+    monkeypatch.setattr(web.time, "sleep", pauses.append)
+    assert len(crawled(server, depth=1).pages) == 2
+    assert pauses == [10.0]
+
+
+def test_a_server_that_never_comes_to_an_end_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece comes in time, and so no time limit of a single read would end it."""
+    monkeypatch.setattr(web_fetch, "SECONDS", 1.0)
+    ended = threading.Event()
+
+    def drip(listener: socket.socket) -> None:
+        connection, _ = listener.accept()
+        with connection, suppress(OSError):
+            connection.sendall(b"HTTP/1.1 200 OK\r\n")
+            while not ended.wait(0.05):
+                connection.sendall(b"X-Slow: yes\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=drip, args=[listener], daemon=True).start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        [failure] = web.crawl(Site(address, private_networks=True), {}).failed
+        ended.set()
+    assert failure.reason == "did not answer within 1 seconds. Try again later"
+
+
+def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
+    server.put("/", page("Start here today.", "/a", "/b", "/c"))
+    for path in ("/a", "/b", "/c"):
+        server.put(path, page(f"Page {path}."))
+    found = crawled(server, depth=1, max_pages=2)
+    assert server.paths() == ["/", "/a"]
+    assert found.notes[0].text.startswith("pages were left out: 2 beyond the bounds of 2 pages")
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "reason"),
+    [
+        (gzip.compress(bytes(50_000_000)), {"Content-Encoding": "gzip"}, "has more than the 20 MB"),
+        (gzip.compress(b"<p>Half of a page.")[:-9], {"Content-Encoding": "gzip"}, "its end is missing"),
+        (b"no gzip", {"Content-Encoding": "gzip"}, "cannot be unpacked"),
+        (zlib.compress(b"<p>A page."), {"Content-Encoding": "br"}, "is packed as 'br'"),
+        (bytes(20_000_001), {}, "has more than the 20 MB"),
+        (b"", {}, "is empty"),
+    ],
+)
+def test_a_body_that_no_page_has_is_refused(
+    server: Server, body: bytes, headers: Headers, reason: str
+) -> None:
+    server.pages["/"] = 200, {"Content-Type": "text/html", **headers}, body
+    [failure] = crawled(server).failed
+    assert reason in failure.reason
+
+
+def test_a_packed_page_is_read(server: Server) -> None:
+    server.put("/", gzip.compress(page("Start here today.").encode()), Content_Encoding="gzip")
+    [(text, _)] = crawled(server).pages
+    assert text.text == "Start here today."
+
+
+PRIVATE = (
+    "http://127.0.0.1/",
+    "http://localhost/",
+    "http://[::1]/",
+    "http://[::ffff:127.0.0.1]/",
+    "http://[64:ff9b::7f00:1]/",
+    "http://[2002:7f00:1::]/",
+    "http://2130706433/",
+    "http://0x7f000001/",
+    "http://0177.0.0.1/",
+    "http://127.1/",
+    "http://0.0.0.0/",
+    "http://10.0.0.1/",
+    "http://172.16.0.1/",
+    "http://192.168.1.1/",
+    "http://100.64.0.1/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://[fe80::1]/",
+    "http://[fc00::1]/",
+    "http://[fec0::1]/",
+    "http://224.0.0.1/",
+    "http://[ff02::1]/",
+    "http://240.0.0.1/",
+    "http://255.255.255.255/",
+    "http://198.18.0.1/",
+    "http://[::]/",
+)
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_an_address_that_is_not_public_is_refused(address: str) -> None:
+    [failure] = web.crawl(Site(address), {}).failed
+    # Python 3.11 takes 0177 for no number; the system's resolver takes it for 127
+    refused = (
+        "is no address that can be read" if "0177" in address else "is no address of the public Internet"
+    )
+    assert refused in failure.reason
+
+
+@pytest.mark.parametrize("place", ["169.254.169.254", "fe80::1", "0.0.0.0", "224.0.0.1", "240.0.0.1"])
+def test_what_no_intranet_needs_stays_closed_with_the_allowance(place: str) -> None:
+    assert not Reach(frozenset({80}), private_networks=True).holds(place)
+
+
+@pytest.mark.parametrize("place", ["93.184.215.14", "2606:2800:21f::1", "64:ff9b::5db8:d70e"])
+def test_the_public_internet_is_open(place: str) -> None:
+    assert Reach(frozenset({80})).holds(place)
+
+
+Answers = Callable[[str], list[str]]
+
+
+@pytest.fixture
+def names(monkeypatch: pytest.MonkeyPatch) -> Callable[[Answers], list[str]]:
+    """Let a test say what names mean; what was looked up is kept."""
+
+    def script(answers: Answers) -> list[str]:
+        looked_up: list[str] = []
+
+        def getaddrinfo(host: Any, port: Any, *_: Any, **__: Any) -> list[Any]:
+            name = host.decode() if isinstance(host, bytes) else host
+            looked_up.append(name)
+            stream = socket.AF_INET, socket.SOCK_STREAM, 6, ""
+            return [(*stream, (place, port)) for place in answers(name)]
+
+        monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+        return looked_up
+
+    return script
+
+
+def test_a_redirect_to_this_machine_is_refused(
+    server: Server, monkeypatch: pytest.MonkeyPatch, names: Callable[[Answers], list[str]]
+) -> None:
+    """The first server passes for a public one; what it leads to is checked as it is."""
+    really = Reach.holds
+    monkeypatch.setattr(Reach, "holds", lambda reach, place: place == "127.0.0.1" or really(reach, place))
+    names(lambda name: ["127.0.0.1"] if name == "public.test" else ["127.0.0.2"])
+    server.redirect("/", f"http://intern.test:{server.port}/secret")
+    server.put("/secret", page("A secret."))
+    found = web.crawl(Site(f"http://public.test:{server.port}/"), {})
+    assert not found.pages
+    assert found.failed[0].reason == (
+        "is not fetched: 'intern.test' leads to 127.0.0.2, which is no address of the public Internet"
+    )
+    assert server.paths() == ["/"]
+
+
+def test_a_name_that_changes_its_meaning_after_the_check_is_not_looked_up_again(
+    server: Server, monkeypatch: pytest.MonkeyPatch, names: Callable[[Answers], list[str]]
+) -> None:
+    """DNS rebinding: each request is connected to the address that was checked for it."""
+    connected: list[str] = []
+    really = Reach.holds
+
+    def holds(reach: Reach, place: str) -> bool:
+        connected.append(place)
+        return place == "127.0.0.1" or really(reach, place)
+
+    monkeypatch.setattr(Reach, "holds", holds)
+    looked_up = names(lambda name: ["127.0.0.1"] if looked_up.count(name) % 2 else ["127.0.0.9"])
+    server.put("/", page("Start here today."))
+    [(text, _)] = web.crawl(Site(f"http://rebind.test:{server.port}/"), {}).pages or [(None, None)]
+    # robots.txt was asked for by the first meaning; the page was refused by the second
+    assert text is None
+    assert looked_up == ["rebind.test", "rebind.test"]
+    assert [path for path, _ in server.asked] == ["/robots.txt"]
+    assert server.asked[0][1]["Host"] == f"rebind.test:{server.port}"
+
+
+def test_a_certificate_is_held_against_the_name_that_was_asked_for(
+    server: Server, monkeypatch: pytest.MonkeyPatch, names: Callable[[Answers], list[str]], tmp_path: Path
+) -> None:
+    certificate = make_certificate("public.test", tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    trusted = ssl.create_default_context(cafile=str(certificate))
+    monkeypatch.setattr(web_fetch, "_certificates", lambda: trusted)
+    names(lambda name: ["127.0.0.1"])
+    server.encrypt(context)
+    server.put("/", page("Start here today."))
+    bounds = {"private_networks": True}
+    assert web.crawl(Site(f"https://public.test:{server.port}/", **bounds), {}).pages
+    [failure] = web.crawl(Site(f"https://other.test:{server.port}/", **bounds), {}).failed
+    assert "not valid for 'other.test'" in failure.reason
+
+
+def make_certificate(name: str, folder: Path) -> Path:
+    """Write a certificate that trusts itself, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder(subject, subject, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    secret = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    file = folder / "certificate.pem"
+    file.write_bytes(made.public_bytes(Encoding.PEM) + secret)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("address", "reason"),
+    [
+        ("http://ada:secret@example.org/", "a name and a password"),
+        ("http:///", "is no address"),
+        (f"http://example.org/{'a' * 2000}", "is no address"),
+        ("http://" + "a" * 70 + ".org/", "is no"),
+    ],
+)
+def test_an_address_that_cannot_be_read_is_refused(address: str, reason: str) -> None:
+    [failure] = web.crawl(Site(address), {}).failed
+    assert reason in failure.reason or "not known" in failure.reason
+    assert "secret" not in str(failure)
+
+
+def test_a_link_to_another_port_is_another_site(server: Server) -> None:
+    server.redirect("/", "http://127.0.0.1:1/")
+    [failure] = crawled(server).failed
+    assert failure.reason.startswith("leads to port 1, which is not asked")
+
+
+def test_a_page_of_this_machine_is_not_indexed_without_the_allowance(server: Server, tmp_path: Path) -> None:
+    server.put("/", page("A secret."))
+    with pytest.raises(IndexingError, match="is no address of the public Internet"):
+        Index.build(f"{server.url}/", tmp_path / "index")
+    assert server.asked == []
+
+
+def test_a_servers_caller_cannot_name_an_address(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is not in a folder"):
+        discover(Confined(["http://127.0.0.1/"], [str(tmp_path)], 10))
+
+
+def test_a_missing_package_is_named_with_its_install_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "protego", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[web\]'"):
+        web.crawl(Site("https://example.org/"), {})
+
+
+def test_pages_and_files_can_be_indexed_together(server: Server, tmp_path: Path) -> None:
+    server.put("/", page("Start here today."))
+    (tmp_path / "a.txt").write_text("A file beside it.")
+    site = Site(f"{server.url}/", private_networks=True)
+    report = Index.build([str(tmp_path / "a.txt"), site], tmp_path / "index")
+    assert report.added == 2
+    # a later run over the files alone leaves the page as it is
+    assert Index.build(tmp_path, tmp_path / "index").removed == 0
