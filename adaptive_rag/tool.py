@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field, create_model
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.state import Citation, OutputState
-from adaptive_rag.text.markers import write_marker
+from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.places import by_place, format_place
 
 NAME = "search_documents"
@@ -73,5 +73,5 @@ def format_answer(answer: str, citations: Sequence[Citation]) -> str:
     for cited in by_place(citations):
         place = format_place(*(citation["place"] for citation in cited))
         named = ", ".join(filter(None, (cited[0]["source"], place)))
-        lines.append(f"{write_marker(cited[0]['marker'])} {named}")
+        lines.append(f"{write_marker(cited[0]['marker'])} {respell_markers(named)}")
     return "\n".join(lines)

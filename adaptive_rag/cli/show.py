@@ -10,7 +10,7 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import place_of, print_block, print_json, print_line
-from adaptive_rag.text.places import place_at
+from adaptive_rag.text.places import page_at, place_at, section_at
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Chunk
@@ -42,7 +42,7 @@ def show(
         print_json({"source": source, "chunks": chunks})
     else:
         for chunk in chunks:
-            print_line(_heading(source, chunk), style="bold")
+            print_line(_heading(source, chunk, chunk["start"], chunk["end"]), style="bold")
             print_block(chunk["text"])
             print_line()
 
@@ -61,9 +61,8 @@ def _read_span(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2])
 
 
-def _heading(source: str, chunk: Chunk) -> str:
-    place = place_of(source, place_at(chunk, chunk["start"], chunk["end"]))
-    return f"{place} · {chunk['start']}-{chunk['end']}"
+def _heading(source: str, chunk: Chunk, start: int, end: int) -> str:
+    return f"{place_of(source, place_at(chunk, start, end))} · {start}-{end}"
 
 
 def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as_json: bool) -> None:
@@ -82,11 +81,12 @@ def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as
     parts = text[:before], text[before : before + end - start], text[before + end - start :]
     inside = next((chunk for chunk in reversed(chunks) if chunk["start"] <= start), chunks[0])
     if as_json:
-        place = {"page": inside["page"], "section": inside["section"]}
+        known = {"page": page_at(inside, start), "section": section_at(inside, start)}
+        where = {"source": source, **known, "place": place_at(inside, start, end)}
         around = dict(zip(("before", "text", "after"), parts, strict=True))
-        print_json({"source": source, **place, "start": start, "end": end, **around})
+        print_json({**where, "start": start, "end": end, **around})
         return
-    print_line(_heading(source, {**inside, "start": start, "end": end}), style="bold")
+    print_line(_heading(source, inside, start, end), style="bold")
     print_block(parts[0].lstrip(), (parts[1], "bold reverse"), parts[2].rstrip())
 
 

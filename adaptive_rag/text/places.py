@@ -90,9 +90,8 @@ def format_place(*places: Place) -> str:
         parts.append(place["time"])
     elif place.get("section") != place.get("mail"):
         parts.append(place.get("section"))
-    if lines := list(dict.fromkeys(_written(each["lines"]) for each in places if "lines" in each)):
-        several = len(lines) > 1 or "-" in lines[0]
-        parts.append(f"line{'s' * several} {', '.join(lines)}")
+    if lines := _written([each["lines"] for each in places if "lines" in each]):
+        parts.append(f"line{'' if lines.isdigit() else 's'} {lines}")
     return ", ".join(filter(None, parts))
 
 
@@ -119,5 +118,12 @@ def _named(place: Place, name: str) -> list[str]:
     return [f"{name} {place[name]}"] if name in place else []  # type: ignore[literal-required]
 
 
-def _written(lines: list[int]) -> str:
-    return "-".join(map(str, dict.fromkeys(lines)))
+def _written(lines: list[list[int]]) -> str:
+    """Write the first and last lines of spans: "4-6, 9"; what overlaps or follows at once is one."""
+    joined: list[list[int]] = []
+    for first, last in sorted(lines):
+        if joined and first <= joined[-1][1] + 1:
+            joined[-1] = [joined[-1][0], max(last, joined[-1][1])]
+        else:
+            joined.append([first, last])
+    return ", ".join("-".join(map(str, dict.fromkeys(pair))) for pair in joined)

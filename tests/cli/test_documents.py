@@ -41,7 +41,7 @@ def test_documents_are_listed_with_what_is_known_of_each(run: Run, kept: Path) -
 
 def test_a_document_is_shown_by_chunk_with_its_sections(run: Run, kept: Path) -> None:
     shown = run("show", "gate.md").stdout
-    assert "docs/gate.md · Gates · 0-" in shown and "docs/gate.md · Keys · " in shown
+    assert "docs/gate.md, Gates, lines 1-" in shown and "docs/gate.md, Keys, line" in shown
     assert "The north gate is shut at nine." in shown
     chunks = parsed(run("show", kept / "rows.csv", "--json"))["chunks"]
     text = extract_text(kept / "rows.csv").text
@@ -54,8 +54,11 @@ def test_a_span_is_shown_in_its_place(run: Run, kept: Path, name: str) -> None:
     span = f"{start}-{start + 8}"
     shown = parsed(run("show", name, "--span", span, "--json"))
     assert (shown["text"], shown["section"]) == ("The keys", "Keys")
+    line = GATE[:start].count("\n") + 1
+    assert shown["place"] == {"section": "Keys", "lines": [line, line]}
     assert shown["before"] == GATE[:start] and shown["after"] == GATE[start + 8 :].rstrip()
-    assert "The keys hang in the office." in run("show", name, "--span", span).stdout
+    printed = run("show", name, "--span", span).stdout
+    assert f"Keys, line {line} · {span}" in printed and "The keys hang in the office." in printed
 
 
 @pytest.mark.parametrize("span", ["9-3", "one-two", "5-5000"])

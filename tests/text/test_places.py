@@ -19,7 +19,7 @@ from adaptive_rag.text.places import by_place, format_place, place_at
         ([{"mail": "Fees", "attachment": "a.xlsx", "sheet": "May"}], "Fees, attachment a.xlsx, sheet May"),
         ([{"lines": [4, 6]}], "lines 4-6"),
         ([{"section": "Bells", "lines": [9, 9]}], "Bells, line 9"),
-        ([{"lines": [9, 9]}, {"lines": [4, 6]}, {"lines": [9, 9]}], "lines 9, 4-6"),
+        ([{"lines": [9, 9]}, {"lines": [4, 5]}, {"lines": [9, 9]}, {"lines": [5, 6]}], "lines 4-6, 9"),
     ],
 )
 def test_a_place_is_written_as_a_person_looks_it_up(places: list[Place], written: str) -> None:
