@@ -311,8 +311,11 @@ class TableReader:
         """The row ids, ascending, and what is known of each row."""
         table = MemoryTable.of(self._read(["source", "page", "section", "metadata"]))
         with reading(self._uri, "its metadata"):
-            columns = [table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")]
-            return table.rows, Fields.of_rows(*columns, self.manifest.copies())
+            sources, pages, sections, metadata = (
+                table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")
+            )
+            copies = self.manifest.copies()
+            return table.rows, Fields.of_rows(sources, pages, sections, metadata, copies)
 
     @property
     def _in_memory(self) -> bool:
