@@ -311,7 +311,7 @@ def _stamp(real: str, looked_at: int) -> Stamp | None:
     from adaptive_rag.ingest.archives import on_disk
 
     try:
-        status = os.stat(on_disk(Path(real)))
+        status = os.stat(real if os.path.exists(real) else on_disk(Path(real)))
     except OSError:
         return None
     settled = looked_at - status.st_mtime_ns > SETTLED_NS

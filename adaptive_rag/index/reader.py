@@ -314,7 +314,8 @@ class TableReader:
             sources, pages, sections, metadata = (
                 table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")
             )
-            return table.rows, Fields.of_rows(sources, pages, sections, metadata, self.manifest.copies())
+            copies = self.manifest.copies()
+            return table.rows, Fields.of_rows(sources, pages, sections, metadata, copies)
 
     @property
     def _in_memory(self) -> bool:

@@ -63,6 +63,7 @@ class Ignored:
         self._exclude = _read_patterns(patterns.exclude)
         self._own = _read_patterns(_OF_PROGRAMS)
         self._of_folder = cache(self._read_gitignore)
+        self._in_folder = cache(self._find_specs)
 
     def holds_folder(self, folder: Path) -> bool:
         """Tell whether a folder is left out with all that is in it."""
@@ -70,8 +71,9 @@ class Ignored:
 
     def holds_file(self, path: Path) -> bool:
         """Tell whether a file is left out where its folders are not."""
-        unwanted = self._include and not self._include.match_file(path.relative_to(self._root).as_posix())
-        return bool(unwanted) or self._names(path, "", default=False)
+        if self._include and not self._include.match_file(path.relative_to(self._root).as_posix()):
+            return True
+        return self._names(path, "", default=False)
 
     def holds(self, path: Path) -> bool:
         """Tell whether a path is left out, by itself or with a folder that leads to it."""
@@ -80,13 +82,20 @@ class Ignored:
         return any(map(self.holds_folder, reversed(above))) or own(path)
 
     def _names(self, path: Path, end: str, *, default: bool) -> bool:
-        above = [self._root / folder for folder in path.relative_to(self._root).parents]
-        found = [(folder, self._of_folder(folder)) for folder in above]
-        for folder, spec in [(self._root, self._exclude), *found, (self._root, self._own)]:
-            inner = path.relative_to(folder).as_posix() + end
-            if spec and (said := spec.check_file(inner).include) is not None:
+        for inner, spec in self._in_folder(path.parent):
+            if (said := spec.check_file(f"{inner}{path.name}{end}").include) is not None:
                 return said
         return default
+
+    def _find_specs(self, parent: Path) -> list[tuple[str, GitIgnoreSpec]]:
+        """Return the patterns that may name files of a folder, each with the way from its root to there."""
+        above = [folder for folder in (parent, *parent.parents) if folder.is_relative_to(self._root)]
+        if not above:  # the root itself is never left out
+            return []
+        found = [(folder, self._of_folder(folder)) for folder in above]
+        specs = [(self._root, self._exclude), *found, (self._root, self._own)]
+        ways = [(parent.relative_to(folder).as_posix(), spec) for folder, spec in specs]
+        return [("" if way == "." else f"{way}/", spec) for way, spec in ways if spec]
 
     def _read_gitignore(self, folder: Path) -> GitIgnoreSpec | None:
         path = folder / _GITIGNORE
