@@ -104,21 +104,28 @@ def check_sizes(size: int, overlap: int) -> None:
         raise ConfigurationError(f"{wrong}: give 0 to {size // 2}.")
 
 
-def lead(section: str | None, columns: Sequence[str], limit: TextLimit) -> str:
-    """Name what stands above a text: its headings, the innermost first, and the columns of its table.
+def text_to_embed(chunk: Chunk, limit: TextLimit) -> str:
+    """Return a chunk's text below the headings and columns that stand above it and that it does not repeat.
 
-    What takes more than a third of `limit` is left out, from the end.
+    The innermost heading comes first. What takes more than a third of `limit` is left out, from the end.
     """
-    headings = reversed((section or "").split(SECTION_SEPARATOR))
-    return _within(" | ".join(filter(None, (*headings, *columns))), limit)[0]
+    headings = (chunk["section"] or "").split(SECTION_SEPARATOR)
+    unsaid = [heading for heading in headings if heading not in chunk["text"]]
+    above = _lead(tuple(unsaid), tuple(chunk["metadata"].get("columns", ())))
+    while limit.count(above) > limit.most * LEAD_SHARE:
+        above = above.rpartition(" ")[0]
+    return f"{above}\n{chunk['text']}" if above else chunk["text"]
+
+
+def _lead(headings: Sequence[str], columns: Sequence[str]) -> str:
+    return " | ".join(filter(None, (*reversed(headings), *columns)))
 
 
 @lru_cache(1024)
-def _within(names: str, limit: TextLimit) -> tuple[str, int]:
-    """Return as many whole words as a lead may have, and their tokens."""
-    while (tokens := limit.count(names)) > limit.most * LEAD_SHARE:
-        names = names.rpartition(" ")[0]
-    return names, tokens
+def _lead_tokens(section: str | None, columns: tuple[str, ...], limit: TextLimit) -> int:
+    """Return the tokens that the headings and columns above a text take at most where it is embedded."""
+    names = _lead((section or "").split(SECTION_SEPARATOR), columns)
+    return min(limit.count(names), int(limit.most * LEAD_SHARE))
 
 
 class _Table(NamedTuple):
@@ -163,8 +170,8 @@ class _Bounds:
 
     def _room(self, start: int, fresh: int) -> int:
         """Return the tokens that the lead of a chunk leaves for its text."""
-        above = lead(self.text.section_at(fresh), self.columns_at(start), self._limit)
-        return self._limit.most - _within(above, self._limit)[1] - 1
+        above = _lead_tokens(self.text.section_at(fresh), self.columns_at(start), self._limit)
+        return self._limit.most - above - 1
 
 
 def _units(bounds: _Bounds, record: Record) -> Iterator[_Unit]:
@@ -291,9 +298,3 @@ def _chunk(
 def chunk_id(source: str, start: int, end: int, text: str) -> str:
     """Return the id of a chunk: 16 hexadecimal digits that depend on nothing but what it is."""
     return hashlib.sha256(f"{source}\0{start}\0{end}\0{text}".encode(errors="surrogatepass")).hexdigest()[:16]
-
-
-def text_to_embed(chunk: Chunk, limit: TextLimit) -> str:
-    """Return the text of a chunk below its lead: the vector knows the headings and columns above it."""
-    above = lead(chunk["section"], chunk["metadata"].get("columns", ()), limit)
-    return f"{above}\n{chunk['text']}" if above else chunk["text"]
