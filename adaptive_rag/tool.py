@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from adaptive_rag.errors import InputError
 from adaptive_rag.state import Citation, OutputState
 from adaptive_rag.text.markers import write_marker
+from adaptive_rag.text.ocr import format_confidence
 
 NAME = "search_documents"
 DESCRIPTION = "Answer a question from the documents, with citations. It says so where they do not hold it."
@@ -65,11 +66,13 @@ def make_tool(
 
 
 def format_answer(answer: str, citations: Sequence[Citation]) -> str:
-    """Return an answer, and below it the source and page of each marker."""
+    """Return an answer, and below it the source and page of each marker, and what was read from pictures."""
     if not citations:
         return answer
     places: dict[str, None] = {}
     for citation in sorted(citations, key=lambda citation: (citation["marker"], citation["start"])):
         page = f", page {citation['page']}" if citation["page"] is not None else ""
-        places[f"{write_marker(citation['marker'])} {citation['source']}{page}"] = None
+        sure = citation.get("ocr_confidence")
+        read = "" if sure is None else f" ({format_confidence(sure)})"
+        places[f"{write_marker(citation['marker'])} {citation['source']}{page}{read}"] = None
     return "\n".join([answer, "", "Sources:", *places])

@@ -11,6 +11,7 @@ from rich.text import Text
 from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import count_of, from_here, place_of, print_block, print_line, shorten, stdout
 from adaptive_rag.text.markers import MARKER, write_marker
+from adaptive_rag.text.ocr import format_confidence
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -114,10 +115,15 @@ def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     width = min(60, max(len(place) for _, place in passages))
     for (marker, place), cited in passages.items():
         spans = ", ".join(f"{citation['start']}-{citation['end']}" for citation in cited)
-        print_block(
-            (write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (f"  {spans}", "dim"), hanging=4
-        )
+        where = f"  {spans}{_reading(cited)}"
+        print_block((write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (where, "dim"), hanging=4)
         for citation in cited:
             if " ".join(citation["quote"].split()) not in said:
                 quote = shorten(citation["quote"], MAX_QUOTE)
                 print_block(f"“{quote}”", style="italic dim", indent=6)
+
+
+def _reading(citations: Sequence[Citation]) -> str:
+    """Say that some of the quotes were read from a picture: how surely the least sure of them."""
+    sure = [citation["ocr_confidence"] for citation in citations if "ocr_confidence" in citation]
+    return f" ({format_confidence(min(sure))})" if sure else ""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.documents import Record, SourceText
+from adaptive_rag.text.ocr import ocr_confidence
 from adaptive_rag.text.sentences import iter_sentences
 from adaptive_rag.text.speech import find_speakers
 from adaptive_rag.text.tables import Table, find_tables
@@ -40,6 +41,8 @@ def split(text: SourceText, *, size: int = DEFAULT_SIZE, overlap: int = DEFAULT_
     two pages stays whole: a chunk that goes on has `metadata["page_end"]`, and `metadata["page_starts"]`
     says where each later page begins. One that begins inside a table has the names of the table's columns as
     `metadata["columns"]`, and those of a transcript have the names of who speaks as `metadata["speakers"]`.
+    One that holds text read from a picture has `metadata["ocr"]`, true, the mean confidence as
+    `metadata["ocr_confidence"]`, and the confidence of each line as `metadata["ocr_spans"]`.
     No chunk crosses a record or ends with a heading. Ids are stable: the same source, span and text give the
     same id.
 
@@ -170,6 +173,8 @@ def _chunk(
     if last != page:
         metadata["page_end"] = last
         metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}
+    if read := text.ocr_between(start, end):
+        metadata |= {"ocr": True, "ocr_confidence": ocr_confidence(read, start, end), "ocr_spans": read}
     return {
         "id": chunk_id(text.source, start, end, passage),
         "source": text.source,

@@ -79,6 +79,16 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class OcrSpan:
+    """A stretch that was read from a picture of text, most often a line, and how sure the reading is."""
+
+    start: int
+    end: int
+    confidence: float
+    """From 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceText:
     """The text of one source, and what is known about its stretches."""
 
@@ -93,6 +103,7 @@ class SourceText:
     """What holds for the whole source; every chunk carries it."""
     notes: tuple[str, ...] = ()
     """What the user should know: an encoding guessed, pages without text."""
+    ocr: tuple[OcrSpan, ...] = field(default=(), repr=False)
 
     def page_at(self, offset: int) -> int | None:
         """Return the number of the page that holds the character at `offset`."""
@@ -103,6 +114,12 @@ class SourceText:
         """Return the pages that begin after `start` and before `end`."""
         first = bisect_right(self.pages, start, key=lambda page: page.start)
         return self.pages[first : bisect_left(self.pages, end, key=lambda page: page.start)]
+
+    def ocr_between(self, start: int, end: int) -> list[list[float]]:
+        """Return what was read from pictures and holds some of a stretch, as [start, end, confidence]."""
+        first = bisect_right(self.ocr, start, key=lambda span: span.end)
+        last = bisect_left(self.ocr, end, key=lambda span: span.start)
+        return [[span.start, span.end, span.confidence] for span in self.ocr[first:last]]
 
     def section_at(self, offset: int) -> str | None:
         """Return the headings above `offset`, outermost first: "4 Storms > Warning levels"."""
@@ -125,6 +142,7 @@ class TextBuilder:
         self._pages: list[Page] = []
         self._headings: list[tuple[int, int, str]] = []
         self._records: list[Record] = []
+        self._ocr: list[OcrSpan] = []
         self._after_item = False
 
     @property
@@ -190,11 +208,16 @@ class TextBuilder:
             before = [] if self._pages else [Page(None, 0)]
             pages = [Page(page.number, start + page.start) for page in part._pages]
             self._pages += [*before, *pages, Page(None, self.length)]
+        self._ocr += [OcrSpan(start + span.start, start + span.end, span.confidence) for span in part._ocr]
         self.notes += [f"{title}: {note}" for note in part.notes]
 
     def mark_page(self, number: int) -> None:
         """Note that a page begins where the text ends now."""
         self._pages.append(Page(number, self.length))
+
+    def mark_ocr(self, start: int, confidence: float) -> None:
+        """Note that the text from `start` to where it ends now was read from a picture."""
+        self._ocr.append(OcrSpan(start, self.length, round(confidence, 2)))
 
     def build(self, source: str, content_hash: str) -> SourceText:
         """Return what was collected."""
@@ -210,6 +233,7 @@ class TextBuilder:
                 for name, value in self.metadata.items()
             },
             notes=tuple(self.notes),
+            ocr=tuple(self._ocr),
         )
 
 

@@ -48,7 +48,8 @@ def to_document(chunk: Chunk) -> Document:
     places = {"source": chunk["source"], "start_index": chunk["start"], "end_index": chunk["end"]}
     metadata = {**chunk["metadata"], **places}
     # many vector stores take flat metadata only
-    metadata.pop("page_starts", None)
+    for nested in ("page_starts", "ocr_spans"):
+        metadata.pop(nested, None)
     if chunk["page"] is not None:
         metadata |= {"page": chunk["page"], "page_label": str(chunk["page"])}
     if chunk["section"]:

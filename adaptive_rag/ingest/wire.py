@@ -9,7 +9,7 @@ import json
 import struct
 from typing import Any, BinaryIO
 
-from adaptive_rag.ingest.documents import Heading, Page, Record, SourceText
+from adaptive_rag.ingest.documents import Heading, OcrSpan, Page, Record, SourceText
 
 _LENGTHS = struct.Struct(">QQ")
 
@@ -47,6 +47,7 @@ def pack(text: SourceText) -> tuple[dict[str, Any], bytes]:
         "records": [(record.start, record.end, record.metadata, record.page) for record in text.records],
         "metadata": text.metadata,
         "notes": text.notes,
+        "ocr": [(span.start, span.end, span.confidence) for span in text.ocr],
     }
     return header, text.text.encode(errors="surrogatepass")
 
@@ -62,6 +63,7 @@ def unpack(header: dict[str, Any], body: bytes) -> SourceText:
         records=tuple(Record(*record) for record in header["records"]),
         metadata=header["metadata"],
         notes=tuple(header["notes"]),
+        ocr=tuple(OcrSpan(*span) for span in header["ocr"]),
     )
 
 
