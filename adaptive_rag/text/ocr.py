@@ -17,5 +17,5 @@ def ocr_confidence(spans: Iterable[Sequence[float]], start: int, end: int) -> fl
 
 
 def format_confidence(confidence: float) -> str:
-    """Say that a quote was read from a picture, and how surely."""
-    return f"read from a picture, {confidence:.0%} sure".replace("%", " %")
+    """Say that a quote was read from a picture, and how surely; no reading is wholly sure."""
+    return f"read from a picture, {min(confidence, 0.99) * 100:.0f} % sure"

@@ -404,7 +404,7 @@ def test_a_loader_may_ask_for_more_time(load_with, monkeypatch, asked, reason):
 
 def test_a_loader_may_ask_for_more_memory(load_with, monkeypatch):
     monkeypatch.setattr(process, "BOUNDS", Bounds(20, 0, 200, 0))
-    lines = "from adaptive_rag.ingest.allowance import ask_for; {} a = bytearray(400_000_000); builder.add('tide')"
+    lines = "from adaptive_rag.ingest.allowance import ask_for; {} a = b'1' * 4 * 10**8; builder.add('tide')"
     refused = read_source(SourceFile(load_with(lines.format("")), "a.harm"))
     assert isinstance(refused, Failure) and "memory" in refused.reason
     granted = read_source(SourceFile(load_with(lines.format("ask_for(9, 500_000_000);")), "a.harm"))
