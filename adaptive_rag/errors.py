@@ -54,5 +54,10 @@ def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
     except ImportError as error:
         raise MissingExtraError(
             f"{purpose} needs the package {module.partition('.')[0]!r}, which is not installed. "
-            f"Install it with: pip install 'adaptive-rag[{extra}]'"
+            f"Install it with: {install_line(extra)}"
         ) from error
+
+
+def install_line(extra: str) -> str:
+    """Return the command that installs an extra."""
+    return f"pip install 'adaptive-rag[{extra}]'"

@@ -141,6 +141,8 @@ class Citation(TypedDict):
     start: int
     end: int
     quote: str
+    # how sure the reading of the quote is, from 0 to 1, where it was read from a picture
+    ocr_confidence: NotRequired[float]
 
 
 class Decision(TypedDict):

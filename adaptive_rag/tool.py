@@ -12,6 +12,7 @@ from pydantic import BaseModel, Field, create_model
 from adaptive_rag.errors import InputError
 from adaptive_rag.state import Citation, OutputState
 from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.text.ocr import format_confidence
 from adaptive_rag.text.places import by_place, format_place
 
 NAME = "search_documents"
@@ -66,12 +67,14 @@ def make_tool(
 
 
 def format_answer(answer: str, citations: Sequence[Citation]) -> str:
-    """Return an answer, and below it the source of each marker and the place in it."""
+    """Return an answer, and below it the source of each marker, the place in it, and what a picture gave."""
     if not citations:
         return answer
     lines = [answer, "", "Sources:"]
     for cited in by_place(citations):
         place = format_place(*(citation["place"] for citation in cited))
+        sure = min((c["ocr_confidence"] for c in cited if "ocr_confidence" in c), default=None)
+        read = "" if sure is None else f" ({format_confidence(sure)})"
         named = ", ".join(filter(None, (cited[0]["source"], place)))
-        lines.append(f"{write_marker(cited[0]['marker'])} {respell_markers(named)}")
+        lines.append(f"{write_marker(cited[0]['marker'])} {respell_markers(named)}{read}")
     return "\n".join(lines)

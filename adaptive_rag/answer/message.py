@@ -82,4 +82,6 @@ def _annotation(span: tuple[int, int], citation: Citation) -> Annotation:
             "end": citation["end"],
         },
     )
+    if "ocr_confidence" in citation:
+        annotation["extras"]["ocr_confidence"] = citation["ocr_confidence"]
     return {**annotation, "url": source} if "://" in source else annotation

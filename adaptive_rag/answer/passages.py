@@ -11,6 +11,7 @@ import numpy as np
 
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk, Citation, Decision, Part
+from adaptive_rag.text.ocr import ocr_confidence
 from adaptive_rag.text.places import page_at, place_at, section_at
 from adaptive_rag.text.tokens import count_tokens
 from adaptive_rag.text.words import terms
@@ -18,7 +19,16 @@ from adaptive_rag.text.words import terms
 # Characters of a joined passage, about five chunks in a row: a marker should not stand for half a book.
 LONGEST = 4000
 # Metadata that say where in its source a chunk stands; two chunks of one text may differ in them.
-_POSITION_KEYS = {"line", "page_starts", "page_end", "section_starts", "start_index"}
+_POSITION_KEYS = {
+    "line",
+    "page_starts",
+    "page_end",
+    "section_starts",
+    "start_index",
+    "ocr",
+    "ocr_confidence",
+    "ocr_spans",
+}
 _MISSING = object()
 
 
@@ -93,7 +103,7 @@ def text_at(passage: Chunk, start: int, end: int) -> str:
 
 def cite_span(passage: Candidate, marker: int, start: int, end: int) -> Citation:
     """Return the citation of a span of the passage that [marker] names."""
-    return Citation(
+    citation = Citation(
         marker=marker,
         source=passage["source"],
         page=page_at(passage, start),
@@ -102,6 +112,8 @@ def cite_span(passage: Candidate, marker: int, start: int, end: int) -> Citation
         end=end,
         quote=text_at(passage, start, end),
     )
+    confidence = ocr_confidence(passage["metadata"].get("ocr_spans", ()), start, end)
+    return citation if confidence is None else {**citation, "ocr_confidence": confidence}
 
 
 def chunks_of(passage: Candidate) -> list[Candidate]:
@@ -263,6 +275,11 @@ def _join(first: Candidate, second: Candidate) -> Candidate:
     if starts:
         passage["metadata"]["page_starts"] = dict(sorted(starts.items(), key=lambda pair: pair[1]))
         passage["metadata"]["page_end"] = page_at(passage, passage["end"] - 1)
+    read = {tuple(span) for part in (first, second) for span in part["metadata"].get("ocr_spans", ())}
+    if read:
+        spans = [list(span) for span in sorted(read)]
+        confidence = ocr_confidence(spans, passage["start"], passage["end"])
+        passage["metadata"] |= {"ocr": True, "ocr_confidence": confidence, "ocr_spans": spans}
     return passage
 
 

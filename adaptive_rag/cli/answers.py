@@ -11,6 +11,7 @@ from rich.text import Text
 from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import count_of, from_here, place_of, print_block, print_line, shorten, stdout
 from adaptive_rag.text.markers import MARKER, write_marker
+from adaptive_rag.text.ocr import format_confidence
 from adaptive_rag.text.places import by_place
 
 if TYPE_CHECKING:
@@ -114,10 +115,15 @@ def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     for place, cited in zip(places, groups, strict=True):
         marker = cited[0]["marker"]
         spans = ", ".join(f"{citation['start']}-{citation['end']}" for citation in cited)
-        print_block(
-            (write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (f"  {spans}", "dim"), hanging=4
-        )
+        where = f"  {spans}{_reading(cited)}"
+        print_block((write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (where, "dim"), hanging=4)
         for citation in cited:
             if " ".join(citation["quote"].split()) not in said:
                 quote = shorten(citation["quote"], MAX_QUOTE)
                 print_block(f"“{quote}”", style="italic dim", indent=6)
+
+
+def _reading(citations: Sequence[Citation]) -> str:
+    """Say that some of the quotes were read from a picture: how surely the least sure of them."""
+    sure = [citation["ocr_confidence"] for citation in citations if "ocr_confidence" in citation]
+    return f" ({format_confidence(min(sure))})" if sure else ""

@@ -18,7 +18,9 @@ from adaptive_rag.where import Kind, kind_of
 # What every chunk has, before what its document says of itself.
 OWN_FIELDS = ("source", "file", "kind", "page", "section")
 # What the reader notes for the program's own use; it describes the text rather than the document.
-_NOT_FIELDS = frozenset({"cells", "columns", "line", "page_end", "page_starts", "section_starts"})
+_NOT_FIELDS = frozenset(
+    {"cells", "columns", "line", "ocr_spans", "page_end", "page_starts", "section_starts"}
+)
 # Of a text's values as many are shown, each of so many characters.
 EXAMPLES, SHOWN = 3, 40
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.documents import SECTION_SEPARATOR, Record, SourceText
+from adaptive_rag.text.ocr import ocr_confidence
 from adaptive_rag.text.sentences import iter_blocks
 from adaptive_rag.text.speech import find_speakers
 from adaptive_rag.text.tables import find_tables
@@ -60,8 +61,10 @@ def split(
     says where each later page begins; `metadata["section_starts"]` says the same of sections, where there are
     several, and `metadata["line"]` names the file's line on which a chunk of plain text begins. One that
     begins inside a table has the names of the table's columns as `metadata["columns"]`, and those of a
-    transcript have the names of who speaks as `metadata["speakers"]`. No chunk crosses a record or ends with
-    a heading. Ids are stable: the same source, span and text give the same id.
+    transcript have the names of who speaks as `metadata["speakers"]`. One that holds text read from a picture
+    has `metadata["ocr"]`, true, the mean confidence as `metadata["ocr_confidence"]`, and the confidence of
+    each line as `metadata["ocr_spans"]`. No chunk crosses a record or ends with a heading. Ids are stable: the
+    same source, span and text give the same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
@@ -283,6 +286,8 @@ def _chunk(
     if last != page:
         metadata["page_end"] = last
         metadata["page_starts"] = {str(later.number): later.start for later in text.pages_after(start, end)}
+    if read := text.ocr_between(start, end):
+        metadata |= {"ocr": True, "ocr_confidence": ocr_confidence(read, start, end), "ocr_spans": read}
     return {
         "id": chunk_id(text.source, start, end, passage),
         "source": text.source,

@@ -79,6 +79,16 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class OcrSpan:
+    """A stretch that was read from a picture of text, most often a line, and how sure the reading is."""
+
+    start: int
+    end: int
+    confidence: float
+    """From 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class SourceText:
     """The text of one source, and what is known about its stretches."""
 
@@ -97,6 +107,7 @@ class SourceText:
     """Where each line of the file starts, where the text is the file's own; else none."""
     whole: bool = False
     """Whether its vector may leave out what is longer than the model reads: passages that were judged."""
+    ocr: tuple[OcrSpan, ...] = field(default=(), repr=False)
 
     def page_at(self, offset: int) -> int | None:
         """Return the number of the page that holds the character at `offset`."""
@@ -118,6 +129,12 @@ class SourceText:
         later = self.headings[first : bisect_left(self.headings, end, key=lambda heading: heading.offset)]
         begins = [start, *(heading.offset for heading in later)] if later else []
         return {offset: self.section_at(offset) for offset in begins}
+
+    def ocr_between(self, start: int, end: int) -> list[list[float]]:
+        """Return what was read from pictures and holds some of a stretch, as [start, end, confidence]."""
+        first = bisect_right(self.ocr, start, key=lambda span: span.end)
+        last = bisect_left(self.ocr, end, key=lambda span: span.start)
+        return [[span.start, span.end, span.confidence] for span in self.ocr[first:last]]
 
     def section_at(self, offset: int) -> str | None:
         """Return the headings above `offset`, outermost first: "4 Storms > Warning levels"."""
@@ -142,6 +159,7 @@ class TextBuilder:
         self._pages: list[Page] = []
         self._headings: list[tuple[int, int, str]] = []
         self._records: list[Record] = []
+        self._ocr: list[OcrSpan] = []
         self._after_item = False
 
     @property
@@ -207,11 +225,16 @@ class TextBuilder:
             before = [] if self._pages else [Page(None, 0)]
             pages = [Page(page.number, start + page.start) for page in part._pages]
             self._pages += [*before, *pages, Page(None, self.length)]
+        self._ocr += [OcrSpan(start + span.start, start + span.end, span.confidence) for span in part._ocr]
         self.notes += [f"{title}: {note}" for note in part.notes]
 
     def mark_page(self, number: int) -> None:
         """Note that a page begins where the text ends now."""
         self._pages.append(Page(number, self.length))
+
+    def mark_ocr(self, start: int, confidence: float) -> None:
+        """Note that the text from `start` to where it ends now was read from a picture."""
+        self._ocr.append(OcrSpan(start, self.length, round(confidence, 2)))
 
     def build(self, source: str, content_hash: str) -> SourceText:
         """Return what was collected."""
@@ -228,6 +251,7 @@ class TextBuilder:
             },
             notes=tuple(self.notes),
             lines=(0, *(found.end() for found in re.finditer("\n", self.text))) if self.keeps_lines else (),
+            ocr=tuple(self._ocr),
         )
 
 

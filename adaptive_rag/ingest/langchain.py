@@ -52,7 +52,7 @@ def to_document(chunk: Chunk) -> Document:
     if place := format_place(place_at(chunk, chunk["start"], chunk["end"])):
         metadata.setdefault("place", place)
     # many vector stores take flat metadata only
-    for name in ("cells", "page_starts", "section_starts"):
+    for name in ("cells", "ocr_spans", "page_starts", "section_starts"):
         metadata.pop(name, None)
     if chunk["page"] is not None:
         metadata |= {"page": chunk["page"], "page_label": str(chunk["page"])}

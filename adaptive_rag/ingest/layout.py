@@ -45,6 +45,8 @@ class Line:
     """Where what else stands at this height begins, after a wide gap."""
     columns: tuple[float, ...] = ()
     """Where the columns of its table begin, if the line is a row; then each piece is a cell."""
+    confidence: float | None = None
+    """How sure its reading is, from 0 to 1, if it was read from a picture."""
 
     def __post_init__(self) -> None:
         self.text = " ".join(piece.strip() for piece in self.pieces).strip()
@@ -72,6 +74,7 @@ class Line:
         if len(other.text) > len(self.text):
             self.size = other.size
         self.bold = self.bold and other.bold
+        self.confidence = _least_sure((self, other))
         self.text = f"{self.text} {other.text}"
 
 
@@ -109,7 +112,12 @@ def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Lin
         max(lines, key=lambda line: len(line.text)).size,
         bold=all(line.bold for line in lines),
         columns=columns,
+        confidence=_least_sure(lines),
     )
+
+
+def _least_sure(lines: Sequence[Line]) -> float | None:
+    return min((line.confidence for line in lines if line.confidence is not None), default=None)
 
 
 class Survey:
@@ -214,8 +222,9 @@ class Flow:
         if place not in self._columns:
             reach = 4 * line.size
             # a damaged page may have type of no size, which reaches nothing
-            prose = (other for other in self.lines if not other.columns)  # a table may be wider
-            beside = [line, *(other for other in prose if abs(other.x0 - line.x0) < reach)]
+            near = (other for other in self.lines if abs(other.x0 - line.x0) < reach)
+            # a title of larger type and a table may stand across several columns
+            beside = [line, *(other for other in near if not other.columns and not unlike(other, line))]
             self._columns[place] = min(other.x0 for other in beside), max(other.x1 for other in beside)
         return self._columns[place]
 

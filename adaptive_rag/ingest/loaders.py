@@ -70,6 +70,12 @@ LOADERS: dict[str, Loader] = {
     "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
     "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
     "mailbox": Loader((".mbox",), "adaptive_rag.ingest.mail:load_mbox"),
+    "image": Loader(
+        (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
+        "adaptive_rag.ingest.images:load_image",
+        extra="ocr",
+        package="rapidocr",
+    ),
     "subtitles": Loader((".srt", ".vtt"), "adaptive_rag.ingest.subtitles:load_subtitles"),
 }
 

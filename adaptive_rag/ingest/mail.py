@@ -161,7 +161,8 @@ def _add_attachment(
             with in_plain_words(copy):
                 loader(copy, inner)
         except (IndexingError, MissingExtraError) as error:
-            builder.notes.append(f"the attachment {name} {error}")
+            missing = "was not read. " if isinstance(error, MissingExtraError) else ""
+            builder.notes.append(f"the attachment {name} {missing}{error}")
             return
     if inner.length:
         builder.add_part(inner, name, depth + 1, {**known, "attachment": name})

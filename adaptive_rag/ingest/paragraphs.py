@@ -32,8 +32,8 @@ class ParagraphWriter:
         self._lines: list[Line] = []  # its first ones, in case it is a heading
         self._found: list[tuple[int, str, tuple[float, bool]]] = []
 
-    def write(self, pages: Iterable[tuple[int, Sequence[Line]]]) -> None:
-        """Write all pages, and mark their headings."""
+    def write(self, pages: Iterable[tuple[int | None, Sequence[Line]]]) -> None:
+        """Write all pages, and mark their headings; what has no number is no page."""
         for line, number, following, relation in _follow(pages):
             if number is not None:
                 self._mark_missed()
@@ -54,8 +54,10 @@ class ParagraphWriter:
             self._builder.mark_heading(title, ranks.index(rank) + 1, offset=offset)
 
     def _write_line(self, line: Line, following: Line | None, relation: int) -> None:
+        start = self._builder.length
         if line.columns:
             self._builder.add(" | ".join(map(self._read_cell, line.pieces)))
+            self._mark_ocr(start, line)
             self._lines.clear()  # a row is no heading
             if following is not None:
                 self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
@@ -67,6 +69,7 @@ class ParagraphWriter:
             if joint == "":  # the hyphen goes
                 pieces[-1] = pieces[-1][:-1]
         self._builder.add(" ".join(map(clean, pieces)))
+        self._mark_ocr(start, line)
         if relation == WRAPPED:
             if joint is None:
                 self._builder.add(" ")
@@ -74,6 +77,10 @@ class ParagraphWriter:
         self._end_paragraph()
         if following is not None:
             self._builder.add("\n" if relation == NEW_LINE else PARAGRAPH)
+
+    def _mark_ocr(self, start: int, line: Line) -> None:
+        if line.confidence is not None:
+            self._builder.mark_ocr(start, line.confidence)
 
     def _read_cell(self, cell: str) -> str:
         """Return a cell's lines as one."""
@@ -114,7 +121,7 @@ class ParagraphWriter:
 
 
 def _follow(
-    pages: Iterable[tuple[int, Sequence[Line]]],
+    pages: Iterable[tuple[int | None, Sequence[Line]]],
 ) -> Iterator[tuple[Line, int | None, Line | None, int]]:
     """Yield each line, the number of the page that it begins, the next line, and how that follows."""
     waiting: tuple[Line, int | None] | None = None

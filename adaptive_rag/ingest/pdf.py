@@ -13,13 +13,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib.util import find_spec
 from itertools import count, groupby, pairwise
 from pathlib import Path
 from typing import Any
 
 import pymupdf
 
-from adaptive_rag.errors import IndexingError
+from adaptive_rag.errors import IndexingError, install_line
 from adaptive_rag.ingest.columns import read_columns, without_repeated_headers
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.layout import Line, Survey, merge, side_by_side
@@ -35,6 +36,8 @@ _NARROW_BLANK = 0.1  # of the type size
 _KEPT_LINES = 25_000
 # MuPDF keeps fonts and images of the pages it has seen; this many pages at most
 _STORE_PAGES = 50
+# Pixels a point, which is 300 dpi; a large page is drawn at less.
+_SHARPEST = 300 / 72
 # A page with more of them holds a map or a drawing, whose ruled lines frame no table.
 _MOST_PATHS = 5000
 
@@ -53,7 +56,11 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
                 kept.append((number, lines))
             else:
                 kept.clear()
-        bodies = ((number, survey.body(lines)) for number, lines in kept or _pages(document))
+        pictures = [number for number in silent if document[number - 1].get_bboxlog()]
+        can_read = bool(pictures) and find_spec("rapidocr") is not None
+        read = _read_pictures(document, pictures, survey, builder) if can_read else {}
+        pages_of_lines = ((number, read.get(number, lines)) for number, lines in kept or _pages(document))
+        bodies = ((number, survey.body(lines)) for number, lines in pages_of_lines)
         ParagraphWriter(builder, survey, _outline(document)).write(without_repeated_headers(bodies))
         pages = document.page_count
         known = document.metadata or {}
@@ -64,13 +71,14 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
             date=known.get("creationDate"),
             tags=known.get("keywords") or "",
         )
+    advice = _advice(path) if pictures and not can_read else ""
     if not builder.length:
-        raise IndexingError(
-            f"holds no text: its {pages} page{'s are' if pages != 1 else ' is'} only images. Recognise the "
-            f"text first, for example with: ocrmypdf {path.name} {path.stem}-text.pdf"
-        )
-    if silent:
-        builder.notes.append(f"{len(silent)} of {pages} pages hold no text: {_ranges(silent)}")
+        whole = f"its {pages} page{'s are' if pages != 1 else ' is'} {'only images' if pictures else 'empty'}"
+        raise IndexingError(f"holds no text: {whole}{advice}")
+    if read:
+        builder.notes.append(f"{len(read)} of {pages} pages were read from pictures: {_ranges([*read])}")
+    if unread := [number for number in silent if number not in read]:
+        builder.notes.append(f"{len(unread)} of {pages} pages hold no text: {_ranges(unread)}{advice}")
 
 
 @contextmanager
@@ -144,6 +152,37 @@ def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
         yield number, _with_rows(page, [line for line in lines if line.text])
         if number % _STORE_PAGES == 0:
             pymupdf.TOOLS.store_shrink(100)
+
+
+def _read_pictures(
+    document: Any, numbers: Sequence[int], survey: Survey, builder: TextBuilder
+) -> dict[int, list[Line]]:
+    """Read pages that hold no text, at most so many, and return the lines of those that show some."""
+    import numpy as np
+
+    from adaptive_rag.ingest.ocr import LONGEST_SIDE, MOST_PAGES, note_unread, read_picture
+
+    note_unread(builder, len(numbers))
+    read = {}
+    body_size = survey.body_size
+    for number in numbers[:MOST_PAGES]:
+        page = document[number - 1]
+        zoom = min(LONGEST_SIDE / max(page.rect.width, page.rect.height), _SHARPEST)
+        drawn = page.get_pixmap(matrix=pymupdf.Matrix(zoom, zoom), colorspace=pymupdf.csRGB, alpha=False)
+        pixels = np.frombuffer(drawn.samples, np.uint8).reshape(drawn.height, drawn.width, 3)
+        lines = read_picture(np.ascontiguousarray(pixels[:, :, ::-1]), 1 / zoom, body_size=body_size)
+        pymupdf.TOOLS.store_shrink(100)
+        if lines:
+            survey.add(lines)
+            read[number] = lines
+    return read
+
+
+def _advice(path: Path) -> str:
+    copy = f"ocrmypdf {path.name} {path.stem}-text.pdf"
+    return (
+        f". To have pictures of text read: {install_line('ocr')}, or make a copy that holds the text: {copy}"
+    )
 
 
 def _raw_lines(page: Any) -> list[tuple[str, dict[str, Any], bool]]:

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -71,6 +71,25 @@ class Bounds:
 BOUNDS = Bounds()
 
 
+@dataclass(slots=True)
+class _Limits:
+    """What is granted to a process for one file."""
+
+    seconds: float
+    memory: int
+    last: float = field(init=False)
+    """When the seconds are over, as `time.monotonic` counts."""
+
+    def __post_init__(self) -> None:
+        self.last = time.monotonic() + self.seconds
+
+    def grant(self, seconds: float) -> None:
+        """Grant seconds from now, where less is left."""
+        last = time.monotonic() + seconds
+        self.seconds += max(0.0, last - self.last)
+        self.last = max(last, self.last)
+
+
 class WorkerProcess:
     """A process that reads one file at a time, and the pipes to it.
 
@@ -94,8 +113,10 @@ class WorkerProcess:
         self._stdout = cast(BinaryIO, self._process.stdout)
         self._stderr = cast(BinaryIO, self._process.stderr)
         self._free_since = time.monotonic()
+        # what a loader was granted beside; its models stay in the process, and so does the grant
+        self._granted = 0
         try:
-            with self._watch(_START_SECONDS, sys.maxsize, threading.Event()):
+            with self._watch(_Limits(_START_SECONDS, sys.maxsize), threading.Event()):
                 read_message(self._stdout)
         except EOFError as error:
             said = self._stderr.read().decode(errors="replace").strip().splitlines()
@@ -111,17 +132,25 @@ class WorkerProcess:
         Raises:
             IndexingError: the file took more than it may, or brought the process down.
         """
-        seconds, memory = BOUNDS.of(file.path)
+        limits = _Limits(*BOUNDS.of(file.path))
+        seconds, memory = limits.seconds, limits.memory
         request = {
             "file": os.path.abspath(file.path),
             "source": file.source,
             "loader": asdict(loader),
             "path": _absolute_path(),
         }
-        with self._watch(seconds, memory, stop) as reasons:
+        limits.memory = memory + self._granted
+        with self._watch(limits, stop) as reasons:
             try:
-                write_message(self._stdin, {**request, "seconds": seconds, "memory": memory})
+                write_message(self._stdin, {**request, "seconds": seconds, "memory": limits.memory})
                 reply: tuple[dict[str, Any], bytes] = read_message(self._stdout)
+                while "grant" in reply[0]:
+                    grant = reply[0]["grant"]
+                    self._granted = max(self._granted, grant["memory"])
+                    limits.memory = memory + self._granted
+                    limits.grant(grant["seconds"])
+                    reply = read_message(self._stdout)
             except (OSError, EOFError) as error:
                 with suppress(subprocess.TimeoutExpired):  # its output ends a moment before it does
                     self._process.wait(_ENDING_SECONDS)
@@ -137,7 +166,8 @@ class WorkerProcess:
     def fit(self) -> bool:
         """Tell whether the process can take another file."""
         rested = time.monotonic() - self._free_since
-        return rested < IDLE_SECONDS / 2 and self._process.poll() is None and self._memory() < _KEPT_MEMORY
+        fits = self._memory() < _KEPT_MEMORY + self._granted
+        return rested < IDLE_SECONDS / 2 and self._process.poll() is None and fits
 
     def end(self) -> None:
         """End the process, whatever it does."""
@@ -152,17 +182,17 @@ class WorkerProcess:
                 pipe.close()
 
     @contextmanager
-    def _watch(self, seconds: float, memory: int, stop: threading.Event) -> Iterator[list[str]]:
+    def _watch(self, limits: _Limits, stop: threading.Event) -> Iterator[list[str]]:
         """Kill the process where it takes too much or `stop` is set; the list then holds the reason."""
         done, reasons = threading.Event(), list[str]()
-        last = time.monotonic() + seconds
 
         def watch() -> None:
             while not done.wait(_WATCH_SECONDS):
-                if time.monotonic() > last:
-                    reasons.append(f"takes more than {seconds:.0f} s to read. Save it anew, or split it")
-                elif self._memory() > memory:
-                    size = f"{memory // _MB:,} MB"
+                if time.monotonic() > limits.last:
+                    took = f"{limits.seconds:.0f} s"
+                    reasons.append(f"takes more than {took} to read. Save it anew, or split it")
+                elif self._memory() > limits.memory:
+                    size = f"{limits.memory // _MB:,} MB"
                     reasons.append(f"takes more than {size} of memory to read. Save it anew, or split it")
                 elif stop.is_set():
                     reasons.append("was not read: the run was ended")

@@ -36,8 +36,10 @@ def read_source(
     """
     try:
         return _read(file, stop or threading.Event(), loader)
-    except (IndexingError, MissingExtraError) as error:
+    except IndexingError as error:
         return Failure(file.source, str(error))
+    except MissingExtraError as error:
+        return Failure(file.source, f"was not read. {str(error).rstrip('.')}")
 
 
 def list_archive(file: SourceFile, patterns: Patterns) -> tuple[list[SourceFile], Failure | None]:

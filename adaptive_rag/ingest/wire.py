@@ -9,7 +9,7 @@ import json
 import struct
 from typing import Any, BinaryIO
 
-from adaptive_rag.ingest.documents import Heading, Page, Record, SourceText
+from adaptive_rag.ingest.documents import Heading, OcrSpan, Page, Record, SourceText
 
 _LENGTHS = struct.Struct(">QQ")
 
@@ -48,6 +48,7 @@ def pack(text: SourceText) -> tuple[dict[str, Any], bytes]:
         "metadata": text.metadata,
         "notes": text.notes,
         "lines": text.lines,
+        "ocr": [(span.start, span.end, span.confidence) for span in text.ocr],
     }
     return header, text.text.encode(errors="surrogatepass")
 
@@ -64,6 +65,7 @@ def unpack(header: dict[str, Any], body: bytes) -> SourceText:
         metadata=header["metadata"],
         notes=tuple(header["notes"]),
         lines=tuple(header["lines"]),
+        ocr=tuple(OcrSpan(*span) for span in header["ocr"]),
     )
 
 

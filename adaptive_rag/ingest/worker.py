@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError, MissingExtraError
+from adaptive_rag.ingest.allowance import granted_by
 from adaptive_rag.ingest.documents import SourceFile
 from adaptive_rag.ingest.file import TOO_LARGE, read_file
 from adaptive_rag.ingest.loaders import Loader
@@ -37,6 +38,14 @@ def serve() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     logging.disable()
     write_message(replies, "ready")
+    in_all = 0
+
+    def grant(seconds: float, memory: int) -> None:
+        write_message(replies, {"grant": {"seconds": seconds, "memory": memory}})
+        faulthandler.dump_traceback_later(seconds + _GRACE_SECONDS, exit=True, file=silence)
+        _limit_memory(in_all + memory)
+
+    granted_by(grant)
     while True:
         # this watchdog needs nothing of the interpreter, which a library may hold without end
         faulthandler.dump_traceback_later(IDLE_SECONDS, exit=True, file=silence)
@@ -46,7 +55,8 @@ def serve() -> None:
             return
         seconds = request["seconds"] + _GRACE_SECONDS
         faulthandler.dump_traceback_later(seconds, exit=True, file=silence)
-        _limit_memory(request["memory"])
+        in_all = request["memory"]
+        _limit_memory(in_all)
         write_message(replies, *_reply(request))
 
 

@@ -1,11 +1,13 @@
 """`adaptive-rag ask`."""
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Run, parsed
+from tests.ingest.made_scans import note, save_scan
 
 LONG = "How long is the sea wall of Saltmere?"
 
@@ -155,3 +157,15 @@ def test_sources_are_shown_as_they_are_reached_from_here(
         assert parsed(run("ask", LONG, "-i", kb, "--json"))["citations"][0]["source"] == "docs/wall.txt"
     (tmp_path / "docs" / "wall.txt").unlink()
     assert "[1] docs/wall.txt" in run("ask", LONG, "-i", kb).stdout
+
+
+def test_a_citation_says_that_its_quote_was_read_from_a_picture(run: Run) -> None:
+    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+    save_scan(Path("gate.pdf"), note("The gate of the castle is shut at nine in the evening."))
+    Path("wall.txt").write_text("The wall of the castle is built of red stone.")
+    assert run("index", "gate.pdf", "wall.txt").exit_code == 0
+    asked = "ask", "When is the gate of the castle shut?"
+    assert re.search(r"gate\.pdf, page 1 .*\(read from a picture, 9\d % sure\)", run(*asked).stdout)
+    assert "picture" not in run("ask", "What is the wall of the castle built of?").stdout
+    [citation] = parsed(run(*asked, "--where", "ocr = true", "--json"))["citations"]
+    assert 0.9 < citation["ocr_confidence"] <= 1

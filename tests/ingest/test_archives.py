@@ -25,7 +25,7 @@ HELD = {
     "letters/.hidden.txt": "hidden",
     "__MACOSX/letters/may.txt": "of a Mac",
     "node_modules/lib/readme.md": "of others",
-    "photo.png": "no text",
+    "photo.raw": "no text",
 }
 READ = ["letters/may.txt", "tables/levels.csv", "wall.md"]
 
@@ -81,7 +81,7 @@ def test_each_file_in_an_archive_is_a_document_of_its_own(docs, name):
 def test_an_archive_that_changes_is_followed_and_a_damaged_one_keeps_what_was_read(docs):
     path = make_zip(docs / "a.zip", {"a.txt": "The tide is low.", "b.txt": "Rain falls."})
     build(path, Path("kb"))
-    make_zip(path, {"a.txt": "The tide is high.", "c.txt": "Shut the gate.", "photo.png": ""})
+    make_zip(path, {"a.txt": "The tide is high.", "c.txt": "Shut the gate.", "photo.raw": ""})
     report = build(path, Path("kb"))
     assert (report.added, report.updated, report.removed) == (1, 1, 1)
     path.write_bytes(b"no archive")
@@ -128,7 +128,7 @@ def test_a_file_that_unpacks_to_more_than_it_says_ends(docs, monkeypatch):
 
 
 def test_a_locked_file_a_missing_one_and_another_kind_are_told(docs):
-    path = make_zip(docs / "a.zip", {"a.txt": "tide", "b.png": ""})
+    path = make_zip(docs / "a.zip", {"a.txt": "tide", "b.raw": ""})
     data = bytearray(path.read_bytes())
     for mark, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
         data[data.index(mark) + at] |= 1
@@ -136,7 +136,7 @@ def test_a_locked_file_a_missing_one_and_another_kind_are_told(docs):
     for name, reason in {
         "a.txt": "password",
         "c.txt": "no longer in its archive",
-        "b.png": "not of a kind",
+        "b.raw": "not of a kind",
     }.items():
         failure = read_source(SourceFile(path / name, name))
         assert isinstance(failure, Failure) and reason in failure.reason

@@ -18,7 +18,7 @@ def folder(tmp_path, monkeypatch):
         "docs/sub/c.txt",
         "docs/.hidden.txt",
         "docs/.git/d.txt",
-        "docs/x.png",
+        "docs/x.raw",
     ]:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ def test_a_link_that_leads_back_up_ends(folder):
     ("path", "message"),
     [
         ("nowhere", "'nowhere' does not exist"),
-        ("docs/x.png", r"suffix is '.png'.*\.pdf"),
+        ("docs/x.raw", r"suffix is '.raw'.*\.pdf"),
         ("none/*.txt", "No file matches the pattern"),
         ("docs/.git/e", "does not exist"),
         ([], "No path was given"),

@@ -168,12 +168,6 @@ def test_an_encrypted_pdf_asks_for_a_copy_without_password(tmp_path):
         extract_text(path)
 
 
-def test_a_scanned_pdf_says_that_it_holds_no_text_and_what_to_do(tmp_path):
-    path = make_pdf(tmp_path / "scan.pdf", [[], []], picture=True)
-    with pytest.raises(IndexingError, match=r"holds no text: its 2 pages are only images.*ocrmypdf"):
-        extract_text(path)
-
-
 def test_a_line_without_size_is_a_column_of_its_own():
     line = Line(["a"], 60, 100, 70, 100, 0.0, bold=False)
     assert Flow([line]).column(line) == (60, 70)

@@ -384,3 +384,28 @@ def test_a_start_that_the_system_refused_is_tried_again(
     worker = workers.take_worker()
     assert worker is not None
     worker.end()
+
+
+@pytest.mark.parametrize(
+    ("asked", "reason"),
+    [("ask_for(20, 0); time.sleep(1.5)", None), ("ask_for(0.2, 0); time.sleep(99)", "takes more than 1 s")],
+)
+def test_a_loader_may_ask_for_more_time(load_with, monkeypatch, asked, reason):
+    monkeypatch.setattr(process, "BOUNDS", SLOW)
+    path = load_with(
+        f"import time; from adaptive_rag.ingest.allowance import ask_for; {asked}; builder.add('tide')"
+    )
+    read = read_source(SourceFile(path, "a.harm"))
+    if reason:
+        assert isinstance(read, Failure) and reason in read.reason
+    else:
+        assert isinstance(read, SourceText) and read.text == "tide"
+
+
+def test_a_loader_may_ask_for_more_memory(load_with, monkeypatch):
+    monkeypatch.setattr(process, "BOUNDS", Bounds(20, 0, 200, 0))
+    lines = "from adaptive_rag.ingest.allowance import ask_for; {} a = b'1' * 4 * 10**8; builder.add('tide')"
+    refused = read_source(SourceFile(load_with(lines.format("")), "a.harm"))
+    assert isinstance(refused, Failure) and "memory" in refused.reason
+    granted = read_source(SourceFile(load_with(lines.format("ask_for(9, 500_000_000);")), "a.harm"))
+    assert isinstance(granted, SourceText)

@@ -1,0 +1,171 @@
+"""A picture of text to lines, by rapidocr, which no other file imports: the extra `ocr`.
+
+Its models find the lines, tell which way up they stand, and read them; they lie in its wheel (PP-OCRv6).
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from adaptive_rag.errors import import_extra
+from adaptive_rag.ingest.allowance import ask_for
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.layout import Line
+from adaptive_rag.ingest.reading_order import in_reading_order
+
+# Pages of one file that are read so, and what each may take: 4 s on one core of 2024, and 430 MB.
+MOST_PAGES = 300
+_SECONDS, _MEMORY = 60.0, 700_000_000
+# Pixels: a page of A4 at 170 dpi. More did not read better, and 200 dpi took a third longer.
+LONGEST_SIDE = 2000
+# Lines are found in a smaller picture: letters of 6 points on A4 still were at 960 pixels, in half the time
+# of 1280. A lone line on a page, which was not found there, was found at 736.
+_SIDES_TO_FIND = (960, 736)
+# What is read less surely is a stain or a drawing.
+_LEAST_SURE = 0.5
+# Lines that are asked which way up they stand.
+_ASKED = 7
+# In heights of the usual line: what differs less is the same type, with other ascenders.
+_SAME_TYPE = 0.25
+# A line is found with some white above and below its letters.
+_TYPE_SIZE = 0.75
+_Picture = NDArray[np.uint8]
+_Points = NDArray[np.float64]
+
+
+def note_unread(builder: TextBuilder, pictures: int) -> None:
+    """Note that a file holds more pictures of text than are read of one."""
+    if pictures > MOST_PAGES:
+        left = f"{pictures - MOST_PAGES:,} of {pictures:,} pictures"
+        builder.notes.append(f"{left} were not read, since a file may have {MOST_PAGES}: split it")
+
+
+def read_picture(picture: _Picture, scale: float, *, body_size: float = 0.0) -> list[Line]:
+    """Read a picture to lines in reading order, whichever way up it stands.
+
+    Args:
+        picture: shape (height, width, 3), as blue, green and red; at most LONGEST_SIDE is of use.
+        scale: points a pixel, for the lines' boxes.
+        body_size: the type size that the usual line is given, in points; 0 measures it.
+
+    Raises:
+        MissingExtraError: rapidocr is not installed.
+    """
+    ask_for(_SECONDS, _MEMORY)
+    boxes = _find_lines(picture)
+    if not len(boxes):
+        return []
+    picture, boxes = _upright(picture, boxes)
+    read = [(box, *_read_line(picture, box)) for box in boxes]
+    sure = [_Found(box, text, confidence) for box, text, confidence in read if confidence >= _LEAST_SURE]
+    return in_reading_order(_to_lines(sure, scale, body_size)) if sure else []
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    box: _Points
+    text: str
+    confidence: float
+
+
+@functools.cache
+def _engine() -> Any:
+    rapidocr = import_extra("rapidocr", extra="ocr", purpose="Reading pictures of text")
+    return rapidocr.RapidOCR(
+        params={
+            "Global.log_level": "critical",
+            "Global.max_side_len": LONGEST_SIDE,
+            "Det.limit_type": "max",
+            "Det.limit_side_len": max(_SIDES_TO_FIND),
+            # what is read together is padded to the longest: more memory, and no time saved
+            "Rec.rec_batch_num": 1,
+        }
+    )
+
+
+def _find_lines(picture: _Picture) -> _Points:
+    """Return the corners of each line, shape (lines, 4, 2), clockwise from the top left as (x, y)."""
+    import cv2
+
+    for side in _SIDES_TO_FIND:
+        ratio = min(1.0, side / max(picture.shape))
+        small = cv2.resize(picture, None, fx=ratio, fy=ratio, interpolation=cv2.INTER_AREA)
+        boxes = _engine()(small, use_det=True, use_cls=False, use_rec=False).boxes
+        if boxes is not None and len(boxes):
+            corners: _Points = np.asarray(boxes, dtype=np.float64) / ratio
+            return corners
+    return np.zeros((0, 4, 2))
+
+
+def _upright(picture: _Picture, boxes: _Points) -> tuple[_Picture, _Points]:
+    """Turn a page by quarters until its longest lines stand upright."""
+    longest = sorted(boxes, key=lambda box: -max(_size(box)))[:_ASKED]
+    if median(height / width for width, height in map(_size, longest)) > 1:
+        picture, boxes = _turn(picture, boxes)
+        longest = sorted(boxes, key=lambda box: -max(_size(box)))[:_ASKED]
+    upside_down = 0
+    for box in longest:
+        asked = _engine()(_cut_out(picture, box), use_det=False, use_cls=True, use_rec=False)
+        upside_down += sum(1 if label == "180" else -1 for label, _ in asked.cls_res)
+    if upside_down > 0:
+        picture, boxes = _turn(*_turn(picture, boxes))
+    return picture, boxes
+
+
+def _turn(picture: _Picture, boxes: _Points) -> tuple[_Picture, _Points]:
+    """Turn a picture and its boxes by a quarter, counter-clockwise."""
+    turned = np.stack([boxes[..., 1], picture.shape[1] - boxes[..., 0]], axis=-1)
+    # what was the top right corner is the top left one now
+    return np.ascontiguousarray(np.rot90(picture)), np.roll(turned, -1, axis=1)
+
+
+def _size(box: _Points) -> tuple[float, float]:
+    """Return the width and the height of a box."""
+    return math.dist(box[0], box[1]), math.dist(box[1], box[2])
+
+
+def _cut_out(picture: _Picture, box: _Points) -> _Picture:
+    """Return a line by itself, level also where it was not."""
+    import cv2
+
+    width, height = (max(1, round(side)) for side in _size(box))
+    corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], dtype=np.float32)
+    matrix = cv2.getPerspectiveTransform(box.astype(np.float32), corners)
+    line = cv2.warpPerspective(
+        picture, matrix, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
+    )
+    return np.asarray(line, dtype=np.uint8)
+
+
+def _read_line(picture: _Picture, box: _Points) -> tuple[str, float]:
+    """Return the text of a line, and how sure its reading is."""
+    read = _engine()(_cut_out(picture, box), use_det=False, use_cls=False, use_rec=True)
+    text = " ".join(read.txts or ()).strip()
+    return text, float(min(read.scores)) if text else 0.0
+
+
+def _to_lines(found: Sequence[_Found], scale: float, body_size: float) -> list[Line]:
+    """Level a page that lies askew, and give lines of about one height one type size."""
+    widest = sorted((one.box for one in found), key=lambda box: -_size(box)[0])[: len(found) // 2 + 1]
+    slope = median(math.atan2(*(box[1] - box[0])[::-1]) for box in widest)
+    turn = np.array([[math.cos(slope), -math.sin(slope)], [math.sin(slope), math.cos(slope)]])
+    usual = median(_size(one.box)[1] for one in found for _ in one.text)
+    lines = []
+    for one in found:
+        height = _size(one.box)[1]
+        height = usual if abs(height - usual) < _SAME_TYPE * usual else height
+        level = (one.box @ turn) * scale
+        x0, x1 = sorted((level[[0, 3], 0].mean(), level[[1, 2], 0].mean()))
+        middle, half = level[:, 1].mean(), height * scale / 2
+        size = (body_size or _TYPE_SIZE * usual * scale) * height / usual
+        box = x0, middle - half, x1, middle + half
+        lines.append(Line([one.text], *box, size, bold=False, confidence=one.confidence))
+    return lines

@@ -1,0 +1,95 @@
+"""Used while a picture of text is read: its lines, found in any order, as a reader goes through them.
+
+Nagy and Seth, "Hierarchical representation of optically scanned documents" (ICPR 1984), cut a page where it
+is white. Here lines that stand across the columns part the page into bands, so that a title or the caption
+of a wide figure is read between what stands above and below it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from statistics import mean, median
+
+from adaptive_rag.ingest.columns import read_columns
+from adaptive_rag.ingest.layout import Line
+
+_FEWEST_LINES = 3
+# In characters: a column of prose is wider, one of a table narrower, and a table is read row by row.
+_NARROW = 20
+_GUTTER = 0.6  # of the type size
+
+
+def in_reading_order(lines: Sequence[Line]) -> list[Line]:
+    """Return upright lines column by column, with the rows of tables in the place of their cells."""
+    rows = _in_rows(lines)
+    of_tables = [line for row in _of_tables(rows) for line in row]
+    for line in of_tables:  # the height of a picture of "12" says little
+        line.size = median(cell.size for cell in of_tables)
+    cells = set(map(id, of_tables))
+    gutter = _find_gutter([line for line in lines if id(line) not in cells])
+    if gutter is None:
+        return read_columns(line for row in rows for line in row)
+    found: list[Line] = []
+    by_height = sorted(lines, key=lambda line: line.y0)
+    for across, band in groupby(by_height, lambda line: id(line) in cells or line.x0 < gutter < line.x1):
+        beside = list(band)
+        if across:
+            found += read_columns(line for row in _in_rows(beside) for line in row)
+        else:
+            found += in_reading_order([line for line in beside if line.x0 < gutter])
+            found += in_reading_order([line for line in beside if line.x0 >= gutter])
+    return found
+
+
+def _of_tables(rows: Sequence[Sequence[Line]]) -> Iterator[Sequence[Line]]:
+    """Yield the rows that are no lines of prose side by side: several of few letters, one below the other."""
+    for short, run in groupby(
+        rows, lambda row: len(row) > 1 and mean(len(line.text) for line in row) < _NARROW
+    ):
+        together = list(run)
+        if short and len(together) >= _FEWEST_LINES:
+            yield from together
+
+
+def _has_short_cells(row: Sequence[Line]) -> bool:
+    return len(row) > 1 and mean(len(line.text) for line in row) < _NARROW
+
+
+def _find_gutter(lines: Sequence[Line]) -> float | None:
+    """Return where columns of prose part, so that the fewest lines stand across; None where none do."""
+    best: tuple[int, float] | None = None
+    for edge in {line.x1 for line in lines}:
+        left = [line for line in lines if line.x1 <= edge]
+        right = [line for line in lines if line.x0 > edge]
+        if min(len(left), len(right)) < _FEWEST_LINES:
+            continue
+        across = len(lines) - len(left) - len(right)
+        room = min(line.x0 for line in right) - edge
+        clear = room > _GUTTER * median(line.size for line in lines)
+        if clear and (best is None or across < best[0]) and _are_columns(left, right):
+            best = across, edge + room / 2
+    return best[1] if best else None
+
+
+def _are_columns(left: Sequence[Line], right: Sequence[Line]) -> bool:
+    beside = sum(any(one.y0 < (other.y0 + other.y1) / 2 < one.y1 for one in left) for other in right)
+    prose = all(median(len(line.text) for line in side) >= _NARROW for side in (left, right))
+    return prose and beside >= _FEWEST_LINES
+
+
+def _in_rows(lines: Sequence[Line]) -> list[list[Line]]:
+    """Return what stands at one height, from left to right, from top to bottom."""
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: line.y0 + line.y1):
+        middle = (line.y0 + line.y1) / 2
+        if rows and any(one.y0 < middle < one.y1 and _beside(one, line) for one in rows[-1]):
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [sorted(row, key=lambda line: line.x0) for row in rows]
+
+
+def _beside(one: Line, other: Line) -> bool:
+    """Tell lines at one height from those set so close that their boxes overlap."""
+    return abs(one.y0 + one.y1 - other.y0 - other.y1) < min(one.y1 - one.y0, other.y1 - other.y0)
