@@ -39,10 +39,7 @@ class Vectorizer:
         """Return the rows of chunks, given the key of each one's source."""
         from adaptive_rag.ingest.chunking import text_to_embed
 
-        texts = [
-            text_to_embed(chunk, self.limit) if chunk["metadata"].get("columns") else chunk["text"]
-            for chunk in chunks
-        ]
+        texts = [text_to_embed(chunk, self.limit) for chunk in chunks]
         vectors = self._encode(self._embeddings, self._dimension, texts)
         views = self._views(chunks)
         packed: list[tuple[bytes | None, bytes | None]] = [(None, None)] * len(chunks)

@@ -63,8 +63,8 @@ def split(
     begins inside a table has the names of the table's columns as `metadata["columns"]`, and those of a
     transcript have the names of who speaks as `metadata["speakers"]`. One that holds text read from a picture
     has `metadata["ocr"]`, true, the mean confidence as `metadata["ocr_confidence"]`, and the confidence of
-    each line as `metadata["ocr_spans"]`. No chunk crosses a record or ends with a heading. Ids are stable: the
-    same source, span and text give the same id.
+    each line as `metadata["ocr_spans"]`. No chunk crosses a record or ends with a heading. Ids are stable:
+    the same source, span and text give the same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
