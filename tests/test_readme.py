@@ -22,9 +22,20 @@ COMMANDS = [line for line in SHELL if line.startswith("adaptive-rag ")]
 RUN_ELSEWHERE = ("python3 -m venv ", "pip install '.[studio]'", "langgraph dev")
 
 
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index that the README's first command leaves, which the later ones find."""
+    place = tmp_path_factory.mktemp("readme")
+    shutil.copy(samples_path() / "climate_handbook.pdf", place)
+    arguments = [sys.executable, "-m", "adaptive_rag", "index", "climate_handbook.pdf"]
+    subprocess.run(arguments, cwd=place, check=True, capture_output=True, timeout=300)
+    return place / ".adaptive-rag"
+
+
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, index: Path) -> Path:
     shutil.copy(samples_path() / "climate_handbook.pdf", tmp_path)
+    shutil.copytree(index, tmp_path / ".adaptive-rag")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
