@@ -25,8 +25,7 @@ from adaptive_rag.ingest.documents import Failure, Note, SourceFile, SourceText
 from adaptive_rag.ingest.loaders import Loader
 from adaptive_rag.ingest.read import read_source
 from adaptive_rag.ingest.web_fetch import AGENT, Fetched, Reach, fetch, port_of, read_address
-from adaptive_rag.ingest.web_kinds import in_utf8, suffix_of
-from adaptive_rag.ingest.web_page import LINKS
+from adaptive_rag.ingest.web_kinds import LINKS, in_utf8, suffix_of
 
 if TYPE_CHECKING:
     import httpx

@@ -11,6 +11,8 @@ from adaptive_rag.ingest.loaders import find_loader
 if TYPE_CHECKING:
     import httpx
 
+# Where the links of a page stand in the metadata, until the page's reader takes them out.
+LINKS = "links"
 _OFFICE = "application/vnd.openxmlformats-officedocument."
 _OPEN = "application/vnd.oasis.opendocument."
 # How files of these types are named; other texts, and what says nothing, go by the name in the address.

@@ -15,9 +15,8 @@ from lxml import etree
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import decode_page, write_html
+from adaptive_rag.ingest.web_kinds import LINKS
 
-# Where the links of a page stand in the metadata, until the page's reader takes them out.
-LINKS = "links"
 _MOST_LINKS = 2_000
 _FURNITURE = ("nav", "aside", "dialog")
 _ROLES = re.compile(
