@@ -330,7 +330,7 @@ def test_an_index_given_first_stays_an_index(two_folders: Path) -> None:
     assert AdaptiveRAG("new").context.index == "new"
     assert AdaptiveRAG("s3://bucket/kb.txt").context.index == "s3://bucket/kb.txt"
     (two_folders / "photos").mkdir()
-    (two_folders / "photos" / "cat.jpg").write_bytes(b"cat")
+    (two_folders / "photos" / "cat.mp4").write_bytes(b"cat")
     assert AdaptiveRAG("photos").context.index == "photos"
     assert not (two_folders / ".adaptive-rag").exists()
     assert "2,340" in AdaptiveRAG("kb").invoke(LONG)["answer"]
@@ -340,7 +340,7 @@ def test_an_index_given_first_stays_an_index(two_folders: Path) -> None:
     ("place", "settings", "complaint"),
     [
         ("handbok.pdf", {}, "'handbok.pdf' does not exist"),
-        ("photo.jpg", {}, "'photo.jpg' is not of a kind that is read"),
+        ("film.mp4", {}, "'film.mp4' is not of a kind that is read"),
         ([], {}, "No path was given"),
         ("sea", {"k": 0}, "k = 0 is not usable"),
         ("sea", {"route": "sideways"}, "route = 'sideways'"),
@@ -351,7 +351,7 @@ def test_an_index_given_first_stays_an_index(two_folders: Path) -> None:
 def test_a_wrong_place_is_refused_and_nothing_is_indexed(
     two_folders: Path, place: Any, settings: dict[str, Any], complaint: str
 ) -> None:
-    (two_folders / "photo.jpg").write_bytes(b"cat")
+    (two_folders / "film.mp4").write_bytes(b"cat")
     with pytest.raises(ConfigurationError, match=complaint):
         AdaptiveRAG(place, **settings).invoke(LONG)
     assert not (two_folders / ".adaptive-rag").exists()
