@@ -15,7 +15,7 @@ class ConfigurationError(AdaptiveRAGError, ValueError):
 
 
 class InputError(ConfigurationError):
-    """What a caller passed cannot be used; the message names nothing that they did not pass."""
+    """What a caller passed cannot be used; the message names that, and the fields that they may ask by."""
 
 
 class MissingExtraError(AdaptiveRAGError, ImportError):
