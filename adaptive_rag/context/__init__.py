@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "adaptive-rag.toml"
 ENV_PREFIX = "ADAPTIVE_RAG_"
+# The table of the config file that is for the web server alone.
+SERVER_TABLE = "server"
 # Characters of a wrong value that a message repeats.
 LONGEST_VALUE = 200
 
@@ -173,7 +175,7 @@ class Context(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read what is passed first, then the environment, the config file, and the recipe that they name."""
-        toml = TomlConfigSettingsSource(settings_cls)
+        toml = _ConfigFile(settings_cls)
         return init_settings, env_settings, _OldEnvironment(settings_cls), toml, _Recipe(settings_cls)
 
     def uses(self, mechanism: Mechanism) -> bool:
@@ -274,6 +276,13 @@ def is_setting(name: str) -> bool:
 def live_key(value: object) -> str:
     """Name a live object for a cache key: the same object in the same process has the same name."""
     return f"{type(value).__name__}-{id(value)}-{_PROCESS}"
+
+
+class _ConfigFile(TomlConfigSettingsSource):
+    """Reads the config file without the server's table."""
+
+    def __call__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__call__().items() if name != SERVER_TABLE}
 
 
 class _OldEnvironment(PydanticBaseSettingsSource):

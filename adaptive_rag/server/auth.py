@@ -10,7 +10,8 @@ from adaptive_rag.context.caller import NothingToSet, check_input, check_setting
 from adaptive_rag.conversation import MAX_PROFILE, NAMESPACE
 from adaptive_rag.errors import InputError
 from adaptive_rag.graph.studio import form, operator
-from adaptive_rag.server.door import Refused, admit
+from adaptive_rag.server.door import admit
+from adaptive_rag.server.machine import Refused
 
 auth = Auth()
 # What the server itself adds to a run's settings; it takes their values from the address of the request.

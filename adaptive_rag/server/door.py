@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import ipaddress
 from collections.abc import MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
@@ -18,26 +16,15 @@ from starlette.websockets import WebSocketClose
 
 from adaptive_rag.context.groups import ServingSettings
 from adaptive_rag.graph.studio import operator
+from adaptive_rag.server.machine import Refused, admit_this_machine
 
-# The name of whoever asks a server without users: all of this machine is one user.
-THIS_MACHINE = "this-machine"
 # The first part of each path that is served. What the development server has beside them (/deploy starts a
 # deployment, /internal shows any thread, /mcp asks without the caller's name) is not for callers.
 ROUTES = {"ok", "info", "docs", "openapi.json", "assistants", "threads", "runs", "store"}
 # Says only that the server runs.
 HEALTH = {"/", "/ok"}
-# What a proxy adds: behind one, everybody seems to ask from this machine.
-FORWARDED = ("forwarded", "via", "x-real-ip", "x-client-ip", "cf-connecting-ip", "true-client-ip")
 # A character of JSON takes twelve bytes at most, as a pair of \uXXXX; the rest of a request is small.
 BYTES_PER_CHARACTER, OTHER_BYTES = 12, 65_536
-
-
-class Refused(Exception):
-    """Somebody is not let in; the line says what to do."""
-
-    def __init__(self, status: int, line: str) -> None:
-        super().__init__(line)
-        self.status = status
 
 
 def admit(scope: MutableMapping[str, Any], serving: ServingSettings) -> str:
@@ -47,8 +34,9 @@ def admit(scope: MutableMapping[str, Any], serving: ServingSettings) -> str:
         Refused: the token is not one of a user; or there are no users, and the request comes from another
             machine, through a proxy, or from a web page that the operator has not named.
     """
-    headers = Headers(scope=scope)
-    return _user(headers, serving) if serving.users else _this_machine(scope, headers, serving)
+    if serving.users:
+        return _user(Headers(scope=scope), serving)
+    return admit_this_machine(scope, serving.origins, "serving.users")
 
 
 def _user(headers: Headers, serving: ServingSettings) -> str:
@@ -59,39 +47,6 @@ def _user(headers: Headers, serving: ServingSettings) -> str:
     if scheme.lower() != "bearer" or not found:
         raise Refused(401, "Send the header 'Authorization: Bearer TOKEN' with the token of a user.")
     return found[0]
-
-
-def _this_machine(scope: MutableMapping[str, Any], headers: Headers, serving: ServingSettings) -> str:
-    client = scope.get("client")
-    forwarded = any(name in FORWARDED or name.startswith("x-forwarded") for name in headers)
-    hosts, origins = headers.getlist("host"), headers.getlist("origin")
-    if forwarded or not client or not _is_loopback(client[0]):
-        raise Refused(403, "This server has no users and answers its own machine alone (serving.users).")
-    if not hosts or not all(_is_loopback(_host_of(f"//{host}")) for host in hosts):
-        raise Refused(
-            403, "This server has no users and answers to the name localhost alone (serving.users)."
-        )
-    if not all(origin in serving.origins or _is_loopback(_host_of(origin)) for origin in origins):
-        raise Refused(403, "This web page may not ask this server (serving.origins).")
-    return THIS_MACHINE
-
-
-def _host_of(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:  # brackets that are no IPv6 address
-        return None
-
-
-def _is_loopback(host: str | None) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host or "")
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
 
 
 def most_bytes(serving: ServingSettings) -> int:

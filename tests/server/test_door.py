@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from adaptive_rag.context.groups import ServingSettings
-from adaptive_rag.server.door import THIS_MACHINE, Door, Refused, admit, most_bytes
+from adaptive_rag.server.door import Door, admit, most_bytes
+from adaptive_rag.server.machine import THIS_MACHINE, Refused
 
 OPEN = ServingSettings()
 USERS = ServingSettings(users={"ada": hashlib.sha256(b"secret").hexdigest(), "bob": "0" * 64})

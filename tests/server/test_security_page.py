@@ -14,7 +14,8 @@ import pytest
 from starlette.datastructures import Headers
 
 from adaptive_rag.context import CONFIG_FILE, make_context
-from adaptive_rag.server.door import Refused, admit
+from adaptive_rag.server.door import admit
+from adaptive_rag.server.machine import Refused
 
 PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
 SERVED = PAGE.partition("## The served graphs\n")[2].partition("\n## ")[0]

@@ -1,0 +1,185 @@
+"""Who asks, and what they may do: the one place that turns a request into a caller and their collections."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Annotated
+
+from fastapi import Depends, Path, Request
+from sqlalchemy import ColumnElement, exists, select, true
+from sqlalchemy.orm import Session
+
+from adaptive_rag.server.database import Db
+from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine, host_of
+from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.tables import Collection, Membership, Role, Token, User, now
+
+SESSION_COOKIE = "adaptive_rag_session"
+# A token's last use is written at most this often.
+_NOTED_EVERY = timedelta(minutes=1)
+_SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Somebody who asks, as their token lets them."""
+
+    id: str
+    name: str
+    # admin of the server, and so of every collection
+    is_admin: bool
+    # the highest role that their token gives
+    ceiling: Role = Role.ADMIN
+    roles: Mapping[str, Role] = field(default_factory=dict)
+    token_id: str | None = None
+
+    def role_in(self, collection_id: str) -> Role | None:
+        """Return the caller's role in a collection; None where it is not open to them."""
+        role = Role.ADMIN if self.is_admin else self.roles.get(collection_id)
+        if role is None:
+            return None
+        return role if self.ceiling.includes(role) else self.ceiling
+
+    def may_administer(self) -> bool:
+        """Tell whether the caller may make collections and users."""
+        return self.is_admin and self.ceiling is Role.ADMIN
+
+    def readable(self) -> ColumnElement[bool]:
+        """Return the condition on `Collection` that holds for what the caller may read."""
+        return true() if self.is_admin else Collection.id.in_(self.roles)
+
+
+def identify(request: Request, db: Db) -> Caller:
+    """Name the caller of a request.
+
+    Raises:
+        Problem: 401 without a valid token; 403 where a web page of another site sent the request.
+        Refused: the server has no users, and the request comes from another machine.
+    """
+    settings = request.app.state.services.settings
+    if not has_users(db) and settings.oidc_issuer is None:
+        admit_this_machine(request.scope, request.app.state.services.operator.serving.origins, "server users")
+        return caller_of(db, this_machine(db), Role.ADMIN)
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() == "bearer" and secret:
+        return caller_by_token(db, secret.strip(), is_session=False)
+    if session := request.cookies.get(SESSION_COOKIE):
+        refuse_other_sites(request)
+        return caller_by_token(db, session, is_session=True)
+    raise unknown_caller()
+
+
+def unknown_caller() -> Problem:
+    """Return the refusal of whoever shows no valid token."""
+    return Problem(
+        401,
+        "Sign in, or send the header 'Authorization: Bearer TOKEN' with a valid token.",
+        {"WWW-Authenticate": "Bearer"},
+    )
+
+
+def has_users(db: Session) -> bool:
+    """Tell whether anybody but this machine's own user is known."""
+    return bool(db.scalar(select(exists().where(User.name != THIS_MACHINE))))
+
+
+def this_machine(db: Session) -> User:
+    """Return the user who stands for everybody at this machine, made at its first request."""
+    user = db.scalar(select(User).where(User.name == THIS_MACHINE))
+    if user is None:
+        user = User(name=THIS_MACHINE, is_admin=True)
+        db.add(user)
+        db.commit()
+    return user
+
+
+def digest_of(secret: str) -> str:
+    """Return what is stored of a token. It is random, so a plain hash can not be guessed back."""
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def caller_by_token(db: Session, secret: str, *, is_session: bool) -> Caller:
+    """Return the caller that a token stands for.
+
+    Raises:
+        Problem: 401; the token is unknown, expired or revoked, or its user is disabled.
+    """
+    token = db.scalar(select(Token).where(Token.digest == digest_of(secret), Token.is_session == is_session))
+    user = db.get(User, token.user_id) if token else None
+    if token is None or user is None or user.is_disabled or (token.expires and token.expires < now()):
+        raise unknown_caller()
+    if token.used is None or now() - token.used > _NOTED_EVERY:
+        token.used = now()
+        db.commit()
+    return caller_of(db, user, Role(token.role), token.id)
+
+
+def caller_of(db: Session, user: User, ceiling: Role, token_id: str | None = None) -> Caller:
+    """Return a user as a caller, with their roles of this moment."""
+    rows = db.execute(select(Membership.collection_id, Membership.role).where(Membership.user_id == user.id))
+    roles = {collection: Role(role) for collection, role in rows}
+    return Caller(user.id, user.name, user.is_admin, ceiling, roles, token_id)
+
+
+def refuse_other_sites(request: Request) -> None:
+    """Refuse what another site's page lets a browser send with our cookie.
+
+    Raises:
+        Problem: 403; the request changes something, and does not say that it comes from our own page.
+    """
+    if request.method in _SAFE_METHODS:
+        return
+    site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
+    ours = site in ("same-origin", "none") if site else origin is not None and _is_own(origin, request)
+    if not ours:
+        raise Problem(403, "A page of another site may not do this.")
+
+
+def _is_own(origin: str, request: Request) -> bool:
+    return origin.partition("://")[2] == request.headers.get("host") and host_of(origin) is not None
+
+
+CurrentCaller = Annotated[Caller, Depends(identify)]
+
+
+def server_admin(caller: CurrentCaller) -> Caller:
+    """Return the caller where they may administer the server.
+
+    Raises:
+        Problem: 403; they may not.
+    """
+    if not caller.may_administer():
+        raise Problem(403, "Only an admin of the server may do this, with a token of that role.")
+    return caller
+
+
+def collection_open_to(db: Session, caller: Caller, name: str, role: Role = Role.READER) -> Collection:
+    """Return a collection by name, for a caller who has a role in it.
+
+    Raises:
+        Problem: 404 where it is not open to them, whether it exists or not; 403 where their role is lower.
+    """
+    found = db.scalar(select(Collection).where(Collection.name == name))
+    own = caller.role_in(found.id) if found else None
+    if found is None or own is None:
+        raise not_found("collection")
+    if not own.includes(role):
+        raise Problem(403, f"You are {own} of this collection; this takes the role of {role}.")
+    return found
+
+
+def _needing(role: Role) -> Callable[..., Collection]:
+    def find(collection: Annotated[str, Path(max_length=200)], caller: CurrentCaller, db: Db) -> Collection:
+        return collection_open_to(db, caller, collection, role)
+
+    return find
+
+
+Administrator = Annotated[Caller, Depends(server_admin)]
+# The collection that a path names, where the caller has that role in it.
+ReadableCollection = Annotated[Collection, Depends(_needing(Role.READER))]
+WritableCollection = Annotated[Collection, Depends(_needing(Role.WRITER))]
+OwnCollection = Annotated[Collection, Depends(_needing(Role.ADMIN))]

@@ -1,0 +1,105 @@
+"""Collections: documents that are searched together, and who may."""
+
+from __future__ import annotations
+
+import shutil
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import func, select
+from sqlalchemy.exc import IntegrityError
+
+from adaptive_rag.server.access import Administrator, CurrentCaller, OwnCollection, ReadableCollection
+from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.audit import note
+from adaptive_rag.server.database import Db
+from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.services import Parts
+from adaptive_rag.server.tables import Collection, Document, Role
+
+router = APIRouter(prefix="/collections", tags=["collections"])
+# A name stands in addresses and in the names of models; "." and ".." mean something else there.
+Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$", examples=["handbook"])]
+
+
+class NewCollection(BaseModel):
+    """A collection that is made."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: Name
+    description: str = Field("", max_length=2000)
+
+
+class CollectionShown(BaseModel):
+    """A collection as its readers see it."""
+
+    name: str
+    description: str
+    role: Role = Field(description="What you may do in it.")
+    documents: int
+    chunks: int
+    bytes: int
+    created: datetime
+
+
+@router.get("")
+def list_collections(
+    db: Db, caller: CurrentCaller, limit: Limit = 100, offset: Offset = 0
+) -> Page[CollectionShown]:
+    """List the collections that you may read."""
+    query = select(Collection).where(caller.readable()).order_by(Collection.name)
+    rows, total = page_of(db, query, limit, offset)
+    return Page(items=[_shown(db, row, caller.role_in(row.id)) for row in rows], total=total)
+
+
+@router.post("", status_code=201)
+def create_collection(new: NewCollection, db: Db, caller: Administrator, request: Request) -> CollectionShown:
+    """Make an empty collection."""
+    row = Collection(name=new.name, description=new.description)
+    db.add(row)
+    note(db, request, caller, "collection.create", new.name)
+    try:
+        db.commit()
+    except IntegrityError:
+        raise Problem(409, f"There is a collection {new.name!r} already.") from None
+    return _shown(db, row, Role.ADMIN)
+
+
+@router.get("/{collection}")
+def show_collection(found: ReadableCollection, db: Db, caller: CurrentCaller) -> CollectionShown:
+    """Show a collection and its size."""
+    return _shown(db, found, caller.role_in(found.id))
+
+
+@router.delete("/{collection}", status_code=204)
+def delete_collection(
+    found: OwnCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
+) -> None:
+    """Delete a collection with its documents, its index, and the conversations over it."""
+    folder = parts.folder_of(found)
+    note(db, request, caller, "collection.delete", found.name)
+    db.delete(found)
+    db.commit()
+    # What an interruption leaves here belongs to nobody, and is cleared away at the next start.
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _shown(db: Db, row: Collection, role: Role | None) -> CollectionShown:
+    counts = select(
+        func.count(),
+        func.coalesce(func.sum(Document.chunks), 0),
+        func.coalesce(func.sum(Document.size), 0),
+    ).where(Document.collection_id == row.id)
+    documents, chunks, size = db.execute(counts).one()
+    return CollectionShown(
+        name=row.name,
+        description=row.description,
+        role=role or Role.READER,
+        documents=documents,
+        chunks=chunks,
+        bytes=size,
+        created=row.created,
+    )

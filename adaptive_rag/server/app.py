@@ -1,0 +1,74 @@
+"""The web app: its parts opened, its doors put together."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from fastapi import APIRouter, FastAPI
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from sqlalchemy import Engine
+from sqlalchemy.orm import Session
+
+from adaptive_rag.context import Context, make_context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.private import make_file
+from adaptive_rag.server.access import has_users
+from adaptive_rag.server.answering import Answering
+from adaptive_rag.server.api import ask, collections
+from adaptive_rag.server.database import open_database
+from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
+from adaptive_rag.server.services import Services
+from adaptive_rag.server.settings import ServerSettings
+
+# The nouns of the REST interface, in the order of its documentation.
+NOUNS: tuple[APIRouter, ...] = (collections.router, ask.router)
+
+
+def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
+    """Return the app. `given` are the operator's settings of questions, as for `make_context`.
+
+    Raises:
+        ConfigurationError: a setting cannot be used; or others could reach the server, and it has no users.
+    """
+    operator = make_context(given)
+    engine = open_database(settings)
+    _refuse_strangers(settings, engine)
+    app = FastAPI(
+        title="Adaptive RAG",
+        description="Ask your documents; each question goes the way that suits it.",
+        lifespan=lambda app: _running(app, settings, given, operator, engine),
+        docs_url="/api/docs",
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+    )
+    answer_with_problems(app)
+    api = APIRouter(prefix="/api/v1", responses=PROBLEMS)
+    for router in NOUNS:
+        api.include_router(router)
+    app.include_router(api)
+    return app
+
+
+@asynccontextmanager
+async def _running(
+    app: FastAPI, settings: ServerSettings, given: Mapping[str, Any], operator: Context, engine: Engine
+) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        file = settings.data / "conversations.sqlite"
+        make_file(file)
+        saver = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
+        await saver.setup()
+        stack.callback(engine.dispose)
+        app.state.services = Services(settings, given, operator, engine, Answering(settings, given, saver))
+        yield
+
+
+def _refuse_strangers(settings: ServerSettings, engine: Engine) -> None:
+    with Session(engine) as db:
+        if not (settings.is_loopback or settings.oidc_issuer or has_users(db)):
+            raise ConfigurationError(
+                f"The server would listen on {settings.host}, where others can reach it, and has no users. "
+                "Add one with: adaptive-rag users add NAME --admin"
+            )

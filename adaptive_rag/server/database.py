@@ -1,0 +1,69 @@
+"""The server's database: opened, and brought to the form that this version expects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+from alembic import command
+from alembic.config import Config
+from fastapi import Depends, Request
+from filelock import FileLock
+from sqlalchemy import Engine, create_engine, event
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.private import make_file, make_folder
+from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.text.redaction import redact
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def open_database(settings: ServerSettings) -> Engine:
+    """Open the database, made where it is missing, with all migrations done.
+
+    Raises:
+        ConfigurationError: the data folder cannot be written, or the database not be reached.
+    """
+    try:
+        make_folder(settings.data)
+        if settings.database is None:
+            make_file(settings.data / "server.sqlite")
+        engine = create_engine(settings.database_address, pool_pre_ping=True)
+        if engine.dialect.name == "sqlite":
+            event.listen(engine, "connect", _set_up_sqlite)
+        # One of several servers that start at once migrates, the others wait.
+        with FileLock(settings.data / "migration.lock"):
+            _migrate(engine)
+    except (OSError, SQLAlchemyError) as error:
+        raise ConfigurationError(
+            f"The server's data in {str(settings.data)!r} cannot be opened: {redact(str(error))}. Set "
+            "server.data to a folder that can be written, or server.database to a database that runs."
+        ) from error
+    return engine
+
+
+def _set_up_sqlite(connection: Any, record: object) -> None:
+    # Readers do not wait for a writer, and a writer waits for another one rather than failing.
+    for setting in ("journal_mode=WAL", "foreign_keys=ON", "busy_timeout=10000", "synchronous=FULL"):
+        connection.execute(f"PRAGMA {setting}")
+
+
+def _migrate(engine: Engine) -> None:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    with engine.begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+
+
+def open_session(request: Request) -> Iterator[Session]:
+    """Yield a session for one request. What a route does not commit is undone."""
+    with Session(request.app.state.services.engine, expire_on_commit=False) as session:
+        yield session
+
+
+Db = Annotated[Session, Depends(open_session)]

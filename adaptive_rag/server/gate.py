@@ -1,0 +1,40 @@
+"""How much is done at once: some questions run, some wait, and one more is told to come again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from adaptive_rag.server.problems import Problem
+
+RETRY_AFTER_SECONDS = 5
+
+
+class Gate:
+    """Lets a number of questions run at the same time, and another number wait."""
+
+    def __init__(self, most_running: int, most_waiting: int) -> None:
+        self._free = asyncio.Semaphore(most_running)
+        self._most = most_running + most_waiting
+        self.inside = 0
+
+    @asynccontextmanager
+    async def enter(self) -> AsyncIterator[None]:
+        """Wait for a place, and hold it while the block lasts.
+
+        Raises:
+            Problem: 429; as many wait already as may.
+        """
+        if self.inside >= self._most:
+            raise Problem(
+                429,
+                "The server answers as many questions as it can. Ask again in a few seconds.",
+                {"Retry-After": str(RETRY_AFTER_SECONDS)},
+            )
+        self.inside += 1
+        try:
+            async with self._free:
+                yield
+        finally:
+            self.inside -= 1

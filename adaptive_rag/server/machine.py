@@ -1,0 +1,63 @@
+"""Whether a request comes from this machine: who asks a server without users must sit before it."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Collection, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+
+# The name of whoever asks a server without users: all of this machine is one user.
+THIS_MACHINE = "this-machine"
+# What a proxy adds: behind one, everybody seems to ask from this machine.
+FORWARDED = ("forwarded", "via", "x-real-ip", "x-client-ip", "cf-connecting-ip", "true-client-ip")
+
+
+class Refused(Exception):
+    """Somebody is not let in; the line says what to do."""
+
+    def __init__(self, status: int, line: str) -> None:
+        super().__init__(line)
+        self.status = status
+
+
+def admit_this_machine(scope: MutableMapping[str, Any], origins: Collection[str], setting: str) -> str:
+    """Return the name of this machine's user; `setting` is what names users, as errors call it.
+
+    Raises:
+        Refused: the request comes from another machine, through a proxy, under a name that is not this
+            machine's (DNS rebinding), or from a web page that is not this machine's nor named.
+    """
+    headers = Headers(scope=scope)
+    client = scope.get("client")
+    forwarded = any(name in FORWARDED or name.startswith("x-forwarded") for name in headers)
+    hosts, asking = headers.getlist("host"), headers.getlist("origin")
+    if forwarded or not client or not is_loopback(client[0]):
+        raise Refused(403, f"This server has no users and answers its own machine alone ({setting}).")
+    if not hosts or not all(is_loopback(host_of(f"//{host}")) for host in hosts):
+        raise Refused(403, f"This server has no users and answers to the name localhost alone ({setting}).")
+    if not all(origin in origins or is_loopback(host_of(origin)) for origin in asking):
+        raise Refused(403, "This web page may not ask this server (serving.origins).")
+    return THIS_MACHINE
+
+
+def host_of(address: str) -> str | None:
+    """Return the host of an address; None where it has none."""
+    try:
+        return urlsplit(address).hostname
+    except ValueError:  # brackets that are no IPv6 address
+        return None
+
+
+def is_loopback(host: str | None) -> bool:
+    """Tell whether a host's name or address is this machine's own."""
+    if host == "localhost":
+        return True
+    try:
+        address = ipaddress.ip_address(host or "")
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,88 @@
+"""What went wrong, as a caller reads it: problem details by RFC 9457."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from adaptive_rag.context.caller import served_error
+from adaptive_rag.errors import InputError
+from adaptive_rag.server.machine import Refused
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class ProblemDetails(BaseModel):
+    """A problem by RFC 9457."""
+
+    type: str = "about:blank"
+    title: str = Field(description="What the status means.")
+    status: int
+    detail: str = Field(description="What happened, what was expected, and what to do.")
+    errors: list[dict[str, Any]] = Field([], description="The fields that were wrong, each with its reason.")
+
+
+class Problem(HTTPException):
+    """A request that is refused, with the sentence that its caller reads."""
+
+    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
+        super().__init__(status, detail, headers)
+
+
+def not_found(what: str) -> Problem:
+    """Return the refusal of what is not there, or not for this caller: both read alike."""
+    return Problem(404, f"There is no such {what}, or it is not open to you.")
+
+
+# What every route of the API may answer beside its own; FastAPI's own 422 has another form.
+PROBLEMS: dict[int | str, dict[str, Any]] = {
+    status: {
+        "model": ProblemDetails,
+        "description": HTTPStatus(status).phrase,
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}},
+    }
+    for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503, 504)
+}
+
+
+def answer(status: int, detail: str, headers: Any = None, errors: Any = ()) -> JSONResponse:
+    """Return problem details as a response."""
+    problem = ProblemDetails(
+        title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors)
+    )
+    return JSONResponse(problem.model_dump(), status, headers, media_type=MEDIA_TYPE)
+
+
+def answer_with_problems(app: FastAPI) -> None:
+    """Let every error of an app be answered by problem details; what is not the caller's fault is logged."""
+
+    @app.exception_handler(HTTPException)
+    async def refused(request: Request, error: HTTPException) -> JSONResponse:
+        return answer(error.status_code, str(error.detail), error.headers)
+
+    @app.exception_handler(Refused)
+    async def not_let_in(request: Request, error: Refused) -> JSONResponse:
+        return answer(error.status, str(error))
+
+    @app.exception_handler(InputError)
+    async def wrong_input(request: Request, error: InputError) -> JSONResponse:
+        return answer(422, str(error))
+
+    @app.exception_handler(RequestValidationError)
+    async def wrong_form(request: Request, error: RequestValidationError) -> JSONResponse:
+        errors = [
+            {"field": ".".join(str(part) for part in problem["loc"])[:200], "problem": problem["msg"][:500]}
+            for problem in error.errors()
+        ]
+        detail = "; ".join(f"{each['field']}: {each['problem']}" for each in errors[:5])
+        return answer(422, f"The request does not have the form that is expected. {detail}.", errors=errors)
+
+    @app.exception_handler(Exception)
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        return answer(500, str(served_error(error)))

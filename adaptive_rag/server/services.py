@@ -1,0 +1,49 @@
+"""What the routes work with, made once at the start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Depends, Request
+from sqlalchemy import Engine
+
+from adaptive_rag.context import Context
+from adaptive_rag.server.answering import Answering
+from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.tables import Collection
+
+
+@dataclass(frozen=True)
+class Services:
+    """The open parts of a running server."""
+
+    settings: ServerSettings
+    # the operator's settings of questions: those that were passed, and all together
+    given: Mapping[str, Any]
+    operator: Context
+    engine: Engine
+    answering: Answering
+
+    def folder_of(self, collection: Collection) -> Path:
+        """Return the folder of a collection; its name has no part in the path."""
+        return self.settings.data.absolute() / "collections" / collection.id
+
+    def index_of(self, collection: Collection) -> Path:
+        """Return the index of a collection."""
+        return self.folder_of(collection) / "index"
+
+    def files_of(self, collection: Collection) -> Path:
+        """Return the folder of a collection's documents."""
+        return self.folder_of(collection) / "documents"
+
+
+def services_of(request: Request) -> Services:
+    """Return the parts of the server that a request came to."""
+    services: Services = request.app.state.services
+    return services
+
+
+Parts = Annotated[Services, Depends(services_of)]

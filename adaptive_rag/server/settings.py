@@ -1,0 +1,151 @@
+"""The operator's settings of the web server: the table [server] of the config file, and its environment."""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    SettingsError,
+    TomlConfigSettingsSource,
+)
+
+from adaptive_rag.context import CONFIG_FILE, ENV_PREFIX, SERVER_TABLE
+from adaptive_rag.context.groups import listed
+from adaptive_rag.errors import ConfigurationError
+
+Names = Annotated[frozenset[str], NoDecode, BeforeValidator(listed)]
+
+
+def _readable_network(names: frozenset[str]) -> frozenset[str]:
+    for name in names:
+        ipaddress.ip_network(name)
+    return names
+
+
+class ServerSettings(BaseSettings):
+    """How the server runs. A caller can set none of it."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=f"{ENV_PREFIX}{SERVER_TABLE.upper()}__",
+        frozen=True,
+        extra="forbid",
+        toml_file=CONFIG_FILE,
+        hide_input_in_errors=True,
+    )
+
+    host: str = Field(
+        "127.0.0.1", description="Address to listen on; beyond this machine the server needs users."
+    )
+    port: int = Field(8080, ge=0, le=65_535, description="Port to listen on; 0 takes a free one.")
+    data: Path = Field(
+        Path(".adaptive-rag-server"), description="Folder of the collections and of what is kept beside them."
+    )
+    database: SecretStr | None = Field(
+        None,
+        description="Address of a PostgreSQL database for users, threads and jobs, as in "
+        "postgresql://name:password@host/database. By default SQLite files in the data folder.",
+    )
+    names: Names = Field(
+        frozenset(),
+        description="Names under which browsers reach the server, as in docs.example.org. By default the "
+        "names of this machine.",
+    )
+    trusted_proxies: Annotated[Names, AfterValidator(_readable_network)] = Field(
+        frozenset(),
+        description="Addresses or networks of proxies whose X-Forwarded-* headers are believed.",
+    )
+    tls: bool = Field(
+        False, description="Callers reach the server by https, through a proxy: cookies are sent there alone."
+    )
+    session_hours: float = Field(24 * 7, gt=0, description="How long a person stays signed in.")
+    oidc_issuer: str | None = Field(
+        None, description="Address of an OpenID Connect provider that signs people in."
+    )
+    oidc_client_id: str | None = Field(None, description="Name of this server at that provider.")
+    oidc_client_secret: SecretStr | None = Field(None, description="Its secret there.")
+    oidc_scopes: str = Field("openid profile email", description="What the provider is asked to tell.")
+    max_upload_megabytes: int = Field(200, ge=1, description="Size of one uploaded document, at most.")
+    max_collection_megabytes: int = Field(
+        20_000, ge=1, description="Size of the documents of one collection together, at most."
+    )
+    max_running: int = Field(
+        32, ge=1, description="Questions that are answered at the same time; the others wait."
+    )
+    max_waiting: int = Field(
+        100, ge=0, description="Questions that may wait; one more is told to come again (429)."
+    )
+    max_seconds: float = Field(120, gt=0, description="How long a question may take, its waiting included.")
+    rate: str = Field(
+        "120/minute", description="Requests for answers that one caller may make, as in 120/minute."
+    )
+    workers: int = Field(
+        1, ge=0, le=32, description="Processes that index documents; 0 where others do (adaptive-rag worker)."
+    )
+    metrics: bool = Field(True, description="Show figures for Prometheus at /metrics, on loopback alone.")
+    trace: bool = Field(
+        False, description="Send OpenTelemetry traces to where OTEL_EXPORTER_OTLP_ENDPOINT says."
+    )
+    trace_contents: bool = Field(
+        False, description="Let these traces hold the texts of questions, passages and answers."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read what is passed first, then the environment, then the table of the config file."""
+        toml = TomlConfigSettingsSource(settings_cls, CONFIG_FILE, (SERVER_TABLE,))
+        return init_settings, env_settings, toml
+
+    @property
+    def is_loopback(self) -> bool:
+        """Tell whether only this machine can reach the server."""
+        if self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
+
+    @property
+    def database_address(self) -> str:
+        """The address of the database as SQLAlchemy names it."""
+        if self.database is None:
+            return f"sqlite:///{self.data / 'server.sqlite'}"
+        address = self.database.get_secret_value()
+        return address.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+def read_server_settings(**given: Any) -> ServerSettings:
+    """Read the settings, and turn a wrong value into one readable error.
+
+    Raises:
+        ConfigurationError: a setting is unknown or out of bounds, and the message names each one; or the
+            config file cannot be read.
+    """
+    try:
+        return ServerSettings(**given)
+    except ValidationError as error:
+        lines = [
+            f"{SERVER_TABLE}.{'.'.join(str(part) for part in problem['loc'])}: {problem['msg']}."
+            for problem in error.errors()
+        ]
+        known = ", ".join(sorted(ServerSettings.model_fields))
+        raise ConfigurationError(f"{' '.join(lines)} The server's settings are: {known}.") from None
+    except SettingsError as error:
+        raise ConfigurationError(f"The environment cannot be read: {error}.") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"The config file {CONFIG_FILE} cannot be read: {error}.") from error

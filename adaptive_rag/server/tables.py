@@ -1,0 +1,252 @@
+"""What the server keeps in its database; what was said in conversations is the checkpointer's."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    DateTime,
+    Dialect,
+    ForeignKey,
+    MetaData,
+    String,
+    Text,
+    TypeDecorator,
+    UniqueConstraint,
+)
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+NAME = String(200)
+
+
+class Role(StrEnum):
+    """What somebody may do in a collection; each may also do what those before it may."""
+
+    READER = "reader"
+    WRITER = "writer"
+    ADMIN = "admin"
+
+    def includes(self, other: Role) -> bool:
+        """Tell whether this role may do what another may."""
+        order = list(Role)
+        return order.index(self) >= order.index(other)
+
+
+class JobState(StrEnum):
+    """Where a job is. The last three are its ends."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class Moment(TypeDecorator[datetime]):
+    """A time in UTC, with its zone also where the database keeps none."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Add the zone that SQLite leaves out."""
+        return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
+
+
+def now() -> datetime:
+    """Return the present time in UTC."""
+    return datetime.now(UTC)
+
+
+def new_id() -> str:
+    """Return an identifier that nobody can guess."""
+    return secrets.token_hex(16)
+
+
+class Base(DeclarativeBase):
+    """The tables of the server."""
+
+    metadata = MetaData(
+        naming_convention={
+            "ix": "ix_%(column_0_label)s",
+            "uq": "uq_%(table_name)s_%(column_0_name)s",
+            "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+            "pk": "pk_%(table_name)s",
+        }
+    )
+    type_annotation_map: ClassVar[dict[Any, Any]] = {
+        datetime: Moment,
+        dict[str, Any]: JSON,
+        list[str]: JSON,
+        list[dict[str, Any]]: JSON,
+    }
+
+
+class User(Base):
+    """Somebody who may sign in, by a password or through a provider."""
+
+    __tablename__ = "users"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    name: Mapped[str] = mapped_column(NAME, unique=True)
+    # argon2's own form, with its parameters; none for those who come through a provider alone
+    password: Mapped[str | None] = mapped_column(Text)
+    issuer: Mapped[str | None] = mapped_column(Text)
+    subject: Mapped[str | None] = mapped_column(String(255))
+    # May make collections and users, and is admin of every collection.
+    is_admin: Mapped[bool] = mapped_column(default=False)
+    is_disabled: Mapped[bool] = mapped_column(default=False)
+    created: Mapped[datetime] = mapped_column(default=now)
+
+    __table_args__ = (UniqueConstraint("issuer", "subject"),)
+
+
+class Token(Base):
+    """What a request shows instead of a password: an API token, or the session of a browser."""
+
+    __tablename__ = "tokens"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    # SHA-256 of the token, which is 256 random bits and nowhere stored
+    digest: Mapped[str] = mapped_column(String(64), unique=True)
+    name: Mapped[str] = mapped_column(NAME)
+    is_session: Mapped[bool] = mapped_column(default=False)
+    # The highest role that it gives in any collection, whatever its user's is.
+    role: Mapped[Role] = mapped_column(String(10))
+    created: Mapped[datetime] = mapped_column(default=now)
+    expires: Mapped[datetime | None]
+    used: Mapped[datetime | None]
+
+
+class Collection(Base):
+    """Documents that are searched together, in an index of their own."""
+
+    __tablename__ = "collections"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    name: Mapped[str] = mapped_column(NAME, unique=True)
+    description: Mapped[str] = mapped_column(Text, default="")
+    created: Mapped[datetime] = mapped_column(default=now)
+
+
+class Membership(Base):
+    """What a user may do in a collection."""
+
+    __tablename__ = "memberships"
+
+    collection_id: Mapped[str] = mapped_column(
+        ForeignKey("collections.id", ondelete="CASCADE"), primary_key=True
+    )
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    role: Mapped[Role] = mapped_column(String(10))
+
+
+class Document(Base):
+    """A file of a collection, or a page that was read from an address."""
+
+    __tablename__ = "documents"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    # its name below the collection's folder, and as citations name it: "reports/2024.pdf"
+    name: Mapped[str] = mapped_column(String(1024))
+    size: Mapped[int] = mapped_column(BigInteger)
+    digest: Mapped[str] = mapped_column(String(64))
+    # none until a job has read it
+    chunks: Mapped[int | None]
+    # why it could not be read, or what of it could not
+    problem: Mapped[str | None] = mapped_column(Text)
+    notes: Mapped[list[str]] = mapped_column(default=list)
+    added_by: Mapped[str | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
+    added: Mapped[datetime] = mapped_column(default=now)
+
+    __table_args__ = (UniqueConstraint("collection_id", "name"),)
+
+
+class Job(Base):
+    """Work on a collection that goes on after its request was answered."""
+
+    __tablename__ = "jobs"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    kind: Mapped[str] = mapped_column(String(40))
+    details: Mapped[dict[str, Any]] = mapped_column(default=dict)
+    state: Mapped[JobState] = mapped_column(String(10), default=JobState.QUEUED, index=True)
+    done: Mapped[int] = mapped_column(default=0)
+    total: Mapped[int | None]
+    # one for each file that could not be read: {"document": ..., "problem": ...}
+    problems: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
+    # why the whole job failed, in a sentence for whoever asked for it
+    error: Mapped[str | None] = mapped_column(Text)
+    is_cancelled: Mapped[bool] = mapped_column(default=False)
+    # how often it was begun: what kills its worker each time is given up
+    attempts: Mapped[int] = mapped_column(default=0)
+    asked_by: Mapped[str | None] = mapped_column(ForeignKey("users.id", ondelete="SET NULL"))
+    created: Mapped[datetime] = mapped_column(default=now)
+    started: Mapped[datetime | None]
+    ended: Mapped[datetime | None]
+
+
+class Thread(Base):
+    """A conversation of one user over one collection; the checkpointer keeps what was said, under its id."""
+
+    __tablename__ = "threads"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    title: Mapped[str] = mapped_column(NAME)
+    created: Mapped[datetime] = mapped_column(default=now)
+    updated: Mapped[datetime] = mapped_column(default=now)
+
+
+class Feedback(Base):
+    """What a user thought of an answer."""
+
+    __tablename__ = "feedback"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
+    owner_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
+    collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
+    thread_id: Mapped[str | None] = mapped_column(ForeignKey("threads.id", ondelete="SET NULL"))
+    question: Mapped[str] = mapped_column(Text)
+    route: Mapped[str] = mapped_column(String(40))
+    # the way that the user found better, where two were compared
+    better_route: Mapped[str | None] = mapped_column(String(40))
+    is_good: Mapped[bool | None]
+    comment: Mapped[str] = mapped_column(Text, default="")
+    created: Mapped[datetime] = mapped_column(default=now)
+
+
+class Event(Base):
+    """A line of the audit log: who did what, from where. It outlives whom and what it names."""
+
+    __tablename__ = "events"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    at: Mapped[datetime] = mapped_column(default=now, index=True)
+    user: Mapped[str | None] = mapped_column(NAME)
+    address: Mapped[str | None] = mapped_column(String(64))
+    # as in "collection.delete", "sign-in.refused"
+    action: Mapped[str] = mapped_column(String(60))
+    subject: Mapped[str] = mapped_column(Text, default="")
+
+
+class Upload(Base):
+    """The answer to a request that had an Idempotency-Key, for when it comes again."""
+
+    __tablename__ = "uploads"
+
+    user_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    key: Mapped[str] = mapped_column(String(255), primary_key=True)
+    # of what was sent, so that a key that is used for something else is refused
+    digest: Mapped[str] = mapped_column(String(64))
+    answer: Mapped[dict[str, Any]]
+    created: Mapped[datetime] = mapped_column(default=now)

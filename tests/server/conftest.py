@@ -1,0 +1,65 @@
+"""A web server in the test's own process, with a collection of the sample documents."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from adaptive_rag import Index
+from adaptive_rag.samples import samples_path
+from adaptive_rag.server.app import build_app
+from adaptive_rag.server.settings import read_server_settings
+from adaptive_rag.server.tables import Collection
+
+# The name of the collection of samples.
+SAMPLES = "samples"
+
+Serve = Callable[..., AbstractContextManager[TestClient]]
+
+
+@pytest.fixture(scope="session")
+def sample_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make an index of the samples, which tests copy or link."""
+    folder = tmp_path_factory.mktemp("samples") / "index"
+    Index.build(samples_path(), folder)
+    return folder
+
+
+@pytest.fixture
+def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
+    """Return what starts a server in this process; `given` are the operator's settings of questions."""
+    monkeypatch.chdir(tmp_path)
+
+    @contextmanager
+    def start(given: dict[str, Any] | None = None, **settings: Any) -> Iterator[TestClient]:
+        app = build_app(read_server_settings(**{"data": tmp_path / "data", **settings}), given or {})
+        with client_of(app) as client:
+            yield client
+
+    return start
+
+
+def client_of(app: FastAPI, address: str = "127.0.0.1") -> TestClient:
+    """Return a client that sits at an address; errors of the server come as its answers."""
+    return TestClient(
+        app, base_url="http://localhost", client=(address, 50_000), raise_server_exceptions=False
+    )
+
+
+def add_samples(client: TestClient, sample_index: Path, name: str = SAMPLES) -> Collection:
+    """Make a collection whose index holds the samples; its documents are not listed."""
+    services = client.app.state.services  # type: ignore[attr-defined]
+    with Session(services.engine, expire_on_commit=False) as db:
+        db.add(Collection(name=name))
+        db.commit()
+        row = db.scalars(select(Collection).where(Collection.name == name)).one()
+    place = services.index_of(row)
+    place.parent.mkdir(parents=True)
+    place.symlink_to(sample_index)
+    return row

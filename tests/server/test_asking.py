@@ -1,0 +1,51 @@
+"""A question by REST: answered with citations, within what a caller may set."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.server.conftest import Serve, add_samples
+
+URL = "/api/v1/collections/samples/ask"
+QUESTION = {"question": "What is the highest water level ever recorded at Pellhythe?"}
+
+
+def test_an_answer_has_citations_and_says_which_way_it_went(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        add_samples(client, sample_index)
+        answer = client.post(URL, json={**QUESTION, "settings": {"k": 3}}).json()
+        assert "[1]" in answer["answer"]
+        assert answer["query_type"] == "factual"
+        assert answer["citations"][0]["quote"]
+        assert len(answer["documents"]) <= 3
+        assert answer["trace"][0]["step"] == "classify"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"model": "openai:x"}, {"index": "/etc"}, {"models.base_url": "http://127.0.0.1"}, {"k": 1000},
+        {"recipe": "fusion"}, {"user_id": "other"}, {"retrieval": {"fusion": "dense"}}, {"where": "1 = 1"},
+    ],
+)  # fmt: skip
+def test_what_a_caller_may_not_set_is_refused(
+    serve: Serve, sample_index: Path, settings: dict[str, object]
+) -> None:
+    with serve() as client:
+        add_samples(client, sample_index)
+        refused = client.post(URL, json={**QUESTION, "settings": settings})
+        assert refused.status_code == 422, refused.json()
+        assert refused.json()["detail"]
+
+
+def test_an_empty_collection_says_that_it_is_empty(serve: Serve) -> None:
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "samples"})
+        refused = client.post(URL, json=QUESTION)
+        assert (refused.status_code, refused.json()["title"]) == (409, "Conflict")
+        assert "no documents" in refused.json()["detail"]
+
+
+def test_a_collection_that_is_not_there_is_not_found(serve: Serve) -> None:
+    with serve() as client:
+        assert client.post(URL, json=QUESTION).status_code == 404

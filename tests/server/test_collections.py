@@ -1,0 +1,41 @@
+"""Collections by REST: made, listed, shown, deleted."""
+
+from pathlib import Path
+
+from tests.server.conftest import Serve, add_samples
+
+URL = "/api/v1/collections"
+
+
+def test_a_collection_is_made_listed_and_deleted(serve: Serve) -> None:
+    with serve() as client:
+        made = client.post(URL, json={"name": "handbook", "description": "For new staff"})
+        assert made.status_code == 201
+        assert made.json() | {"created": ""} == {
+            "name": "handbook", "description": "For new staff", "role": "admin",
+            "documents": 0, "chunks": 0, "bytes": 0, "created": "",
+        }  # fmt: skip
+        assert client.get(f"{URL}/handbook").json() == made.json()
+        assert client.get(URL).json() == {"items": [made.json()], "total": 1}
+        assert client.delete(f"{URL}/handbook").status_code == 204
+        assert client.get(URL).json() == {"items": [], "total": 0}
+
+
+def test_a_name_is_given_once_and_fits_an_address(serve: Serve) -> None:
+    with serve() as client:
+        client.post(URL, json={"name": "handbook"})
+        again = client.post(URL, json={"name": "handbook"})
+        assert (again.status_code, again.headers["content-type"]) == (409, "application/problem+json")
+        assert again.json()["detail"] == "There is a collection 'handbook' already."
+        for name in ("", "..", "a/b", "a b", "x" * 101, "-"):
+            assert client.post(URL, json={"name": name}).status_code == 422
+
+
+def test_what_is_deleted_leaves_no_file(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        row = add_samples(client, sample_index)
+        folder = client.app.state.services.folder_of(row)  # type: ignore[attr-defined]
+        assert folder.is_dir()
+        client.delete(f"{URL}/samples")
+        assert not folder.exists()
+        assert sample_index.is_dir()
