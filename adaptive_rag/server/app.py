@@ -19,6 +19,7 @@ from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api import ask, collections
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
+from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
 
@@ -61,7 +62,8 @@ async def _running(
         saver = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
         await saver.setup()
         stack.callback(engine.dispose)
-        app.state.services = Services(settings, given, operator, engine, Answering(settings, given, saver))
+        answering, rates = Answering(settings, given, saver), Rates(settings.rate)
+        app.state.services = Services(settings, given, operator, engine, answering, rates)
         yield
 
 

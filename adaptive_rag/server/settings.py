@@ -30,6 +30,13 @@ def _readable_network(names: frozenset[str]) -> frozenset[str]:
     return names
 
 
+def _readable_rate(rate: str) -> str:
+    from limits import parse
+
+    parse(rate)
+    return rate
+
+
 class ServerSettings(BaseSettings):
     """How the server runs. A caller can set none of it."""
 
@@ -83,7 +90,7 @@ class ServerSettings(BaseSettings):
         100, ge=0, description="Questions that may wait; one more is told to come again (429)."
     )
     max_seconds: float = Field(120, gt=0, description="How long a question may take, its waiting included.")
-    rate: str = Field(
+    rate: Annotated[str, AfterValidator(_readable_rate)] = Field(
         "120/minute", description="Requests for answers that one caller may make, as in 120/minute."
     )
     workers: int = Field(
