@@ -10,21 +10,32 @@ from fastapi import APIRouter, FastAPI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections
+from adaptive_rag.server.api import ask, collections, events, members, session, tokens, users
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
 from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.sites import Sites, headers_for
 
 # The nouns of the REST interface, in the order of its documentation.
-NOUNS: tuple[APIRouter, ...] = (collections.router, ask.router)
+NOUNS: tuple[APIRouter, ...] = (
+    collections.router,
+    members.router,
+    ask.router,
+    session.router,
+    tokens.router,
+    users.router,
+    events.router,
+)
 
 
 def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
@@ -40,11 +51,15 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
         title="Adaptive RAG",
         description="Ask your documents; each question goes the way that suits it.",
         lifespan=lambda app: _running(app, settings, given, operator, engine),
-        docs_url="/api/docs",
+        docs_url=None,  # it would load scripts from another host
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
     answer_with_problems(app)
+    app.state.headers = headers_for(settings)
+    app.add_middleware(Sites, settings=settings)
+    # Before all else, so that every part sees the caller's own address.
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
     api = APIRouter(prefix="/api/v1", responses=PROBLEMS)
     for router in NOUNS:
         api.include_router(router)
@@ -63,7 +78,8 @@ async def _running(
         await saver.setup()
         stack.callback(engine.dispose)
         answering, rates = Answering(settings, given, saver), Rates(settings.rate)
-        app.state.services = Services(settings, given, operator, engine, answering, rates)
+        provider = Provider(settings) if settings.oidc_issuer else None
+        app.state.services = Services(settings, given, operator, engine, answering, rates, provider)
         yield
 
 

@@ -37,18 +37,19 @@ class Rates:
         """
         self._count(self._asking, "question", caller.id)
 
-    def count_sign_in(self, name: str, address: str) -> None:
-        """Count an attempt to sign in, before the password is looked at.
+    def count_sign_in(self, address: str, name: str | None = None) -> None:
+        """Count an attempt to sign in, before a password is looked at or a provider asked.
 
         Raises:
             Problem: 429; there were too many under this name or from this address.
         """
         place = network_of(address)
         self._count(SIGN_IN_FROM_ADDRESS, "address", place)
-        self._count(SIGN_IN, "name and address", name, place)
-        self._count(SIGN_IN_AS_USER, "name", name)
+        if name is not None:
+            self._count(SIGN_IN, "name and address", name, place)
+            self._count(SIGN_IN_AS_USER, "name", name)
 
-    def forget_sign_in(self, name: str, address: str) -> None:
+    def forget_sign_in(self, address: str, name: str) -> None:
         """Begin again for a person who signed in."""
         self._limiter.clear(SIGN_IN, "name and address", name, network_of(address))
 

@@ -26,16 +26,16 @@ def test_one_caller_asks_too_often_and_another_is_answered(serve: Serve, sample_
 def test_guesses_are_bounded_by_name_and_by_address() -> None:
     rates = Rates("1/minute")
     for _ in range(10):
-        rates.count_sign_in("ada", "192.0.2.1")
+        rates.count_sign_in("192.0.2.1", "ada")
     with pytest.raises(Problem) as refused:
-        rates.count_sign_in("ada", "192.0.2.1")
+        rates.count_sign_in("192.0.2.1", "ada")
     assert refused.value.status_code == 429
     # Ada at home can still sign in, and who guesses many names cannot for long.
-    rates.count_sign_in("ada", "192.0.2.2")
+    rates.count_sign_in("192.0.2.2", "ada")
     for number in range(49):
-        rates.count_sign_in(f"user{number}", "192.0.2.1")
+        rates.count_sign_in("192.0.2.1", f"user{number}")
     with pytest.raises(Problem):
-        rates.count_sign_in("bob", "192.0.2.1")
+        rates.count_sign_in("192.0.2.1", "bob")
 
 
 @pytest.mark.parametrize(
