@@ -102,7 +102,10 @@ def log_as_json() -> None:
     )
     handler.addFilter(WithRequestId())
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
-    # Its lines hold the paths of requests.
+    # Its lines hold the paths of requests, with the names of collections and documents.
     logging.getLogger("uvicorn.access").disabled = True
+    # Nor do the lines of the steps, which hold questions and queries, belong into a server's log.
+    logging.getLogger("adaptive_rag").setLevel(logging.WARNING)
+    logging.getLogger("adaptive_rag.server").setLevel(logging.INFO)
     for name in ("httpx", "huey", "alembic", "fastmcp", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)
