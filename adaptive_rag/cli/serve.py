@@ -44,8 +44,7 @@ def serve(
     given = options.given_settings(settings, model=model)
     if logs:
         log_as_json()
-    if server.trace:
-        trace_to_collector(server)
+    end_traces = trace_to_collector(server) if server.trace else None
     app = build_app(server, given)
     print_note(redact(f"Adaptive RAG answers at http://{server.host}:{server.port} (Ctrl-C stops it)"))
     uvicorn.run(
@@ -59,3 +58,5 @@ def serve(
         forwarded_allow_ips=",".join(sorted(server.trusted_proxies)),
         timeout_graceful_shutdown=STOP_SECONDS,
     )
+    if end_traces:
+        end_traces()

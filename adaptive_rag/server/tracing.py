@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from adaptive_rag.errors import import_extra
 from adaptive_rag.server.settings import ServerSettings
 
 
-def trace_to_collector(settings: ServerSettings) -> None:
-    """Send traces to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names.
+def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
+    """Send traces to the collector that OTEL_EXPORTER_OTLP_ENDPOINT names; return what ends that.
 
     Raises:
         MissingExtraError: a package of the extra `tracing` is not installed.
@@ -33,4 +35,11 @@ def trace_to_collector(settings: ServerSettings) -> None:
         hide_llm_invocation_parameters=hidden,
         hide_embedding_vectors=True,
     )
-    instrument.LangChainInstrumentor().instrument(tracer_provider=provider, config=config)
+    instrumentor = instrument.LangChainInstrumentor()
+    instrumentor.instrument(tracer_provider=provider, config=config)
+
+    def end() -> None:
+        instrumentor.uninstrument()
+        provider.shutdown()
+
+    return end
