@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.gate import Gate
+from adaptive_rag.server.metrics import count_answer, counting_inside
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.state import InputState, OutputState
@@ -101,12 +103,16 @@ class Answering:
             ServedError: it failed for a reason that is not the caller's; the log has it.
         """
         async with self.running(asked, index, caller_id) as context:
+            started = time.perf_counter()
             if thread_id is None:
-                return await self._alone.ainvoke(asked.as_input(), context=context)
-            config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
-            return await self._in_threads.ainvoke(
-                asked.as_input(), config, context=context, durability="exit"
-            )
+                output = await self._alone.ainvoke(asked.as_input(), context=context)
+            else:
+                config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
+                output = await self._in_threads.ainvoke(
+                    asked.as_input(), config, context=context, durability="exit"
+                )
+            count_answer(output, time.perf_counter() - started)
+            return output
 
     @asynccontextmanager
     async def running(self, asked: Question, index: Path, caller_id: str) -> AsyncIterator[Context]:
@@ -114,8 +120,9 @@ class Answering:
         check_input(asked.as_input(), self._serving)
         context = self.context_for(index, caller_id, asked.settings)
         try:
-            async with asyncio.timeout(self._settings.max_seconds), self.gate.enter():
-                yield context
+            with counting_inside():
+                async with asyncio.timeout(self._settings.max_seconds), self.gate.enter():
+                    yield context
         except InputError:
             raise
         except TimeoutError:

@@ -15,6 +15,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file
+from adaptive_rag.server import operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api import ask, collections, events, members, session, tokens, users
@@ -22,9 +23,10 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
 from adaptive_rag.server.rates import Rates
+from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.sites import Sites, headers_for
+from adaptive_rag.server.sites import Sites
 
 # The nouns of the REST interface, in the order of its documentation.
 NOUNS: tuple[APIRouter, ...] = (
@@ -56,14 +58,15 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
         openapi_url="/api/openapi.json",
     )
     answer_with_problems(app)
-    app.state.headers = headers_for(settings)
-    app.add_middleware(Sites, settings=settings)
-    # Before all else, so that every part sees the caller's own address.
-    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
     api = APIRouter(prefix="/api/v1", responses=PROBLEMS)
     for router in NOUNS:
         api.include_router(router)
     app.include_router(api)
+    app.include_router(operation.router)
+    # The last stands outermost: all parts see the caller's own address, and all answers have the headers.
+    app.add_middleware(RequestLog)
+    app.add_middleware(Sites, settings=settings)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
     return app
 
 

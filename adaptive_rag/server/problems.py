@@ -11,7 +11,6 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from adaptive_rag.context.caller import served_error
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.machine import Refused
 
@@ -64,7 +63,7 @@ def answer(status: int, detail: str, headers: Any = None, errors: Any = ()) -> J
 
 
 def answer_with_problems(app: FastAPI) -> None:
-    """Let every error of an app be answered by problem details; what is not the caller's fault is logged."""
+    """Let what an app refuses be answered by problem details."""
 
     @app.exception_handler(HTTPException)
     async def refused(request: Request, error: HTTPException) -> JSONResponse:
@@ -90,8 +89,3 @@ def answer_with_problems(app: FastAPI) -> None:
         ]
         detail = "; ".join(f"{each['field']}: {each['problem']}" for each in errors[:5])
         return answer(422, f"The request does not have the form that is expected. {detail}.", errors=errors)
-
-    @app.exception_handler(Exception)
-    async def failed(request: Request, error: Exception) -> JSONResponse:
-        # It is answered outside of all middleware, so the headers are added here.
-        return answer(500, str(served_error(error)), request.app.state.headers)

@@ -25,18 +25,15 @@ HEADERS = {
 PRIVATE = ("/api/", "/v1/", "/mcp")
 
 
-def headers_for(settings: ServerSettings) -> dict[str, str]:
-    """Return the headers of every answer; behind TLS a browser keeps to https for a year (RFC 6797)."""
-    return HEADERS | ({"Strict-Transport-Security": "max-age=31536000"} if settings.tls else {})
-
-
 class Sites:
     """Middleware that answers to the server's own names alone, with headers that bind a browser."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app = app
         self._names = {name.lower() for name in settings.names or [socket.gethostname()]} | {"localhost"}
-        self._headers = headers_for(settings)
+        # Behind TLS a browser keeps to https for a year (RFC 6797).
+        safe = {"Strict-Transport-Security": "max-age=31536000"} if settings.tls else {}
+        self._headers = HEADERS | safe
         self._scheme = {"scheme": "https"} if settings.tls else {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
