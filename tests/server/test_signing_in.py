@@ -16,11 +16,10 @@ from adaptive_rag.cli.app import app
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server import passwords
 from adaptive_rag.server.access import SESSION_COOKIE
+from adaptive_rag.server.accounts import Conflict, keep_an_admin
 from adaptive_rag.server.accounts import add_user as make_user
-from adaptive_rag.server.accounts import keep_an_admin
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.database import open_database
-from adaptive_rag.server.problems import Conflict
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Event, Role, Token, User, now
 from tests.server.conftest import Serve, add_user, client_of
