@@ -180,8 +180,8 @@ class _Archive:
         return file
 
 
-# The archive that was read last, by what tells that it did not change since: its next file is asked for next.
-_last: dict[tuple[str, int, int, int, int], _Archive] = {}
+# The archive that was read last, with what tells that it did not change: its next file is asked for next.
+_last: list[tuple[tuple[str | int, ...], _Archive]] = []
 
 
 @contextmanager
@@ -190,8 +190,13 @@ def _kept_open(path: Path) -> Iterator[_Archive]:
     status = os.stat(path)
     # after a fork two processes would move one position in the file
     key = (str(path), status.st_size, status.st_mtime_ns, status.st_ino, os.getpid())
+    kept, whole = None, False
+    with suppress(IndexError):
+        known, kept = _last.pop()
+        if known != key:
+            kept = kept.close()
     with _in_plain_words():
-        archive, whole = _last.pop(key, None) or _Archive(path), False
+        archive = kept or _Archive(path)
         try:
             yield archive
             whole = True
@@ -199,11 +204,8 @@ def _kept_open(path: Path) -> Iterator[_Archive]:
             whole = True
             raise
         finally:
-            with suppress(KeyError):
-                while True:
-                    _last.popitem()[1].close()
-            if whole:
-                _last[key] = archive
+            if whole and not _last:
+                _last.append((key, archive))
             else:
                 archive.close()
 
