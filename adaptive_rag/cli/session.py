@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
 from adaptive_rag.cli.answers import print_answer, print_trace
-from adaptive_rag.cli.output import print_note, short_source, stderr
+from adaptive_rag.cli.output import stderr
+from adaptive_rag.cli.skipped import print_skipped
 from adaptive_rag.text.redaction import PiecewiseRedactor
 from adaptive_rag.text.visible import visible
 
@@ -36,8 +37,6 @@ DOING = {
 }
 # Characters of a draft that are shown, from its end.
 DRAFT_SHOWN = 240
-# Files that were skipped for one reason: as many are named.
-SKIPPED_NAMED = 10
 
 
 def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
@@ -110,9 +109,17 @@ def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Ca
 
 
 def index_documents(
-    paths: Sequence[Path | str], settings: dict[str, Any], *, depth: int = 0, **of_index: Any
+    paths: Sequence[Path | str],
+    settings: dict[str, Any],
+    *,
+    depth: int = 0,
+    verbose: bool = False,
+    **of_index: Any,
 ) -> IndexReport:
-    """Bring the index up to date with paths and web addresses, and show the progress on standard error."""
+    """Bring the index up to date with paths and web addresses, and show the progress on standard error.
+
+    What was skipped is named there too: each file, where it is `verbose`, else each reason.
+    """
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
     from adaptive_rag.ingest import Site
@@ -129,30 +136,8 @@ def index_documents(
             on_wait=tell,
             **of_index,
         )
-    by_reason = dict[str, list[str]]()
-    for failure in report.failed:
-        by_reason.setdefault(failure.reason, []).append(failure.source)
-    for reason, sources in by_reason.items():
-        _print_skipped(sources, reason)
-    by_suffix = dict[str, list[str]]()
-    for source in report.unknown:
-        by_suffix.setdefault(PurePath(source).suffix.lower(), []).append(source)
-    for suffix, sources in by_suffix.items():
-        _print_skipped(sources, f"is of a kind that is not read ({suffix or 'no suffix'})")
+    print_skipped(report, verbose=verbose)
     return report
-
-
-def _print_skipped(sources: Sequence[str], reason: str) -> None:
-    """Name each file that was skipped, in a line of its own while they are few."""
-    if len(sources) <= SKIPPED_NAMED:
-        for source in sources:
-            print_note(("Skipped:", "yellow"), f" {short_source(source)} {reason}")
-        return
-    named = ", ".join(map(short_source, sources[:SKIPPED_NAMED]))
-    more = len(sources) - SKIPPED_NAMED
-    print_note(
-        ("Skipped:", "yellow"), f" {len(sources):,} files, each {reason}: {named} and {more:,} more (--json)"
-    )
 
 
 def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
