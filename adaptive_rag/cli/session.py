@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from rich.text import Text
 
 from adaptive_rag.cli.answers import print_answer, print_trace
-from adaptive_rag.cli.output import stderr
+from adaptive_rag.cli.output import count_of, shorten, stderr
 from adaptive_rag.cli.skipped import print_skipped
 from adaptive_rag.text.redaction import PiecewiseRedactor
 from adaptive_rag.text.visible import visible
@@ -37,6 +37,8 @@ DOING = {
 }
 # Characters of a draft that are shown, from its end.
 DRAFT_SHOWN = 240
+# Characters of the address that is fetched.
+ADDRESS_SHOWN = 40
 
 
 def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
@@ -103,7 +105,8 @@ def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Ca
         task = bar.add_task(what, total=None, facts="")
 
         def show(state: Progress) -> None:
-            bar.update(task, completed=state.done, total=max(state.total, 1), facts=format_progress(state))
+            total = None if state.fetching else max(state.total, 1)
+            bar.update(task, completed=state.done, total=total, facts=format_progress(state))
 
         yield show, lambda message: console.print(message, markup=False, soft_wrap=True)
 
@@ -153,7 +156,10 @@ def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[
 
 
 def format_progress(progress: Progress) -> str:
-    """Say how many chunks are done, how fast, and how long it will take."""
+    """Say how many chunks are done, how fast, and how long it will take; or which pages are fetched."""
+    if fetching := progress.fetching:
+        pages = f"{count_of(fetching.fetched, 'page')} fetched, {fetching.waiting:,} waiting"
+        return f"{pages} · {fetching.bytes / 1e6:,.1f} MB · {shorten(fetching.address, ADDRESS_SHOWN)}"
     facts = [f"{progress.done:,} of about {progress.total:,} chunks", f"{progress.rate:.0f}/s"]
     if progress.seconds_left is not None:
         facts.append(f"{_duration(progress.seconds_left)} left")
