@@ -166,11 +166,7 @@ def from_here(passages: Sequence[PassageT], context: Context) -> list[PassageT]:
         moved = file is None or not os.path.exists(file)
         return short_source(source if moved or os.path.realpath(source) == file else str(file))
 
-    def named(passage: PassageT) -> PassageT:
-        others = [reached(name) for name in passage.get("also_as", ())]
-        return {**passage, "source": reached(passage["source"]), **({"also_as": others} if others else {})}
-
-    return [named(passage) for passage in passages]
+    return [{**passage, "source": reached(passage["source"])} for passage in passages]
 
 
 def place_of(source: str, *places: Place) -> str:

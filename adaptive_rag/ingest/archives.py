@@ -190,11 +190,14 @@ def _kept_open(path: Path) -> Iterator[_Archive]:
     status = os.stat(path)
     # after a fork two processes would move one position in the file
     key = (str(path), status.st_size, status.st_mtime_ns, status.st_ino, os.getpid())
-    kept, whole = None, False
+    kept: _Archive | None = None
+    whole = False
     with suppress(IndexError):
-        known, kept = _last.pop()
-        if known != key:
-            kept = kept.close()
+        known, last = _last.pop()
+        if known == key:
+            kept = last
+        else:
+            last.close()
     with _in_plain_words():
         archive = kept or _Archive(path)
         try:
