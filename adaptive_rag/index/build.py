@@ -152,7 +152,12 @@ def build_index(
             before = _state_before(location, settings, rebuild=rebuild)
             refuse_damage(location, before)
             plan = plan_run(
-                documents, before, location.path, patterns=Patterns(include, exclude), prune=prune
+                documents,
+                before,
+                location.path,
+                patterns=Patterns(include, exclude),
+                prune=prune,
+                progress=progress,
             )
             report = IndexReport(
                 unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown))

@@ -115,9 +115,9 @@ class Manifest:
         return written
 
     def copies(self) -> dict[str, list[str]]:
-        """Return the sources that have copies, and these."""
+        """Return the sources that have copies, and these by name."""
         found: dict[str, list[str]] = {}
-        for source, record in self.sources.items():
+        for source, record in sorted(self.sources.items()):
             if record.copy_of is not None:
                 found.setdefault(record.copy_of, []).append(source)
         return found
