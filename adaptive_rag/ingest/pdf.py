@@ -10,19 +10,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import count, groupby, pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pymupdf
 
 from adaptive_rag.errors import IndexingError, install_line
+from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.columns import read_columns, without_repeated_headers
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.form_fields import with_fields
 from adaptive_rag.ingest.layout import Line, Survey, merge, side_by_side
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 from adaptive_rag.ingest.properties import note_properties
@@ -40,6 +43,8 @@ _STORE_PAGES = 50
 _SHARPEST = 300 / 72
 # A page with more of them holds a map or a drawing, whose ruled lines frame no table.
 _MOST_PATHS = 5000
+# In bytes: a longer file is found apart from the document.
+_LARGEST_ATTACHED = 50_000_000
 
 
 def load_pdf(path: Path, builder: TextBuilder) -> None:
@@ -71,6 +76,7 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
             date=known.get("creationDate"),
             tags=known.get("keywords") or "",
         )
+        _add_attached(document, builder)
     advice = _advice(path) if pictures and not can_read else ""
     if not builder.length:
         whole = f"its {pages} page{'s are' if pages != 1 else ' is'} {'only images' if pictures else 'empty'}"
@@ -149,7 +155,8 @@ def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
             # a note set upright in the margin is no part of the page's text
             if horizontal or not level:
                 lines.append(_line(line, words.get(index, [text])))
-        yield number, _with_rows(page, [line for line in lines if line.text])
+        lines = [line for line in lines if line.text]
+        yield number, _with_rows(page, with_fields(page, lines) if document.is_form_pdf else lines)
         if number % _STORE_PAGES == 0:
             pymupdf.TOOLS.store_shrink(100)
 
@@ -274,6 +281,32 @@ def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:
     for level, title, page in document.get_toc(simple=True):
         outline[page].append((level, title))
     return outline if sum(map(len, outline.values())) >= 3 else {}
+
+
+def _add_attached(document: Any, builder: TextBuilder) -> None:
+    """Read the files that are attached to the document or to a place on one of its pages."""
+    for info, read in _attached(document):
+        path = str(info.get("ufilename") or info.get("filename") or info.get("name") or "")
+        name = printable(PurePosixPath(path.replace("\\", "/")).name)
+        if info["size"] > _LARGEST_ATTACHED:
+            builder.notes.append(f"the attachment {name} holds more than {_LARGEST_ATTACHED // 1_000_000} MB")
+        elif name:
+            try:
+                data = read()
+            except (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError):
+                builder.notes.append(f"the attachment {name} is damaged")
+            else:
+                add_attachment(data, name, builder, 1, {})
+
+
+def _attached(document: Any) -> Iterator[tuple[dict[str, Any], Callable[[], bytes]]]:
+    """Yield what is known of each attached file, and what reads it."""
+    for at in range(document.embfile_count()):
+        yield document.embfile_info(at), partial(document.embfile_get, at)
+    if document.has_annots():
+        for page in document:
+            for note in page.annots([pymupdf.PDF_ANNOT_FILE_ATTACHMENT]):
+                yield note.file_info, note.get_file
 
 
 def _ranges(numbers: Sequence[int]) -> str:
