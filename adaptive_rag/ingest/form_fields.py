@@ -24,10 +24,11 @@ _LONGEST_ANSWER = 60
 _SENTENCE = re.compile(r"[.!?][\"'”’»)]*\s*$")
 
 
-def with_fields(page: Any, lines: Sequence[Line]) -> list[Line]:
+def with_fields(page: Any, lines: Sequence[Line], *, from_right: bool) -> list[Line]:
     """Return a page's lines with what its form fields hold: "Length in metres: 14.2", "Insured: yes".
 
-    A field is named by the words beside it, else by its own label or name. Where nothing on the page was
+    A field is named by the words beside it, else by its own label or name; they stand before it, on its right
+    where a page is read `from_right`, and after a box to tick. Where nothing on the page was
     filled in, what is not ticked is no answer and left out.
     """
     fields = [field for field in page.widgets() if field.field_type_string in _SHOWN and _is_shown(field)]
@@ -38,7 +39,8 @@ def with_fields(page: Any, lines: Sequence[Line]) -> list[Line]:
     found = [line for line in lines if not any(_is_inside(line, box) for box in boxes)]
     taken: set[int] = set()
     for (field, answer), box in zip(answers, boxes, strict=True):
-        at = _find_label(found, box, after=field.field_type_string in _MARKS)
+        on_right = (field.field_type_string in _MARKS) != from_right
+        at = _find_label(found, box, on_right=on_right)
         if at is None or (id(found[at]) in taken and field.field_type_string in _MARKS):
             at = _place_of(found, box)
             found[at:at] = _lines(_name(field), answer, box)
@@ -46,9 +48,9 @@ def with_fields(page: Any, lines: Sequence[Line]) -> list[Line]:
             asked = found[at]
             gap = " " if id(asked) in taken else _colon(asked.text)
             apart = _stands_alone(answer)
-            x1 = max(asked.x1, box[2])
+            x0, x1 = min(asked.x0, box[0]), max(asked.x1, box[2])
             text = f"{asked.text}{gap}{'' if apart else answer}"
-            found[at] = replace(asked, pieces=[text], x1=x1, columns=_ROW)
+            found[at] = replace(asked, pieces=[text], x0=x0, x1=x1, columns=_ROW)
             taken.add(id(found[at]))
             if apart:
                 found.insert(at + 1, _line(answer, box))
@@ -79,11 +81,11 @@ def _is_inside(line: Line, box: tuple[float, ...]) -> bool:
     return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
-def _find_label(lines: Sequence[Line], box: tuple[float, ...], *, after: bool) -> int | None:
-    """Return the line that stands nearest to a field at its height: before it, or after it."""
+def _find_label(lines: Sequence[Line], box: tuple[float, ...], *, on_right: bool) -> int | None:
+    """Return the line that stands nearest to a field at its height, on its right or its left."""
     best: tuple[float, int] | None = None
     for at, line in enumerate(lines):
-        gap = line.x0 - box[2] if after else box[0] - line.x1
+        gap = line.x0 - box[2] if on_right else box[0] - line.x1
         middle = (line.y0 + line.y1) / 2
         beside = box[1] <= middle <= box[3] and -1 <= gap <= _FARTHEST * line.size
         if beside and any(map(str.isalpha, line.text)) and (best is None or gap < best[0]):
