@@ -33,6 +33,8 @@ _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # styles inherit: "My chapter" from "Heading 1"; a circle of them ends here
 _LONGEST_INHERITANCE = 10
 _NO_LIST = "0"
+_LIST = f"{qn('w:pPr')}/{qn('w:numPr')}"
+_NUMBER, _DEPTH, _VALUE = map(qn, ("w:numId", "w:ilvl", "w:val"))
 # What marks a line of a list. A longer number, "4.2" or "Article 3", begins a paragraph of its own.
 _MARK = re.compile(r"-|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]", re.IGNORECASE)
 _NUMBERING = "word/numbering.xml"
@@ -110,8 +112,10 @@ def _read_style(style: Any, numbering: Numbering) -> _Style:
 
 def _list_of(element: Any) -> tuple[str | None, int | None]:
     """Return the list that a paragraph or a style names, and the level in it; None where it does not say."""
-    numbers, depths = (element.xpath(f"./w:pPr/w:numPr/w:{name}/@w:val") for name in ("numId", "ilvl"))
-    return (numbers[0] if numbers else None), (min(int(depths[0]), DEEPEST) if depths else None)
+    found = element.find(_LIST)
+    known = {} if found is None else {each.tag: each.get(_VALUE) for each in found}
+    depth = known.get(_DEPTH)
+    return known.get(_NUMBER), min(int(depth), DEEPEST) if depth else None
 
 
 def _read_notes(archive: zipfile.ZipFile, kind: str) -> dict[str | None, str]:

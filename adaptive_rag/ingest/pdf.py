@@ -151,8 +151,8 @@ def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
         found = _raw_lines(page)
         texts = [text for text, _, _ in found]
         from_right = mostly_from_right(texts) if runs_from_right("".join(texts)) else None
-        lines = _lines(page, found) if from_right is None else _lines_from_right(page, whole=from_right)
-        lines = [line for line in lines if line.text]
+        set_there = _lines(page, found) if from_right is None else _lines_from_right(page, whole=from_right)
+        lines = [line for line in set_there if line.text]
         if document.is_form_pdf:
             lines = with_fields(page, lines, from_right=bool(from_right))
         yield number, _with_rows(page, lines, from_right=bool(from_right))
@@ -203,7 +203,7 @@ def _lines_from_right(page: Any, *, whole: bool) -> Iterator[Line]:
 def _touch(pool: Sequence[dict[str, Any]], line: dict[str, Any]) -> bool:
     """Tell whether a line goes on from others at its height, to either side."""
     x0, y0, x1, y1 = _around(pool)
-    left, top, right, bottom = line["bbox"]
+    left, top, right, bottom = map(float, line["bbox"])
     shared = min(y1, bottom) - max(y0, top)
     return shared > 0.5 * min(y1 - y0, bottom - top) and max(left - x1, x0 - right) < 0.5 * (bottom - top)
 
