@@ -51,7 +51,7 @@ class _Shape:
         return (self.x0 + self.x1) / 2
 
 
-class Part(NamedTuple):
+class Stretch(NamedTuple):
     """A stretch of a line that nothing cuts, in the order of reading."""
 
     text: str
@@ -72,7 +72,7 @@ def mostly_from_right(texts: Iterable[str]) -> bool:
 
 def read_parts(
     letters: Iterable[Letter], borders: Sequence[float] = (), *, from_right: bool = True
-) -> list[Part]:
+) -> list[Stretch]:
     """Return the parts of a line, from right to left, cut at wide gaps and at the borders of a table.
 
     `from_right` says how most of the page is read.
@@ -87,7 +87,7 @@ def read_parts(
         elif shape.x0 - before.x1 > _WORD_GAP * shape.size and _are_apart(before, shape):
             parts[-1].append(_Shape(" ", before.x1, shape.x0, shape.size))
         parts[-1].append(shape)
-    found = (Part(_in_order(part, from_right), part[0].x0, part[-1].x1) for part in reversed(parts))
+    found = (Stretch(_in_order(part, from_right), part[0].x0, part[-1].x1) for part in reversed(parts))
     return [part for part in found if part.text]
 
 
