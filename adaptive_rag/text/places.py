@@ -47,11 +47,10 @@ def place_at(chunk: Chunk, start: int, end: int) -> Place:
     known = chunk["metadata"]
     place: Place = {}
     kind = PurePath(chunk["source"]).suffix.lower()
-    if kind in _MAILS:
-        if isinstance(subject := known.get("subject"), str):
-            place["mail"] = subject
-        if isinstance(name := known.get("attachment"), str):
-            place["attachment"], kind = name, PurePath(name).suffix.lower()
+    if kind in _MAILS and isinstance(subject := known.get("subject"), str):
+        place["mail"] = subject
+    if kind in (*_MAILS, ".pdf") and isinstance(name := known.get("attachment"), str):
+        place["attachment"], kind = name, PurePath(name).suffix.lower()
     if (page := page_at(chunk, start)) is not None:
         if kind in _SLIDES:
             place["slide"] = page
