@@ -311,7 +311,10 @@ class IndexingRun:
         with storing(self._location.uri):
             # a process that reads the version before this run may be in the middle of a question
             self._writer.optimize(keep_since=committed or self.manifest.committed)
-            self._publish(self._writer.index_vectors())
+            recall = self._writer.index_vectors()
+            published = self.manifest.version, self.manifest.sources
+            if recall is not None or published != (self._writer.version, self._sources):
+                self._publish(recall)
             self._writer.drop_other_tables()
 
     @cached_property
