@@ -105,6 +105,24 @@ def test_a_change_in_a_large_index_is_published_once(tmp_path: Path, monkeypatch
     assert Index.check(kb, deep=True).healthy
 
 
+def test_files_of_a_large_table_are_joined_after_several_changes_not_after_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.table.SMALL", 4)
+    monkeypatch.setattr("adaptive_rag.index.table.FRAGMENTS_LEFT_ALONE", 1)
+    texts = {f"{number}.txt": f"Buoy {number} is lit." for number in range(20)}
+    docs, kb = write_files(tmp_path / "docs", texts), tmp_path / "kb"
+    build(docs, kb)
+    counts = []
+    for turn in range(8):
+        texts[f"{turn}.txt"] = f"Buoy {turn} is dark."
+        build(write_files(docs, texts), kb)
+        files = json.loads((kb / "manifest.json").read_text())["files"]
+        counts.append(sum("/data/" in name for name in files))
+    assert counts[:3] == [2, 3, 4] and max(counts) <= 5
+    assert texts_in(kb) == sorted(texts.values())
+
+
 def test_a_changed_file_is_embedded_only_where_it_changed(tmp_path: Path) -> None:
     paragraphs = [f"Paragraph {n} speaks of tides. " * 6 for n in range(4)]
     docs, kb = write_files(tmp_path / "docs", {"a.txt": "\n\n".join(paragraphs)}), tmp_path / "kb"
