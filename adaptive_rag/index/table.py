@@ -33,8 +33,8 @@ VIEWS = "views"
 # Up to this many chunks everything is put in order after each run.
 SMALL = 5_000
 # Joining files may write all rows anew: not worth it for a few small files, nor, in a large table, for fewer
-# than one for each SMALL chunks. So a change costs by what changed, on average.
-FRAGMENTS_LEFT_ALONE = 8
+# than one for so many chunks. So a change costs by what changed, on average.
+FRAGMENTS_LEFT_ALONE, CHUNKS_A_FRAGMENT = 8, 5_000
 CLOCK_MARGIN_S = 60
 # What LanceDB may keep of its indexes in memory, per process.
 INDEX_CACHE_BYTES = 768 * 2**20
@@ -243,7 +243,8 @@ class TableWriter:
         words = self._index_stats(TEXT)
         late = int(words.num_unindexed_rows) if words is not None else 0
         total = self._table.count_rows()
-        if total > SMALL and fragments <= max(FRAGMENTS_LEFT_ALONE, total // SMALL) and late <= SMALL:
+        few = max(FRAGMENTS_LEFT_ALONE, total // CHUNKS_A_FRAGMENT)
+        if total > SMALL and fragments <= few and late <= SMALL:
             return
         age = timedelta(seconds=max(0.0, time.time() - keep_since) + CLOCK_MARGIN_S)
         self._table.optimize(cleanup_older_than=age, delete_unverified=True)

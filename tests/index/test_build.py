@@ -110,6 +110,7 @@ def test_files_of_a_large_table_are_joined_after_several_changes_not_after_each(
 ) -> None:
     monkeypatch.setattr("adaptive_rag.index.table.SMALL", 4)
     monkeypatch.setattr("adaptive_rag.index.table.FRAGMENTS_LEFT_ALONE", 1)
+    monkeypatch.setattr("adaptive_rag.index.table.CHUNKS_A_FRAGMENT", 4)
     texts = {f"{number}.txt": f"Buoy {number} is lit." for number in range(20)}
     docs, kb = write_files(tmp_path / "docs", texts), tmp_path / "kb"
     build(docs, kb)
