@@ -317,8 +317,10 @@ class IndexingRun:
             # a process that reads the version before this run may be in the middle of a question
             self._writer.optimize(keep_since=committed or self.manifest.committed)
             recall = self._writer.index_vectors()
-            published = self.manifest.version, self.manifest.sources
-            if recall is not None or published != (self._writer.version, self._sources):
+            known = self.manifest
+            changed = (known.version, known.sources) != (self._writer.version, self._sources)
+            # a repair begins with a table of its own, whose files no manifest names yet
+            if recall or changed or known.files is None:
                 self._publish(recall)
             self._writer.drop_other_tables()
 
