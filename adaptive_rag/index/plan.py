@@ -193,7 +193,7 @@ def _plan_files(
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()
     for file in files:
-        real = os.path.realpath(file.path)
+        real = file.real or os.path.realpath(file.path)
         # a file keeps the name it was first indexed by, whatever folder the next run starts in
         source = by_path.get(real, file.source)
         plan.seen.add(source)
@@ -325,9 +325,12 @@ def _stamp(real: str, looked_at: int) -> Stamp | None:
     from adaptive_rag.ingest.archives import on_disk
 
     try:
-        status = os.stat(real if os.path.exists(real) else on_disk(Path(real)))
+        status = os.stat(real)
     except OSError:
-        return None
+        try:
+            status = os.stat(on_disk(Path(real)))  # a file in an archive is as old as that
+        except OSError:
+            return None
     settled = looked_at - status.st_mtime_ns > SETTLED_NS
     return Stamp(real, status.st_size, status.st_mtime_ns if settled else None)
 

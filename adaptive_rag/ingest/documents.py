@@ -27,6 +27,8 @@ class SourceFile:
 
     path: Path
     source: str
+    real: str | None = None
+    """The path without links, where the listing of its folder found it out."""
 
 
 @dataclass(frozen=True, slots=True)
