@@ -653,3 +653,28 @@ def test_the_best_sentence_is_quoted_where_a_style_finds_none():
     style = AnswerStyle(arrange=lambda request, ranking: [], evidence=0.5, nearness=0.5)
     asked = request("How long is the wall?", [candidate(WALL)], style=style)
     assert "It is 2.3 kilometres long. [1]" in extract_answer(asked).text
+
+
+def faq(question, answer, source):
+    metadata = {"kind": "qa", "question": question, "answer": answer}
+    return candidate(f"{question}\n{answer}", source=source, metadata=metadata)
+
+
+def test_the_answer_to_a_question_for_a_number_holds_it_though_it_names_nothing_counted():
+    documents = [
+        faq("How many sandbags may I take?", "A household may take 8 and a business 20.", "faq.csv"),
+        candidate("There are six sandbag stations in the town, and Mill Street is one.", source="book.txt"),
+    ]
+
+    answer = extract_answer(request("how many sandbags can i get", documents))
+
+    assert without_markers(answer) == ["A household may take 8 and a business 20."]
+
+
+def test_a_later_sentence_of_an_answer_comes_with_what_it_goes_on_from():
+    said = "On the first Monday of each month at 11.00. If that Monday is a holiday the test is on Tuesday."
+    documents = [faq("When are the sirens tested?", said, "faq.csv")]
+
+    answer = extract_answer(request("when are the sirens tested on a holiday", documents))
+
+    assert " ".join(without_markers(answer)) == said
