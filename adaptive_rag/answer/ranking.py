@@ -173,8 +173,8 @@ class Ranking:
             if at is None:
                 # A chunk that begins with "This ..." has lost what it speaks of.
                 return None
-            # A later sentence of an answer has the words of its question, which tell nothing of it.
-            if not sentence.continues and coverage(self._asked, set(sentence.terms)) >= NAMED:
+            # What a question says tells nothing of the later sentences of its answer.
+            if coverage(self._asked, set(terms(sentence.text))) > NAMED:
                 break
             sentence = self.sentences[at]
             if sentence.quality < READABLE:

@@ -675,6 +675,6 @@ def test_a_later_sentence_of_an_answer_comes_with_what_it_goes_on_from():
     said = "On the first Monday of each month at 11.00. If that Monday is a holiday the test is on Tuesday."
     documents = [faq("When are the sirens tested?", said, "faq.csv")]
 
-    answer = extract_answer(request("when are the sirens tested on a holiday", documents))
+    answer = extract_answer(request("when are the sirens tested", documents))
 
     assert " ".join(without_markers(answer)) == said
