@@ -678,3 +678,31 @@ def test_a_later_sentence_of_an_answer_comes_with_what_it_goes_on_from():
     answer = extract_answer(request("when are the sirens tested", documents))
 
     assert " ".join(without_markers(answer)) == said
+
+
+def test_a_comparison_of_what_a_number_tells_apart_begins_with_both_and_names_no_third():
+    book = (
+        "Grade one: you can paddle 500 metres and get back into your boat. "
+        "Grade two: you can roll on one side and lead a group on flat water. "
+        "Grade three: there is a great difference, for you can roll on both sides."
+    )
+    style = ANALYTICAL_STYLE
+
+    answer = extract_answer(
+        request("what is the difference between grade one and grade two", [candidate(book)], style=style)
+    )
+
+    first, second = without_markers(answer)
+    assert first.startswith("Grade one") and second.startswith("Grade two")
+
+
+SHEDS = candidate(
+    "Felt and glass are the tenant's own risk.\n\n| Structure | Largest size | Consent |\n|---|---|---|\n"
+    "| Shed | 2.4 by 1.8 metres | secretary |\n| Pond | 2 square metres | not needed |\n"
+)
+
+
+def test_of_a_table_in_a_rule_the_row_that_is_asked_about_is_the_answer():
+    answer = extract_answer(request("do I need consent for a pond", [SHEDS], style=CONTEXTUAL_STYLE))
+
+    assert [citation["quote"] for citation in answer.citations] == ["| Pond | 2 square metres | not needed |"]
