@@ -8,7 +8,7 @@ import numpy as np
 
 from adaptive_rag.answer.aspects import score_aspects, share_out
 from adaptive_rag.answer.by_side import by_side
-from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, off_the_matter
+from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, lead_of, off_the_matter
 from adaptive_rag.answer.order import following, in_document_order, under_heading, with_rows, with_steps
 from adaptive_rag.answer.ranking import FORM, RANK, Ranking
 from adaptive_rag.answer.relations import asks_for_prose, compared, pairs_of, stating
@@ -50,7 +50,7 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
         return share_out(request, ranking, score_aspects(request, ranking, whole))
     limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)
     each = _best_on_each(request.question, ranking, whole)
-    lead = each[0] if len(each) > 1 else best_readable(ranking, whole)
+    lead = each[0] if len(each) > 1 else lead_of(request, ranking, whole)
     whole = _of_its_document(request, ranking, whole, lead)
     rows = len(each) > 1 and all(ranking.sentences[i].is_row for i in each)
     pair = set[str]().union(*compared(request.question))

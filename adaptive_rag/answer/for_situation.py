@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from adaptive_rag.answer.factual import FACTUAL_STYLE, factual
 from adaptive_rag.answer.follow_up import of_the_follow_up
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, off_the_matter
+from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, lead_of, off_the_matter
 from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.ranking import RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import asks_for_prose, stating
@@ -56,7 +56,7 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
         theirs, known = ranking.score(told, request.context_vector), True
         fitting = (1 - CONTEXT_SHARE) * whole + CONTEXT_SHARE * theirs
     inside = _rule_of(request, ranking, fitting, passage)
-    lead = best_readable(ranking, np.where(inside, fitting, -np.inf))
+    lead = lead_of(request, ranking, np.where(inside, fitting, -np.inf))
     if ranking.sentences[lead].cells:
         return [Block([ranking.sentences[lead]])]
     limit, least = request.style.sentences, request.style.nearness * fitting[lead]
@@ -64,6 +64,7 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     if lengths[inside].sum() <= SHORT_PASSAGE:
         limit, least = len(inside), -math.inf
     fitting = fitting + FOLLOWS * following(ranking.sentences, lead)
+    fitting[lead] = np.nextafter(fitting.max(), np.inf)
     rule = ranking.choose(np.where(inside, fitting, -np.inf), limit, least)
     rule = with_steps(request.question, ranking, rule, fitting)
     rule = in_document_order(rule, ranking.sentences[lead])

@@ -706,3 +706,16 @@ def test_of_a_table_in_a_rule_the_row_that_is_asked_about_is_the_answer():
     answer = extract_answer(request("do I need consent for a pond", [SHEDS], style=CONTEXTUAL_STYLE))
 
     assert [citation["quote"] for citation in answer.citations] == ["| Pond | 2 square metres | not needed |"]
+
+
+CAFES = (
+    "## If you run a café\n\nThe gas is turned off at the meter at Level 3. "
+    "Empty the grease trap every October, with all that is in it."
+)
+
+
+@pytest.mark.parametrize("style", [ANALYTICAL_STYLE, CONTEXTUAL_STYLE])
+def test_advice_for_whom_a_heading_names_begins_where_its_section_does(style):
+    answer = extract_answer(request("what should I do if I run a cafe", [candidate(CAFES)], style=style))
+
+    assert without_markers(answer)[0] == "The gas is turned off at the meter at Level 3."
