@@ -10,7 +10,6 @@ from adaptive_rag.answer.evidence import Evidence, judge_evidence
 from adaptive_rag.answer.factual import FACTUAL_STYLE
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.request import AnswerRequest, Aspect
-from adaptive_rag.answer.their_words import in_their_words
 from adaptive_rag.answer.views import read_views
 from adaptive_rag.state import Candidate, Citation
 from adaptive_rag.text.words import words
@@ -22,7 +21,7 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
     """Return the evidence, and the answer where it is enough or the caller never `abstains`.
 
     Each part of the question has a line, without what an earlier part has shown. Where no part has evidence
-    enough, the question is judged whole, at last in the words of the passages.
+    enough, the question is judged whole.
     """
     if not _asks_for_views(request):
         request = replace(request, style=FACTUAL_STYLE, aspects=(), missing=None)
@@ -30,10 +29,6 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
     judged = [judge_evidence(one) for one in asked]
     if not any(evidence.sufficient for evidence in judged):
         evidence = judge_evidence(request)
-        if not evidence.sufficient:
-            reworded = in_their_words(request)
-            if reworded is not request and (found := judge_evidence(reworded)).sufficient:
-                evidence, request = found, reworded
         return evidence, extract_answer(request) if evidence.sufficient or not abstains else None
     lines, citations = list[str](), list[Citation]()
     for one, evidence in zip(asked, judged, strict=True):

@@ -1,14 +1,10 @@
 from dataclasses import replace
 
-import pytest
-
 from adaptive_rag.answer.by_side import OPINION_STYLE
-from adaptive_rag.answer.evidence import judge_evidence
 from adaptive_rag.answer.factual import FACTUAL_STYLE
 from adaptive_rag.answer.parts import answer_locally
 from adaptive_rag.answer.request import Aspect
 from adaptive_rag.answer.sides import NO_VIEW
-from adaptive_rag.answer.their_words import in_their_words
 from tests.answer.made import candidate, request, vector, without_markers
 
 EAGER = replace(FACTUAL_STYLE, evidence=0.3)
@@ -81,22 +77,3 @@ def test_whoever_asks_for_views_in_words_is_told_that_there_are_none():
     _, answer = answer_locally(request(question, [RULES], style=OPINION_STYLE), abstains=False)
 
     assert answer.text.startswith(NO_VIEW)
-
-
-VISIT = candidate("An engineer visits within two days. Whoever misses the visit pays a fee of 30 pounds.")
-
-
-def test_a_question_in_other_words_than_the_passages_is_read_in_theirs():
-    asked_so = request("when does the technician visit", [VISIT])
-
-    assert in_their_words(asked_so).question == "when does the engineer visit"
-    assert not judge_evidence(asked_so).sufficient
-    _, answer = answer_locally(asked_so, abstains=True)
-    assert without_markers(answer)[0] == "An engineer visits within two days."
-
-
-@pytest.mark.parametrize("word", ["Technician", "tech2", "tractor", "engineer"])
-def test_a_name_a_number_and_what_resembles_nothing_or_is_there_keep_their_words(word):
-    asked_so = request(f"when does the {word} visit", [VISIT])
-
-    assert in_their_words(asked_so).question == asked_so.question
