@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from adaptive_rag.index.memory import MemoryIndex
@@ -42,6 +43,21 @@ EVERY_STEP = {
     },
     "retrieval": {"rewrites": "always"},
 }
+
+
+# A worker takes about 2 GB at its most, and the processes that its tests start take the rest.
+MEMORY_OF_A_WORKER = 3 << 30
+# Each worker loads the models and collects the tests anew, so that more of them save nothing.
+MOST_WORKERS = 8
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Share a run of all tests among workers, one a core; a part of them runs in this process."""
+    if [Path(asked).resolve() for asked in config.args] != [Path(__file__).parent]:
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(cores, MOST_WORKERS, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)
+    return workers if workers > 1 else 0
 
 
 @pytest.fixture(scope="session")
