@@ -8,8 +8,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from adaptive_rag.index import Index
+from adaptive_rag.index.cache import FILE, EmbeddingCache
 from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.samples import samples_path
 from adaptive_rag.state import Candidate
+from tests.sample_vectors import begin_with
 
 # The benchmarks share their scripted chat server with the tests. Last in the path, so that an installed
 # copy of the package is what is tested.
@@ -73,6 +77,20 @@ def public_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"no evaluation data at {path}; set ADAPTIVE_RAG_DATA to its folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vectors of the sample documents, in the file where an index keeps them."""
+    folder = tmp_path_factory.mktemp("samples")
+    Index.build(samples_path(), folder)
+    return folder / FILE
+
+
+@pytest.fixture
+def samples_embedded(sample_vectors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the indexes of this test begin with the vectors of the sample documents."""
+    monkeypatch.setattr(EmbeddingCache, "__init__", begin_with(sample_vectors))
 
 
 @pytest.fixture(autouse=True)
