@@ -75,7 +75,7 @@ def sign_in(given: Credentials, db: Db, parts: Parts, request: Request, response
     is_right = is_password(user.password if user else None, given.password)
     if user is None or not is_right or user.is_disabled:
         # A name that nobody has may be a password in the wrong field: it is not kept.
-        note(db, request, user and user.name, "sign-in.refused")
+        note(db, request, user.name if user else None, "sign-in.refused")
         db.commit()
         raise Problem(401, "The name or the password is wrong.")
     parts.rates.forget_sign_in(address, name)
