@@ -274,7 +274,11 @@ def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
     ("body", "headers", "reason"),
     [
         (gzip.compress(bytes(50_000_000)), {"Content-Encoding": "gzip"}, "has more than the 20 MB"),
-        (gzip.compress(b"<p>Half of a page.")[:-9], {"Content-Encoding": "gzip"}, "its end is missing"),
+        (
+            gzip.compress(b"<p>Half of a page.", mtime=0)[:-9],
+            {"Content-Encoding": "gzip"},
+            "its end is missing",
+        ),
         (b"no gzip", {"Content-Encoding": "gzip"}, "cannot be unpacked"),
         (zlib.compress(b"<p>A page."), {"Content-Encoding": "br"}, "is packed as 'br'"),
         (bytes(20_000_001), {}, "has more than the 20 MB"),
