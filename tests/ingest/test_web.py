@@ -284,6 +284,7 @@ def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
         (bytes(20_000_001), {}, "has more than the 20 MB"),
         (b"", {}, "is empty"),
     ],
+    ids=["bomb", "cut off", "no gzip", "unknown packing", "too large", "empty"],
 )
 def test_a_body_that_no_page_has_is_refused(
     server: Server, body: bytes, headers: Headers, reason: str
