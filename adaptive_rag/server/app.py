@@ -7,23 +7,26 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.private import make_file
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections
+from adaptive_rag.server.api import ask, collections, threads
+from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
 
 # The nouns of the REST interface, in the order of its documentation.
-NOUNS: tuple[APIRouter, ...] = (collections.router, ask.router)
+NOUNS: tuple[APIRouter, ...] = (
+    collections.router,
+    ask.router,
+    threads.router,
+)
 
 
 def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
@@ -56,12 +59,10 @@ async def _running(
     app: FastAPI, settings: ServerSettings, given: Mapping[str, Any], operator: Context, engine: Engine
 ) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
-        file = settings.data / "conversations.sqlite"
-        make_file(file)
-        saver = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
-        await saver.setup()
+        conversations = await stack.enter_async_context(open_conversations(settings, engine))
         stack.callback(engine.dispose)
-        app.state.services = Services(settings, given, operator, engine, Answering(settings, given, saver))
+        answering = Answering(settings, given, conversations)
+        app.state.services = Services(settings, given, operator, engine, answering, conversations)
         yield
 
 

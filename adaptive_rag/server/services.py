@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 
 from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
+from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection
 
@@ -26,6 +27,7 @@ class Services:
     operator: Context
     engine: Engine
     answering: Answering
+    conversations: Conversations
 
     def folder_of(self, collection: Collection) -> Path:
         """Return the folder of a collection; its name has no part in the path."""
