@@ -14,7 +14,7 @@ from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections, compare, feedback, threads
+from adaptive_rag.server.api import ask, collections, compare, feedback, profile, threads
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
@@ -28,6 +28,7 @@ NOUNS: tuple[APIRouter, ...] = (
     compare.router,
     threads.router,
     feedback.router,
+    profile.router,
 )
 
 
