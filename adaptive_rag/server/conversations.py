@@ -69,8 +69,8 @@ class Conversations:
             Problem: 409; another question of the thread is being answered, or it was deleted.
         """
         began = now()
-        await run_in_threadpool(self._take, thread_id, question, began)
         try:
+            await run_in_threadpool(self._take, thread_id, question, began)
             # Each checkpoint holds the whole conversation.
             await self.saver.aprune([thread_id])
             yield
@@ -82,9 +82,10 @@ class Conversations:
         title = case((Thread.title == "", question.strip()[:200]), else_=Thread.title)
         with Session(self._engine) as db:
             taken = update(Thread).where(Thread.id == thread_id, is_free)
-            rows = db.execute(taken.values(asked=began, updated=began, title=title))
+            values = taken.values(asked=began, updated=began, title=title)
+            is_taken = db.scalar(values.returning(Thread.id)) is not None
             db.commit()
-        if not rows.rowcount:
+        if not is_taken:
             raise Problem(409, "A question of this thread is being answered. Wait for its answer.")
 
     def _free(self, thread_id: str, began: datetime) -> None:
