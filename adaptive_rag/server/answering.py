@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -19,6 +20,7 @@ from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.gate import Gate
+from adaptive_rag.server.metrics import count_answer, counting_inside
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.state import InputState, OutputState
@@ -110,7 +112,10 @@ class Answering:
             ServedError: it failed for a reason that is not the caller's; the log has it.
         """
         async with self._running(asked, index, caller_id, thread_id) as (rag, call):
-            return await rag.ainvoke(**call)
+            started = time.perf_counter()
+            output = await rag.ainvoke(**call)
+            count_answer(output, time.perf_counter() - started)
+            return output
 
     @asynccontextmanager
     async def stream(
@@ -127,12 +132,13 @@ class Answering:
         chunks: asyncio.Queue[dict[str, Any] | Exception | None] = asyncio.Queue()
 
         async def run() -> None:
-            last = None
+            started, last = time.perf_counter(), None
             try:
                 async with self._running(asked, index, caller_id, thread_id) as (rag, call):
                     async for chunk in rag.astream(**call, drafts=True, steps=True):
                         if "answer" in chunk:
                             last = chunk
+                            count_answer(last, time.perf_counter() - started)
                         else:
                             chunks.put_nowait(chunk)
                 # Whoever has the answer may ask on: its place and its thread are free.
@@ -167,9 +173,12 @@ class Answering:
             Exception: what `answer` raises.
         """
         async with self._running(asked, index, caller_id) as (rag, call):
-            return await rag.acompare(
+            found = await rag.acompare(
                 asked.question, routes=routes, user_context=asked.user_context, context=call["context"]
             )
+        for column in found.columns:
+            count_answer(cast(OutputState, column.output), column.ms / 1000)
+        return found
 
     @asynccontextmanager
     async def _running(
@@ -190,8 +199,9 @@ class Answering:
             rag, thread = self._in_threads, self._conversations.hold(thread_id, asked.question)
             call |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
         try:
-            async with thread, asyncio.timeout(self._settings.max_seconds), self.gate.enter():
-                yield rag, call
+            with counting_inside():
+                async with thread, asyncio.timeout(self._settings.max_seconds), self.gate.enter():
+                    yield rag, call
         except (InputError, ServedError):
             raise
         except TimeoutError:

@@ -12,12 +12,14 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.server import operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api import ask, collections, compare, feedback, profile, threads
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
+from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
 
@@ -54,6 +56,8 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     for router in NOUNS:
         api.include_router(router)
     app.include_router(api)
+    app.include_router(operation.router)
+    app.add_middleware(RequestLog)
     return app
 
 

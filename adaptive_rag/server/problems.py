@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from adaptive_rag.context.caller import served_error
-from adaptive_rag.errors import AdaptiveRAGError, InputError, ServedError
+from adaptive_rag.errors import InputError, ServedError
 from adaptive_rag.server.machine import Refused
 
 MEDIA_TYPE = "application/problem+json"
@@ -78,7 +78,7 @@ def problem_of(error: Exception) -> HTTPException:
 
 
 def answer_with_problems(app: FastAPI) -> None:
-    """Let every error of an app be answered by problem details; what is not the caller's fault is logged."""
+    """Let what an app refuses be answered by problem details."""
 
     @app.exception_handler(RequestValidationError)
     async def wrong_form(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -93,5 +93,5 @@ def answer_with_problems(app: FastAPI) -> None:
         problem = problem_of(error)
         return answer(problem.status_code, problem.detail, problem.headers)
 
-    for kind in (HTTPException, Refused, AdaptiveRAGError, Exception):
+    for kind in (HTTPException, Refused, InputError, ServedError):
         app.add_exception_handler(kind, failed)

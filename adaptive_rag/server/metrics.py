@@ -1,0 +1,55 @@
+"""Figures of a running server, for Prometheus. Their labels hold no name that a caller chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from prometheus_client import Counter, Gauge, Histogram
+
+from adaptive_rag.state import OutputState
+
+_SECONDS = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+REQUESTS = Counter("adaptive_rag_http_requests", "Requests by route.", ["method", "route", "status"])
+QUESTIONS = Counter(
+    "adaptive_rag_questions", "Questions by the way that they went, and how they ended.", ["route", "outcome"]
+)
+SECONDS = Histogram(
+    "adaptive_rag_question_seconds", "Time of an answer, waiting included.", ["route"], buckets=_SECONDS
+)
+STEP_SECONDS = Histogram("adaptive_rag_step_seconds", "Time of a step.", ["step"], buckets=_SECONDS)
+MODEL_CALLS = Counter("adaptive_rag_model_calls", "Calls of a chat model by step.", ["step"])
+MODEL_TOKENS = Counter("adaptive_rag_model_tokens", "Tokens that a chat model read and wrote.", ["kind"])
+STAND_INS = Counter(
+    "adaptive_rag_stand_ins", "Steps that went their local way after a model failed.", ["step"]
+)
+INSIDE = Gauge("adaptive_rag_questions_inside", "Questions that are being answered, or wait for it.")
+JOBS = Gauge("adaptive_rag_jobs", "Jobs of indexing by state.", ["state"])
+
+
+def count_answer(output: OutputState, seconds: float) -> None:
+    """Count an answer, its steps, and what a model did for it."""
+    route = output["query_type"]
+    QUESTIONS.labels(route, "refused" if output["abstained"] else "answered").inc()
+    SECONDS.labels(route).observe(seconds)
+    for record in output["trace"]:
+        step = record["step"].partition(":")[0]
+        STEP_SECONDS.labels(step).observe(record.get("ms", 0) / 1000)
+        if calls := record.get("calls"):
+            MODEL_CALLS.labels(step).inc(calls)
+        for kind, tokens in record.get("tokens", {}).items():
+            MODEL_TOKENS.labels(kind).inc(tokens)
+        if record.get("stand_ins"):
+            STAND_INS.labels(step).inc(len(record["stand_ins"]))
+
+
+@contextmanager
+def counting_inside() -> Iterator[None]:
+    """Count a question while it is inside, and its failure."""
+    with INSIDE.track_inprogress():
+        try:
+            yield
+        except Exception:
+            QUESTIONS.labels("unknown", "failed").inc()
+            raise

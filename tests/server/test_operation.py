@@ -1,0 +1,96 @@
+"""For whoever runs the server: health, figures and logs."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adaptive_rag.server import operation
+from adaptive_rag.server.requests import log_as_json
+from tests.server.conftest import Serve, add_samples, client_of
+
+QUESTION = {"question": "What is the highest water level ever recorded at Pellhythe?"}
+
+
+def test_a_server_says_that_it_runs_and_is_ready(serve: Serve) -> None:
+    with serve() as client:
+        assert client.get("/healthz").json() == {"status": "ok"}
+        ready = client.get("/readyz")
+        assert ready.status_code == 200
+        assert ready.json() == {"status": "ready", "store": "ok", "disk": "ok", "model": "none"}
+
+
+def test_a_full_disk_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(operation, "LEAST_FREE_MEGABYTES", 2**40)
+    with serve() as client:
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
+
+
+def test_a_model_that_cannot_be_reached_is_said_and_not_fatal(serve: Serve) -> None:
+    given = {"model": "openai:local", "models": {"base_url": "http://127.0.0.1:9"}}
+    with serve(given) as client:
+        ready = client.get("/readyz")
+        assert (ready.status_code, ready.json()["model"]) == (200, "unreachable")
+
+
+def test_figures_tell_routes_and_steps_and_no_name(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        add_samples(client, sample_index, "secret-plans")
+        client.post("/api/v1/collections/secret-plans/ask", json=QUESTION)
+        figures = client.get("/metrics").text
+        assert 'adaptive_rag_questions_total{outcome="answered",route="factual"}' in figures
+        assert 'adaptive_rag_step_seconds_count{step="classify"}' in figures
+        assert 'route="/api/v1/collections/{collection}/ask"' in figures
+        assert "secret-plans" not in figures
+        assert client_of(client.app, "10.1.2.3").get("/metrics").status_code == 403  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def json_log(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+    """Log as a server does, and return what reads the lines."""
+    before, ours = list(logging.root.handlers), logging.getLogger("adaptive_rag")
+    log_as_json()
+    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    logging.root.handlers[:] = before
+    ours.setLevel(logging.NOTSET)
+
+
+def test_the_log_of_a_request_has_its_id_and_no_text(
+    serve: Serve, sample_index: Path, json_log: Callable[[], list[dict[str, Any]]]
+) -> None:
+    with serve() as client:
+        add_samples(client, sample_index, "secret-plans")
+        given = {"X-Request-ID": "from-a-proxy"}
+        answer = client.post("/api/v1/collections/secret-plans/ask", json=QUESTION, headers=given)
+        assert answer.headers["X-Request-ID"] == "from-a-proxy"
+        assert (
+            client.get("/healthz", headers={"X-Request-ID": "two words"}).headers["X-Request-ID"]
+            != "two words"
+        )
+    lines = json_log()
+    asked = next(line for line in lines if line["request_id"] == "from-a-proxy")
+    assert (asked["method"], asked["route"], asked["status"]) == (
+        "POST", "/api/v1/collections/{collection}/ask", 200,
+    )  # fmt: skip
+    assert not any(word in str(lines) for word in ("secret-plans", "Pellhythe"))
+
+
+def test_a_fault_of_the_server_is_logged_and_not_shown(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("/secret/path")
+
+    monkeypatch.setattr(operation, "_check_store", fail)
+    with serve() as client:
+        answer = client.get("/readyz")
+    assert answer.status_code == 500
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "/secret/path" not in answer.text
+    reference = answer.json()["detail"].rpartition(" ")[2].rstrip(".")
+    assert reference in caplog.text
+    assert "/secret/path" in caplog.text
