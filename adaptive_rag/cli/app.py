@@ -27,6 +27,7 @@ from adaptive_rag.cli.route import route
 from adaptive_rag.cli.search import search
 from adaptive_rag.cli.settings import settings
 from adaptive_rag.cli.show import show
+from adaptive_rag.cli.worker import worker
 
 app = typer.Typer(
     name="adaptive-rag",
@@ -40,7 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask, "chat": chat, "index": index, "list": list_documents, "show": show, "remove": remove,
     "search": search, "compare": compare, "recipes": recipes,
     "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
-    "doctor": doctor, "eval": evaluate,
+    "doctor": doctor, "eval": evaluate, "worker": worker,
 }  # fmt: skip
 
 for name, command in COMMANDS.items():

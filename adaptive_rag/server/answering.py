@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any, Literal
 
 from langchain_core.runnables import RunnableConfig
@@ -16,8 +15,11 @@ from adaptive_rag.context import Context, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
 from adaptive_rag.errors import AdaptiveRAGError, InputError
 from adaptive_rag.graph.strategies import STRATEGIES
+from adaptive_rag.index import Index
+from adaptive_rag.index.index import open_source
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
@@ -70,13 +72,13 @@ class Answering:
         self._settings = settings
         self._operator = operator
         known = make_context(operator)
-        self._serving = known.serving
+        self._serving, self._embeddings = known.serving, known.embeddings
         self._form = caller_settings(known, tuple(STRATEGIES))
         self._alone = AdaptiveRAG(**operator)
         self._in_threads = AdaptiveRAG(checkpointer=checkpointer, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting)
 
-    def context_for(self, index: Path, caller_id: str, given: Mapping[str, Any]) -> Context:
+    def context_for(self, place: Searched, caller_id: str, given: Mapping[str, Any]) -> Context:
         """Return the settings of one question over one index.
 
         Raises:
@@ -85,13 +87,16 @@ class Answering:
         """
         nested = _nested(given)
         check_settings(self._form, nested)
-        if not (index / MANIFEST).exists():
+        if not (place.index / MANIFEST).exists():
             raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
-        return make_context(self._operator, allowed, index=str(index), user_id=caller_id)
+        uri = str(place.index)
+        whole = open_source(uri, self._embeddings) if place.hidden else None
+        index = whole.without(place.hidden) if isinstance(whole, Index) else uri
+        return make_context(self._operator, allowed, index=index, user_id=caller_id)
 
     async def answer(
-        self, asked: Question, index: Path, caller_id: str, thread_id: str | None = None
+        self, asked: Question, place: Searched, caller_id: str, thread_id: str | None = None
     ) -> OutputState:
         """Answer a question.
 
@@ -100,7 +105,7 @@ class Answering:
             Problem: the collection is empty, the server has too much to do, or it took too long.
             ServedError: it failed for a reason that is not the caller's; the log has it.
         """
-        async with self.running(asked, index, caller_id) as context:
+        async with self.running(asked, place, caller_id) as context:
             if thread_id is None:
                 return await self._alone.ainvoke(asked.as_input(), context=context)
             config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
@@ -109,10 +114,10 @@ class Answering:
             )
 
     @asynccontextmanager
-    async def running(self, asked: Question, index: Path, caller_id: str) -> AsyncIterator[Context]:
+    async def running(self, asked: Question, place: Searched, caller_id: str) -> AsyncIterator[Context]:
         """Hold a place for a question while it is answered; its errors become what callers may read."""
         check_input(asked.as_input(), self._serving)
-        context = self.context_for(index, caller_id, asked.settings)
+        context = self.context_for(place, caller_id, asked.settings)
         try:
             async with asyncio.timeout(self._settings.max_seconds), self.gate.enter():
                 yield context

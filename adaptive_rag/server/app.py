@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.concurrency import run_in_threadpool
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
@@ -16,14 +17,16 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections
+from adaptive_rag.server.api import ask, collections, documents, jobs
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.indexing import clear_leftovers, workshop_of
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.workers import Queue, watching_workers
 
 # The nouns of the REST interface, in the order of its documentation.
-NOUNS: tuple[APIRouter, ...] = (collections.router, ask.router)
+NOUNS: tuple[APIRouter, ...] = (collections.router, documents.router, jobs.router, ask.router)
 
 
 def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
@@ -61,7 +64,10 @@ async def _running(
         saver = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
         await saver.setup()
         stack.callback(engine.dispose)
-        app.state.services = Services(settings, given, operator, engine, Answering(settings, given, saver))
+        answering = Answering(settings, given, saver)
+        app.state.services = Services(settings, given, operator, engine, answering, Queue(settings))
+        await run_in_threadpool(clear_leftovers, settings.data, engine)
+        await stack.enter_async_context(watching_workers(settings, workshop_of(settings, operator)))
         yield
 
 

@@ -79,7 +79,7 @@ def delete_collection(
     found: OwnCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
 ) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
-    folder = parts.folder_of(found)
+    folder = parts.folder_of(found).path
     note(db, request, caller, "collection.delete", found.name)
     db.delete(found)
     db.commit()
