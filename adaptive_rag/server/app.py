@@ -17,7 +17,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections, documents, jobs
+from adaptive_rag.server.api import ask, collections, documents, jobs, uploads
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.indexing import clear_leftovers, workshop_of
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
@@ -26,7 +26,7 @@ from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.workers import Queue, watching_workers
 
 # The nouns of the REST interface, in the order of its documentation.
-NOUNS: tuple[APIRouter, ...] = (collections.router, documents.router, jobs.router, ask.router)
+NOUNS: tuple[APIRouter, ...] = (collections.router, documents.router, uploads.router, jobs.router, ask.router)
 
 
 def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -22,6 +23,8 @@ from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Document, new_id
+
+log = logging.getLogger(__name__)
 
 LONGEST_NAME = 1000  # characters, folders included
 LONGEST_PART = 200  # bytes; file systems take 255
@@ -75,19 +78,28 @@ class CollectionFolder:
             raise Problem(503, "Others are adding to this collection. Try again in a minute.") from None
 
     def write(self, content: IO[bytes], name: str) -> tuple[Path, str, int]:
-        """Write a file under a name that no document has; return its folder, its SHA-256 and its size."""
+        """Write a file under a name that no document has; return its folder, its SHA-256 and its size.
+
+        Raises:
+            Problem: 503; the disk does not take it.
+        """
         folder = self.documents / f"{new_id()}{_PARTIAL}"
-        folder.mkdir(mode=0o700)
         path, digest, size = folder / PurePosixPath(name).name, hashlib.sha256(), 0
-        make_file(path)
-        with path.open("wb") as file:
-            while part := content.read(1 << 20):
-                digest.update(part)
-                size += len(part)
-                file.write(part)
-            file.flush()
-            os.fsync(file.fileno())
-        _sync(folder)
+        try:
+            make_folder(folder)
+            make_file(path)
+            with path.open("wb") as file:
+                while part := content.read(1 << 20):
+                    digest.update(part)
+                    size += len(part)
+                    file.write(part)
+                file.flush()
+                os.fsync(file.fileno())
+            _sync(folder)
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            log.error("An upload could not be written: %s", error)
+            raise Problem(503, "The server cannot store documents now. Its log says why.") from error
         return folder, digest.hexdigest(), size
 
     def publish(self, written: Path, document: Document) -> None:

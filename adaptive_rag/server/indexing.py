@@ -33,7 +33,7 @@ from adaptive_rag.server.folders import CollectionFolder, folder_of
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job, JobState, now
 
-MOST_ATTEMPTS = 3
+MOST_ATTEMPTS = 5
 SECONDS_PER_NOTE = 1.0
 MOST_PROBLEMS = 1000
 _CANCELLED = "was not indexed: the job was cancelled"

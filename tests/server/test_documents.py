@@ -1,6 +1,8 @@
 """Documents by REST: uploaded safely, indexed by a job, shown, downloaded, and removed."""
 
 import io
+import itertools
+import os
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -204,10 +206,56 @@ def test_what_is_no_upload_is_refused(client: TestClient) -> None:
 def test_an_upload_that_is_too_large_is_refused_and_leaves_nothing(client: TestClient) -> None:
     refused = upload(client, {"a.txt": b"a" * 2_100_000})
     assert (refused.status_code, "1 MB" in refused.json()["detail"]) == (413, True)
-    form = {"content-type": "multipart/form-data; boundary=x", "transfer-encoding": "chunked"}
+    assert files_below(client) == []
+
+
+def stream(client: TestClient, parts: Iterator[bytes | None]) -> tuple[int, str]:
+    """Send a form part by part, as long as it is read; None is a caller who goes away."""
     head = b'--x\r\ncontent-disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-    unsaid = client.post(f"{URL}/documents", content=iter([head, b"a" * 2_100_000]), headers=form)
-    assert unsaid.status_code == 413
+    answer = list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        part = next(sent)
+        gone = {"type": "http.disconnect"}
+        return gone if part is None else {"type": "http.request", "body": part, "more_body": True}
+
+    async def send(message: Any) -> None:
+        answer.append(message)
+
+    sent = itertools.chain([head], parts)
+    headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=x")]
+    scope = {
+        "type": "http", "method": "POST", "path": f"{URL}/documents", "query_string": b"", "headers": headers,
+        "client": ("127.0.0.1", 1), "server": ("localhost", 80), "scheme": "http", "http_version": "1.1",
+    }  # fmt: skip
+    client.portal.call(client.app, scope, receive, send)  # type: ignore[union-attr]
+    return answer[0]["status"], answer[1]["body"].decode()
+
+
+def test_an_endless_upload_is_read_up_to_the_limit_and_leaves_nothing(client: TestClient) -> None:
+    megabytes = itertools.count()
+    status, said = stream(client, (b"a" * 1_000_000 for _ in megabytes))
+    assert (status, "1 MB" in said) == (413, True)
+    assert next(megabytes) < 5
+    assert files_below(client) == []
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(client: TestClient) -> None:
+    status, said = stream(client, iter([b"a" * 900_000, None]))
+    assert (status, "broke off" in said) == (400, True)
+    assert files_below(client) == []
+    assert client.get(f"{URL}/documents").json()["total"] == 0
+
+
+def test_a_disk_that_is_full_is_said_and_leaves_nothing(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device", "/secret/place")
+
+    monkeypatch.setattr(os, "fsync", full)
+    refused = upload(client, {"ferry.md": FERRY})
+    assert (refused.status_code, "secret" in refused.text) == (503, False)
     assert files_below(client) == []
 
 

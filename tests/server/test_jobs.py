@@ -43,10 +43,10 @@ def test_a_job_whose_worker_died_is_taken_up_again(client: TestClient) -> None:
 
 def test_a_job_that_kills_its_workers_is_given_up_and_says_so(client: TestClient) -> None:
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
-    change(client, job["id"], state=JobState.RUNNING, attempts=3)
+    change(client, job["id"], state=JobState.RUNNING, attempts=indexing.MOST_ATTEMPTS)
     work(client)
     shown = job_of(client, job["id"])
-    assert (shown["state"], "3 times" in shown["error"]) == ("failed", True)
+    assert (shown["state"], "5 times" in shown["error"]) == ("failed", True)
     [row] = client.get(f"{URL}/documents").json()["items"]
     assert (row["state"], "given up" in row["problem"]) == ("failed", True)
     client.post(f"{URL}/documents/{row['id']}/reindex")
