@@ -43,6 +43,8 @@ from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.sites import Sites
+from adaptive_rag.server.v1 import completions, models
+from adaptive_rag.server.v1.errors import ERRORS, PREFIX, OpenAIErrors
 from adaptive_rag.server.workers import Queue, watching_workers
 
 # The nouns of the REST interface, in the order of its documentation.
@@ -86,10 +88,13 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     for router in NOUNS:
         api.include_router(router)
     app.include_router(api)
+    for router in (models.router, completions.router):
+        app.include_router(router, prefix=PREFIX, responses=ERRORS, tags=["OpenAI's API"])
     app.include_router(operation.router)
     # The last stands outermost: all parts see the caller's own address, and all answers have the headers.
     app.add_middleware(RequestLog)
     app.add_middleware(Sites, settings=settings)
+    app.add_middleware(OpenAIErrors)
     app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
     return app
 
