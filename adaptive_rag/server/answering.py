@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
 from adaptive_rag.errors import AdaptiveRAGError, InputError
+from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.runnable import AdaptiveRAG
@@ -23,7 +24,7 @@ from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.metrics import count_answer, counting_inside
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.state import InputState, OutputState
+from adaptive_rag.state import InputState, OutputState, RetrievalState
 
 
 class Turn(BaseModel):
@@ -74,12 +75,13 @@ class Answering:
         known = make_context(operator)
         self._serving = known.serving
         self._form = caller_settings(known, tuple(STRATEGIES))
+        self._retrieval = build_retrieval_graph().compile(name="adaptive_retriever")
         self._alone = AdaptiveRAG(**operator)
         self._in_threads = AdaptiveRAG(checkpointer=checkpointer, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting)
 
-    def context_for(self, index: Path, caller_id: str, given: Mapping[str, Any]) -> Context:
-        """Return the settings of one question over one index.
+    def context_for(self, index: Path | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
+        """Return the settings of one question over one index; None is the operator's own.
 
         Raises:
             InputError: something is not for a caller to set, or beyond the server's bounds.
@@ -87,13 +89,14 @@ class Answering:
         """
         nested = _nested(given)
         check_settings(self._form, nested)
-        if not (index / MANIFEST).exists():
+        if index is not None and not (index / MANIFEST).exists():
             raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
-        return make_context(self._operator, allowed, index=str(index), user_id=caller_id)
+        place = {} if index is None else {"index": str(index)}
+        return make_context(self._operator, allowed, place, user_id=caller_id)
 
     async def answer(
-        self, asked: Question, index: Path, caller_id: str, thread_id: str | None = None
+        self, asked: Question, index: Path | None, caller_id: str | None, thread_id: str | None = None
     ) -> OutputState:
         """Answer a question.
 
@@ -114,8 +117,20 @@ class Answering:
             count_answer(output, time.perf_counter() - started)
             return output
 
+    async def search(self, asked: Question, index: Path | None, caller_id: str | None) -> RetrievalState:
+        """Find the passages that a question would be answered from.
+
+        Raises:
+            Exception: what `answer` raises.
+        """
+        async with self.running(asked, index, caller_id) as context:
+            found = await self._retrieval.ainvoke(asked.as_input(), context=context)
+            return cast(RetrievalState, found)
+
     @asynccontextmanager
-    async def running(self, asked: Question, index: Path, caller_id: str) -> AsyncIterator[Context]:
+    async def running(
+        self, asked: Question, index: Path | None, caller_id: str | None
+    ) -> AsyncIterator[Context]:
         """Hold a place for a question while it is answered; its errors become what callers may read."""
         check_input(asked.as_input(), self._serving)
         context = self.context_for(index, caller_id, asked.settings)

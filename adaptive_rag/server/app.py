@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
+from starlette.types import Lifespan
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
@@ -20,6 +21,7 @@ from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api import ask, collections, events, members, session, tokens, users
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.mcp_http import build_mcp_app, mcp_route
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
 from adaptive_rag.server.rates import Rates
@@ -49,10 +51,11 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     operator = make_context(given)
     engine = open_database(settings)
     _refuse_strangers(settings, engine)
+    mcp = build_mcp_app()
     app = FastAPI(
         title="Adaptive RAG",
         description="Ask your documents; each question goes the way that suits it.",
-        lifespan=lambda app: _running(app, settings, given, operator, engine),
+        lifespan=lambda app: _running(app, settings, given, operator, engine, mcp.lifespan),
         docs_url=None,  # it would load scripts from another host
         redoc_url=None,
         openapi_url="/api/openapi.json",
@@ -63,6 +66,7 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
         api.include_router(router)
     app.include_router(api)
     app.include_router(operation.router)
+    app.router.routes.append(mcp_route(mcp))
     # The last stands outermost: all parts see the caller's own address, and all answers have the headers.
     app.add_middleware(RequestLog)
     app.add_middleware(Sites, settings=settings)
@@ -72,7 +76,12 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
 
 @asynccontextmanager
 async def _running(
-    app: FastAPI, settings: ServerSettings, given: Mapping[str, Any], operator: Context, engine: Engine
+    app: FastAPI,
+    settings: ServerSettings,
+    given: Mapping[str, Any],
+    operator: Context,
+    engine: Engine,
+    *others: Lifespan[FastAPI],
 ) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         file = settings.data / "conversations.sqlite"
@@ -83,6 +92,8 @@ async def _running(
         answering, rates = Answering(settings, given, saver), Rates(settings.rate)
         provider = Provider(settings) if settings.oidc_issuer else None
         app.state.services = Services(settings, given, operator, engine, answering, rates, provider)
+        for other in others:
+            await stack.enter_async_context(other(app))
         yield
 
 
