@@ -143,6 +143,8 @@ class Citation(TypedDict):
     quote: str
     # how sure the reading of the quote is, from 0 to 1, where it was read from a picture
     ocr_confidence: NotRequired[float]
+    # other documents of the same content, which is stored once
+    also_as: NotRequired[list[str]]
 
 
 class Decision(TypedDict):

@@ -13,7 +13,7 @@ from adaptive_rag.errors import InputError
 from adaptive_rag.state import Citation, OutputState
 from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
-from adaptive_rag.text.places import by_place, format_place
+from adaptive_rag.text.places import by_place, format_other_names, format_place
 
 NAME = "search_documents"
 DESCRIPTION = "Answer a question from the documents, with citations. It says so where they do not hold it."
@@ -75,6 +75,7 @@ def format_answer(answer: str, citations: Sequence[Citation]) -> str:
         place = format_place(*(citation["place"] for citation in cited))
         sure = min((c["ocr_confidence"] for c in cited if "ocr_confidence" in c), default=None)
         read = "" if sure is None else f" ({format_confidence(sure)})"
-        named = ", ".join(filter(None, (cited[0]["source"], place)))
+        others = format_other_names(cited[0].get("also_as", ()))
+        named = ", ".join(filter(None, (cited[0]["source"], place, others)))
         lines.append(f"{write_marker(cited[0]['marker'])} {respell_markers(named)}{read}")
     return "\n".join(lines)

@@ -5,10 +5,15 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
+from adaptive_rag.index import Index
+from adaptive_rag.index.cache import FILE, EmbeddingCache
 from adaptive_rag.index.memory import MemoryIndex
+from adaptive_rag.samples import samples_path
 from adaptive_rag.state import Candidate
+from tests.sample_vectors import begin_with
 
 # The benchmarks share their scripted chat server with the tests. Last in the path, so that an installed
 # copy of the package is what is tested.
@@ -44,6 +49,21 @@ EVERY_STEP = {
 }
 
 
+# A worker takes about 2 GB at its most, and the processes that its tests start take the rest.
+MEMORY_OF_A_WORKER = 3 << 30
+# Each worker loads the models and collects the tests anew, so that more of them save nothing.
+MOST_WORKERS = 8
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Share a run of all tests among workers, one a core; a part of them runs in this process."""
+    if [Path(asked).resolve() for asked in config.args] != [Path(__file__).parent]:
+        return 0
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = min(cores, MOST_WORKERS, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)
+    return workers if workers > 1 else 0
+
+
 @pytest.fixture(scope="session")
 def town() -> MemoryIndex:
     return MemoryIndex.from_texts(TOWN, source="town.txt")
@@ -57,6 +77,20 @@ def public_data() -> Path:
     if not path.is_dir():
         pytest.skip(f"no evaluation data at {path}; set ADAPTIVE_RAG_DATA to its folder")
     return path
+
+
+@pytest.fixture(scope="session")
+def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The vectors of the sample documents, in the file where an index keeps them."""
+    folder = tmp_path_factory.mktemp("samples")
+    Index.build(samples_path(), folder)
+    return folder / FILE
+
+
+@pytest.fixture
+def samples_embedded(sample_vectors: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the indexes of this test begin with the vectors of the sample documents."""
+    monkeypatch.setattr(EmbeddingCache, "__init__", begin_with(sample_vectors))
 
 
 @pytest.fixture(autouse=True)

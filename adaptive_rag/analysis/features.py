@@ -132,7 +132,7 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
         "we or us": bool(present & lx.PLURAL_FIRST),
         "second person": you,
         f"second person opens with {opening}": you,
-        "asks for views": 2.0 * bool(_ASKS_FOR_VIEWS.search(text)),
+        "asks for views": 2.0 * asks_for_views(text),
         "asks for a name, number, place or date": bool(_ASKS_FOR_A_DATUM.search(text)),
         "opens with a case": bool(_SCENARIO.match(" ".join(words[:8]))),
         "several sentences": len(sentences) > 1,
@@ -153,6 +153,11 @@ def _form(question: ParsedQuestion, words: list[str]) -> dict[str, float]:
         "shares words with context": has_context and not question.context_words.isdisjoint(topics),
     }
     return {name: float(value) for name, value in found.items() if value}
+
+
+def asks_for_views(text: str) -> bool:
+    """Tell whether a question asks for views in as many words, which are in lower case."""
+    return bool(_ASKS_FOR_VIEWS.search(text))
 
 
 def _asks_what_something_is(words: list[str]) -> bool:

@@ -8,11 +8,12 @@ import numpy as np
 
 from adaptive_rag.answer.aspects import score_aspects, share_out
 from adaptive_rag.answer.by_side import by_side
-from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, off_the_matter
+from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, lead_of, off_the_matter
 from adaptive_rag.answer.order import following, in_document_order, under_heading, with_rows, with_steps
-from adaptive_rag.answer.ranking import RANK, Ranking
-from adaptive_rag.answer.relations import asks_for_prose, compared, stating
+from adaptive_rag.answer.ranking import FORM, RANK, Ranking
+from adaptive_rag.answer.relations import asks_for_prose, compared, pairs_of, stating
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Block
+from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.answer.sides import NO_VIEW
 from adaptive_rag.rank.stances import LABELS
 from adaptive_rag.text.vectors import Scores
@@ -49,14 +50,16 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
         return share_out(request, ranking, score_aspects(request, ranking, whole))
     limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)
     each = _best_on_each(request.question, ranking, whole)
-    lead = each[0] if len(each) > 1 else best_readable(ranking, whole)
+    lead = each[0] if len(each) > 1 else lead_of(request, ranking, whole)
     whole = _of_its_document(request, ranking, whole, lead)
     rows = len(each) > 1 and all(ranking.sentences[i].is_row for i in each)
-    if rows:  # of two rows, what names neither tells nothing of them
-        pair = set[str]().union(*compared(request.question))
-        whole[[pair.isdisjoint(s.terms) for s in ranking.sentences]] = -np.inf
+    pair = set[str]().union(*compared(request.question))
+    if rows or (len(each) > 1 and any(" " in name for name in pair)):
+        # of two rows, or of zone A and zone B, what names neither tells nothing
+        whole[[pair.isdisjoint(_names_of(s)) for s in ranking.sentences]] = -np.inf
     whole[each] = np.maximum(whole[each], OTHER_DOCUMENT * whole.max())  # both are quoted
     whole += FOLLOWS * following(ranking.sentences, lead)
+    whole[lead] = np.nextafter(whole.max(), np.inf)
     chosen = ranking.choose(whole, limit, least, words=request.style.words)
     chosen = with_steps(request.question, ranking, chosen, whole)
     if not rows:
@@ -72,8 +75,11 @@ def _of_its_document(request: AnswerRequest, ranking: Ranking, scores: Scores, l
 
 
 def _best_on_each(question: str, ranking: Ranking, scores: Scores) -> list[int]:
-    """Return the best sentence on each of two things that are compared, the better one first."""
-    held = [set(s.terms) | set(terms(s.heading)) for s in ranking.sentences]
+    """Return the best sentence on each of two things that are compared, the better one first.
+
+    One that begins with a thing tells what it is: "Zone A is the ground that ...".
+    """
+    held = [_names_of(s) | set(terms(s.heading)) for s in ranking.sentences]
     pair = compared(question)
     # What names one of them alone tells more of it than what names both.
     fits = [
@@ -83,8 +89,24 @@ def _best_on_each(question: str, ranking: Ranking, scores: Scores) -> list[int]:
     rows = np.array([s.is_row for s in ranking.sentences])
     if pair and all((fit & rows).any() for fit in fits):  # one row is compared with another
         fits = [fit & rows for fit in fits]
-    found = [int(np.argmax(np.where(fit, scores, -np.inf))) for fit in fits if fit.any()]
-    return sorted(found, key=lambda i: -scores[i])
+    opens = [
+        np.array([all(s.text.lower().startswith(name) for name in wanted) for s in ranking.sentences])
+        for wanted in pair
+    ]
+    found = [
+        int(np.argmax(np.where(fit, scores + FORM * opening, -np.inf)))
+        for fit, opening in zip(fits, opens, strict=False)
+        if fit.any()
+    ]
+    best = int(np.argmax(np.where(ranking.showable, scores, -np.inf)))
+    if pair and set[str]().union(*pair) <= held[best]:
+        return [best, *(i for i in found if i != best)]  # the best sentence on either tells of both
+    return found if all(map(np.any, opens)) else sorted(found, key=lambda i: -scores[i])
+
+
+def _names_of(sentence: AnswerSentence) -> set[str]:
+    """Return the stems of a sentence, and each two words of it: "zone a"."""
+    return {*sentence.terms, *pairs_of(sentence.text)}
 
 
 ANALYTICAL_STYLE = AnswerStyle(arrange=by_aspect, evidence=0.5, sentences=4, nearness=0.65)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from adaptive_rag.answer.factual import FACTUAL_STYLE, factual
 from adaptive_rag.answer.follow_up import of_the_follow_up
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, off_the_matter
+from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, lead_of, off_the_matter
 from adaptive_rag.answer.order import following, in_document_order, with_steps
 from adaptive_rag.answer.ranking import RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import asks_for_prose, stating
@@ -23,7 +23,7 @@ from adaptive_rag.answer.situation import speaks_to
 from adaptive_rag.answer.speakers import in_first_person
 from adaptive_rag.answer.views import VIEW
 from adaptive_rag.text.vectors import Scores
-from adaptive_rag.text.words import stem, terms, words
+from adaptive_rag.text.words import coverage, stem, terms, weighted_terms, words
 
 # Share of the score for the asker's context in what fits their situation; the question has the rest.
 CONTEXT_SHARE = 0.6
@@ -48,8 +48,7 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
     whole -= LEFT_OUT * off_the_matter(request, ranking)
-    if not expected_form(request.question).is_sure:
-        whole -= LEFT_OUT * np.array([bool(s.cells) for s in ranking.sentences])
+    whole -= LEFT_OUT * _beside_the_question(request, ranking)
     whole += RANK * stating(request.question, ranking.sentences)
     fitting, known, passage = whole, False, _passage_of(request, ranking)
     if request.user_context.strip() and request.context_vector is not None:
@@ -57,16 +56,26 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
         theirs, known = ranking.score(told, request.context_vector), True
         fitting = (1 - CONTEXT_SHARE) * whole + CONTEXT_SHARE * theirs
     inside = _rule_of(request, ranking, fitting, passage)
-    lead = best_readable(ranking, np.where(inside, fitting, -np.inf))
+    lead = lead_of(request, ranking, np.where(inside, fitting, -np.inf))
+    if ranking.sentences[lead].cells:
+        return [Block([ranking.sentences[lead]])]
     limit, least = request.style.sentences, request.style.nearness * fitting[lead]
     lengths = np.array([len(s.text.split()) for s in ranking.sentences])
     if lengths[inside].sum() <= SHORT_PASSAGE:
         limit, least = len(inside), -math.inf
     fitting = fitting + FOLLOWS * following(ranking.sentences, lead)
+    fitting[lead] = np.nextafter(fitting.max(), np.inf)
     rule = ranking.choose(np.where(inside, fitting, -np.inf), limit, least)
     rule = with_steps(request.question, ranking, rule, fitting)
     rule = in_document_order(rule, ranking.sentences[lead])
     return [Block(rule, SITUATION_HEADING if known and _is_theirs(request, rule) else "")]
+
+
+def _beside_the_question(request: AnswerRequest, ranking: Ranking) -> NDArray[np.bool_]:
+    """Tell which rows name less of the question than another sentence; shape (sentences,)."""
+    weights = weighted_terms(request.question)
+    named = np.array([coverage(weights, set(s.terms)) if s.quality else 0.0 for s in ranking.sentences])
+    return np.asarray(np.array([bool(s.cells) for s in ranking.sentences]) & (named < named.max()))
 
 
 def _beyond_the_title(request: AnswerRequest, passage: int) -> str:

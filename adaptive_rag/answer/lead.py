@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from adaptive_rag.answer.ranking import READABLE, Ranking
-from adaptive_rag.answer.relations import asks_about_the_text, speaks_of_the_text
+from adaptive_rag.answer.relations import asks_about_the_text, asks_for_steps, speaks_of_the_text
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.text.vectors import Scores
+from adaptive_rag.text.words import terms, weighted_terms
 
 # Taken from a sentence that is left out where there is anything else: it speaks of the text itself, was said
 # before, or is a row where prose is asked for.
@@ -18,9 +19,32 @@ FOLLOWS = 0.3
 
 
 def best_readable(ranking: Ranking, scores: Scores) -> int:
-    """Return the index of the sentence that leads: the best one that can be read."""
+    """Return the index of the best sentence that can be read."""
     readable = np.array([s.quality >= READABLE for s in ranking.sentences])
     return int(np.argmax(np.where(readable, scores, -np.inf) if readable.any() else scores))
+
+
+def lead_of(request: AnswerRequest, ranking: Ranking, scores: Scores) -> int:
+    """Return the index of the sentence that leads: the best one, or what its section begins with.
+
+    Where it is asked what to do, and a heading alone names for whom ("If you run a café"), its advice is
+    given from the beginning.
+    """
+    lead = best_readable(ranking, scores)
+    best = ranking.sentences[lead]
+    asked = set(weighted_terms(request.question))
+    if (
+        not asks_for_steps(request.question)
+        or asked & set(best.terms)
+        or not asked & set(terms(best.heading))
+    ):
+        return lead
+    section = (best.document, best.heading)
+    return next(
+        i
+        for i, s in enumerate(ranking.sentences)
+        if (s.document, s.heading) == section and (s.quality >= READABLE or s is best)
+    )
 
 
 def off_the_matter(request: AnswerRequest, ranking: Ranking) -> Scores:

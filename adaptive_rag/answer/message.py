@@ -84,4 +84,6 @@ def _annotation(span: tuple[int, int], citation: Citation) -> Annotation:
     )
     if "ocr_confidence" in citation:
         annotation["extras"]["ocr_confidence"] = citation["ocr_confidence"]
+    if "also_as" in citation:
+        annotation["extras"]["also_as"] = citation["also_as"]
     return {**annotation, "url": source} if "://" in source else annotation

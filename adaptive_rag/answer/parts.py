@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from adaptive_rag.analysis.features import asks_for_views
 from adaptive_rag.answer.draft import ExtractedAnswer, extract_answer
 from adaptive_rag.answer.evidence import Evidence, judge_evidence
+from adaptive_rag.answer.factual import FACTUAL_STYLE
+from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.request import AnswerRequest, Aspect
+from adaptive_rag.answer.views import read_views
 from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.words import words
 
 NOTHING = "The documents hold nothing on “{part}”."
 
@@ -18,6 +23,8 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
     Each part of the question has a line, without what an earlier part has shown. Where no part has evidence
     enough, the question is judged whole.
     """
+    if not _asks_for_views(request):
+        request = replace(request, style=FACTUAL_STYLE, aspects=(), missing=None)
     asked = [_asked(request, part) for part in request.parts]
     judged = [judge_evidence(one) for one in asked]
     if not any(evidence.sufficient for evidence in judged):
@@ -43,3 +50,16 @@ def _asked(request: AnswerRequest, part: Aspect) -> AnswerRequest:
 def _without_nearness(document: Candidate) -> Candidate:
     scores = {name: score for name, score in document["scores"].items() if name != "dense"}
     return {**document, "scores": scores}
+
+
+def _asks_for_views(request: AnswerRequest) -> bool:
+    """Tell whether a question taken for one for views is: in as many words, or some view on it was read.
+
+    "Are helmets needed?" asks a handbook for its rule.
+    """
+    if not (request.style.heeds_speakers and request.answer_sentences):
+        return True
+    if asks_for_views(" ".join(words(request.question))):
+        return True
+    views = read_views(request, Ranking(request.answer_sentences, request.question))
+    return bool((views.holds & views.about).any())

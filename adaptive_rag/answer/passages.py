@@ -113,7 +113,11 @@ def cite_span(passage: Candidate, marker: int, start: int, end: int) -> Citation
         quote=text_at(passage, start, end),
     )
     confidence = ocr_confidence(passage["metadata"].get("ocr_spans", ()), start, end)
-    return citation if confidence is None else {**citation, "ocr_confidence": confidence}
+    if confidence is not None:
+        citation["ocr_confidence"] = confidence
+    if names := passage["metadata"].get("also_as"):
+        citation["also_as"] = names
+    return citation
 
 
 def chunks_of(passage: Candidate) -> list[Candidate]:
@@ -157,11 +161,12 @@ def chunk_section(passage: Candidate, start: int, end: int) -> str | None:
 
 
 def title_terms(passage: Candidate, section: str | None) -> set[str]:
-    """Return the stems of a section's headings and of its file's name: they say what it speaks of.
+    """Return the stems of a section's headings and of its file's names: they say what it speaks of.
 
     In "guesthouse_reviews.jsonl" no review has to say "guesthouse".
     """
-    return {*terms(section or ""), *terms(PurePath(passage["source"]).stem)}
+    names = (passage["source"], *passage["metadata"].get("also_as", ()))
+    return {*terms(section or ""), *terms(" ".join(PurePath(name).stem for name in names))}
 
 
 def labels_at(passage: Candidate, start: int, end: int) -> set[str]:

@@ -88,11 +88,19 @@ class Ranking:
     def fit(self, question: str) -> Scores:
         """Return how well each sentence has the form of answer that a question asks for, 0 to 1.
 
-        The cells of a table hold sums without their currency, and numbers without what is counted.
+        The cells of a table hold sums without their currency, and numbers without what is counted. An answer
+        that a document gives has the form that its question asks for: "A household may take 8."
         """
         expected, asked = expected_form(question), set(terms(question))
         return np.array(
-            [float(holds_form(s.cells, expected.form)) or expected.fit(s.text, asked) for s in self.sentences]
+            [
+                float(
+                    holds_form(s.cells, expected.form)
+                    or (expected.is_sure and expected.form == expected_form(s.question).form)
+                )
+                or expected.fit(s.text, asked)
+                for s in self.sentences
+            ]
         )
 
     @cached_property
@@ -139,7 +147,7 @@ class Ranking:
             if sentence in chosen:
                 continue
             before = self._referred_to(sentence) or []
-            if known and before and self._names_what_is_asked(before):
+            if known and before and not sentence.continues and self._names_what_is_asked(before):
                 before = []
             group = [*before, sentence]
             if any(s is o or s.repeats(o) for s in group for o in used) or any(
@@ -165,7 +173,8 @@ class Ranking:
             if at is None:
                 # A chunk that begins with "This ..." has lost what it speaks of.
                 return None
-            if coverage(self._asked, set(sentence.terms)) >= NAMED:
+            # What a question says tells nothing of the later sentences of its answer.
+            if coverage(self._asked, set(terms(sentence.text))) > NAMED:
                 break
             sentence = self.sentences[at]
             if sentence.quality < READABLE:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.text.vectors import Scores
-from adaptive_rag.text.words import terms
+from adaptive_rag.text.words import terms, words
 
 Relation = Literal["difference", "cause", "effect", "change"]
 
@@ -53,6 +54,8 @@ _PAIR = (
     r"^(?P<a>[^,;:]+?) (?:or|and) (?P<b>[^,;:]+)[,;:] .+",
     r"\bwhich\b[^,;:]*[,;:] ?(?P<a>.+?) or (?P<b>.+)",
 )
+# The A of "zone A", the 2 of "grade 2" or "grade two".
+_LABEL = re.compile(r"[a-z]|\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten")
 _STEPS = re.compile(
     r"\bhow (?:do|can|should|would|must|did) (?:I|we|you|one)\b|\bhow to\b|"
     r"\bwhat (?:should|must|do|can|shall) (?:I|we|you) do\b|\b(?:steps?|procedure|instructions)\b",
@@ -134,14 +137,27 @@ def compared(question: str) -> list[set[str]]:
     """Return the stems that tell apart the two things which a question compares; [] where it compares none.
 
     "full and pool-only membership" gives {"full"} and {"pool"}: what both are called tells nothing apart.
+    "Zone A and zone B", or "zone A and B", gives {"zone a"} and {"zone b"}, which `pairs_of` finds in a text.
     """
     asked = " ".join(question.split()).rstrip(" ?.!")
     for pattern in _PAIR:
         pair = re.search(rf"{pattern}$", asked, re.IGNORECASE)
         if pair and relation_asked(question) == "difference":
+            one, other = words(pair["a"]), words(pair["b"])
+            if one and other and all(map(_LABEL.fullmatch, (one[-1], other[-1]))):
+                noun = one[:-1] or other[:-1]
+                return [
+                    {" ".join([*noun[-1:], one[-1]])},
+                    {" ".join([*(other[:-1] or noun)[-1:], other[-1]])},
+                ]
             a, b = set(terms(pair["a"])), set(terms(pair["b"]))
             return [a - b, b - a]
     return []
+
+
+def pairs_of(text: str) -> set[str]:
+    """Return each two words of a text that follow one another: "zone a"."""
+    return {" ".join(pair) for pair in pairwise(words(text))}
 
 
 def asks_for_steps(question: str) -> bool:

@@ -68,9 +68,6 @@ _REFERRING = re.compile(
 )
 # "AI enhances their precision": the word referred to stands in the sentence before.
 _EARLY_REFERENCE = re.compile(r"^\w[\w-]* \w+ (?:its|their|them|this|these|those|such|his|her|both)\b", re.I)
-_FRAGMENT = re.compile(
-    r"^(?:yes|no|at|in|on|from|to|by|about|until|since|because|they|it|he|she|\d+)\b", re.I
-)
 # In words: a longer sentence that refers back can be understood alone.
 _REFERRING_WORDS = 40
 # Two sentences repeat each other from this cosine on, or from this share of the shorter one's words.
@@ -98,6 +95,7 @@ class AnswerSentence:
     heading: str = ""  # the nearest one above it
     listed: bool = False  # whether it begins an item of a list
     cells: tuple[tuple[str, str], ...] = ()  # of a table's row, each after the name of its column
+    question: str = ""  # of the document, where it is the first sentence of the answer to one
 
     @cached_property
     def refers_back(self) -> bool:
@@ -205,7 +203,7 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
         end = start + len(text)
         paragraph = paragraph_at(outline, start)
         if answer:
-            quality = _quality_of_answer(shown, opens)
+            quality = max(_quality(shown), 0.6)  # an answer may be short: "At nine."
         else:
             quality = 0.0 if outline[paragraph].heads else _quality(shown, in_list=bullet > 0)
         yield AnswerSentence(
@@ -223,6 +221,7 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
             paragraph=paragraph,
             heading=outline[paragraph].heading,
             listed=bullet > 0,
+            question=str(passage["metadata"].get("question", "")) if answer and opens else "",
         )
 
 
@@ -293,11 +292,6 @@ def _leading_bullet(text: str) -> int:
     stripped = text.lstrip()
     mark = _BULLET.match(stripped) or _ANSWER_LABEL.match(stripped)
     return len(text) - len(stripped) + (mark.end() if mark else 0)
-
-
-def _quality_of_answer(text: str, opens: bool) -> float:
-    """Judge a sentence of an answer, which may be short; "At nine." says little without its question."""
-    return 0.6 if opens and _FRAGMENT.match(text) else max(_quality(text), 0.6)
 
 
 def _quality(text: str, *, in_list: bool = False) -> float:

@@ -203,7 +203,8 @@ class _Choice:
         counts = [(len(self.thoughts(views)), heading.lower()) for heading, views in groups if views]
         total = sum(count for count, _ in counts)
         voices = [self.views.voices[self._index(s)] for _, views in groups for s in views]
-        people = len({bare_name(name) for name in voices if name})
+        # where nobody is named for one of the views, people are not counted
+        people = 0 if None in voices else len({bare_name(name) for name in voices if name})
         told = f"{total} views" + (f" of {people} people" if people > 1 else "")
         named = [f"{count} {sides.get(heading, heading)}" for count, heading in counts if heading]
         if total < 2 or not (named or people > 1):

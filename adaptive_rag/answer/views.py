@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,7 @@ from functools import partial
 import numpy as np
 
 from adaptive_rag.answer.contributions import Contributions
+from adaptive_rag.answer.passages import chunk_section, title_terms
 from adaptive_rag.answer.ranking import Flags, Ranking
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.sentences import AnswerSentence
@@ -40,7 +42,7 @@ from adaptive_rag.rank.agreement import (
     reported_side,
     weighs_both,
 )
-from adaptive_rag.rank.stances import Side, misplaced
+from adaptive_rag.rank.stances import Side, misplaced, reports_view
 from adaptive_rag.text.vectors import Scores, cosines
 
 # What a sentence gains that holds or reports a view, and one that says which side its speaker takes; what it
@@ -80,6 +82,8 @@ class Views:
     scores: Scores
     # whether it may stand as a view on the matter
     holds: Flags
+    # whether it is a statement, or its words, its speaker's or its headings name the matter
+    about: Flags
     # 1 for and -1 against where it says so, or its speaker does; else 0
     declared: Scores
     # whether it stands in a review with a good or a bad rating of what is asked about
@@ -147,6 +151,10 @@ def read_views(request: AnswerRequest, ranking: Ranking) -> Views:
         bool(one) and may_stand(s.text, judges=bool(judges), alone=bool(told))
         for s, one, judges, told in zip(sentences, on_matter, judging, plain, strict=True)
     ]
+    holds &= both | ~_frames(sentences, sources, speakers, voices)
+    about = alone | _about_matter(question, request, sentences, voices, named)
+    if (holds & about).any():
+        holds &= about
     return Views(
         ranking=ranking,
         speakers=speakers,
@@ -157,6 +165,7 @@ def read_views(request: AnswerRequest, ranking: Ranking) -> Views:
         + passage_bonus(request, ranking)
         - DECLARED * _misplaced(rated, sentences),
         holds=holds,
+        about=about,
         declared=declared,
         rated=rated != 0,
         # In a speech the tone goes up and down: "I worry that ..." and "a fine idea for chains" are of one
@@ -269,6 +278,52 @@ def agreement(request: AnswerRequest, ranking: Ranking) -> Scores:
     """
     held = centred(agreements(request.question, request.documents, request.sentences))
     return np.array([held[s.document][s.position] for s in ranking.sentences])
+
+
+def _frames(
+    sentences: Sequence[AnswerSentence],
+    sources: Sequence[str],
+    speakers: Sequence[str | None],
+    voices: Sequence[str | None],
+) -> Flags:
+    """Tell which sentences nobody says and are no views, where several people speak; shape (sentences,).
+
+    "Each speaker had five minutes." stands around what they say. Another document may report a view.
+    """
+    spoken: dict[str, set[str]] = {}
+    for source, name in zip(sources, speakers, strict=True):
+        spoken.setdefault(source, set()).update({name} if name else ())
+    debates = {source for source, names in spoken.items() if len(names) > 1}
+    return np.array(
+        [
+            bool(debates) and voice is None and (source in debates or not reports_view(s.text))
+            for s, source, voice in zip(sentences, sources, voices, strict=True)
+        ]
+    )
+
+
+def _about_matter(
+    question: str,
+    request: AnswerRequest,
+    sentences: Sequence[AnswerSentence],
+    voices: Sequence[str | None],
+    named: Flags,
+) -> Flags:
+    """Tell of which sentences the speaker, or else the section, names the matter; shape (sentences,).
+
+    A heading names it for all under it, and so does half of a document for the rest: "I am against it."
+    """
+    places = []
+    naming = set()
+    for s, voice, names in zip(sentences, voices, named, strict=True):
+        passage = request.documents[s.document]
+        places.append((passage["source"], bare_name(voice) if voice else s.heading))
+        title = title_terms(passage, chunk_section(passage, s.start, s.end))
+        if names or names_matter(question, " ".join(title)):
+            naming.add(places[-1])
+    of_source = Counter(source for source, _ in set(places))
+    named_in = Counter(source for source, _ in naming)
+    return np.array([place in naming or 2 * named_in[place[0]] >= of_source[place[0]] for place in places])
 
 
 def _declared_signs(question: str, sentences: Sequence[AnswerSentence], read: Sequence[bool]) -> Scores:

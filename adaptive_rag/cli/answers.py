@@ -9,10 +9,19 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from adaptive_rag.cli.failures import format_calls, print_failures
-from adaptive_rag.cli.output import count_of, from_here, place_of, print_block, print_line, shorten, stdout
+from adaptive_rag.cli.output import (
+    count_of,
+    from_here,
+    place_of,
+    print_block,
+    print_line,
+    short_source,
+    shorten,
+    stdout,
+)
 from adaptive_rag.text.markers import MARKER, write_marker
 from adaptive_rag.text.ocr import format_confidence
-from adaptive_rag.text.places import by_place
+from adaptive_rag.text.places import by_place, format_other_names
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -115,7 +124,8 @@ def _print_citations(citations: Sequence[Citation], answer: str) -> None:
     for place, cited in zip(places, groups, strict=True):
         marker = cited[0]["marker"]
         spans = ", ".join(f"{citation['start']}-{citation['end']}" for citation in cited)
-        where = f"  {spans}{_reading(cited)}"
+        others = format_other_names([short_source(name) for name in cited[0].get("also_as", ())])
+        where = f"  {spans}{_reading(cited)}{f' ({others})' if others else ''}"
         print_block((write_marker(marker), MARKER_STYLE), f" {place:<{width}}", (where, "dim"), hanging=4)
         for citation in cited:
             if " ".join(citation["quote"].split()) not in said:

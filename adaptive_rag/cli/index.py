@@ -11,6 +11,7 @@ from typer import Argument, Exit, Option
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import count_of, print_json, print_line, print_note, short_source
 from adaptive_rag.cli.session import format_report, index_documents, showing_progress
+from adaptive_rag.cli.skipped import print_notes
 from adaptive_rag.cli.watch import watch_folders
 
 if TYPE_CHECKING:
@@ -67,11 +68,14 @@ def index(
     repair: Annotated[
         bool, Option("--repair", help="Mend a damaged index; name what is lost, and exit 1 then.")
     ] = False,
+    verbose: Annotated[
+        int, Option("--verbose", "-v", count=True, help="Name each file that is skipped, and log each step.")
+    ] = 0,
     as_json: options.Json = False,
 ) -> None:
     """Bring an index up to date with files, folders and web pages; what is unchanged costs nothing.
 
-    A file that cannot be read is named on standard error with the reason, and the others are indexed. The
+    Files that cannot be read are named on standard error with the reason, and the others are indexed. The
     exit code is 0 where everything was read, 1 where something was not, and 130 after Ctrl-C.
 
     In folders, hidden files, node_modules, __pycache__, virtual environments and what a .gitignore names are
@@ -102,10 +106,11 @@ def index(
             depth=depth,
             prune=prune,
             rebuild=rebuild,
+            verbose=bool(verbose),
         )
         # a change of what is not read is nothing to tell
         if not watch or report.changed or report.failed:
-            _print_report(report, as_json=as_json)
+            _print_report(report, verbose=bool(verbose), as_json=as_json)
         return report
 
     if watch:
@@ -114,13 +119,12 @@ def index(
         raise Exit(1)
 
 
-def _print_report(report: IndexReport, *, as_json: bool) -> None:
+def _print_report(report: IndexReport, *, verbose: bool, as_json: bool) -> None:
     if as_json:
         print_json(report)
         return
     print_line(format_report(report))
-    for note in report.notes:
-        print_line(f"Note: {short_source(note.source)}: {note.text}")
+    print_notes(report, verbose=verbose)
 
 
 def _folder_of(settings: dict[str, Any]) -> Path | None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import count_of, print_json, print_line, print_table, short_source
+from adaptive_rag.text.places import format_other_names
 
 
 def list_documents(index: options.Index = None, as_json: options.Json = False) -> None:
@@ -17,9 +18,15 @@ def list_documents(index: options.Index = None, as_json: options.Json = False) -
     if as_json:
         print_json(found)
         return
+    others: dict[str, list[str]] = {}
+    for each in found:
+        if each.copy_of is not None:
+            others.setdefault(each.copy_of, []).append(short_source(each.source))
     rows = []
     for each in found:
         copied = () if each.copy_of is None else (f"the same as {short_source(each.copy_of)}",)
+        if each.source in others:
+            copied = (format_other_names(others[each.source]),)
         read = each.indexed and datetime.fromtimestamp(each.indexed).astimezone()
         date = read.isoformat(" ", "minutes")[:16] if read else ""
         notes = "; ".join((*copied, *each.notes))

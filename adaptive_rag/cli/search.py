@@ -8,8 +8,16 @@ from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.answers import print_heading
-from adaptive_rag.cli.output import from_here, place_of, print_block, print_json, shorten, stdout
-from adaptive_rag.text.places import place_at
+from adaptive_rag.cli.output import (
+    from_here,
+    place_of,
+    print_block,
+    print_json,
+    short_source,
+    shorten,
+    stdout,
+)
+from adaptive_rag.text.places import format_other_names, place_at
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Candidate, RetrievalState
@@ -58,7 +66,9 @@ def _print_document(rank: int, document: Candidate, length: int) -> None:
     section = document["section"]
     place = place_of(document["source"], place_at(document, document["start"], document["end"]))
     place += f" · {section}" if section and section not in place else ""
-    print_block((f"{rank:>2}  ", "bold blue"), (place, "bold"), hanging=4)
+    others = format_other_names([short_source(name) for name in document["metadata"].get("also_as", ())])
+    named = (place, "bold"), (f"  ({others})" if others else "", "dim")
+    print_block((f"{rank:>2}  ", "bold blue"), *named, hanging=4)
     if document["labels"]:
         print_block(f"for {'; '.join(document['labels'])}", style="italic dim", indent=6)
     print_block(shorten(document["text"], length), indent=6)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rich.text import Text
 
 from adaptive_rag.cli.answers import print_answer, print_trace
-from adaptive_rag.cli.output import print_note, short_source, stderr
+from adaptive_rag.cli.output import count_of, shorten, stderr
+from adaptive_rag.cli.skipped import print_skipped
 from adaptive_rag.text.redaction import PiecewiseRedactor
 from adaptive_rag.text.visible import visible
 
@@ -36,8 +37,8 @@ DOING = {
 }
 # Characters of a draft that are shown, from its end.
 DRAFT_SHOWN = 240
-# Files that were skipped for one reason: as many are named.
-SKIPPED_NAMED = 10
+# Characters of the address that is fetched.
+ADDRESS_SHOWN = 40
 
 
 def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
@@ -104,15 +105,24 @@ def showing_progress(what: str) -> Iterator[tuple[Callable[[Progress], None], Ca
         task = bar.add_task(what, total=None, facts="")
 
         def show(state: Progress) -> None:
-            bar.update(task, completed=state.done, total=max(state.total, 1), facts=format_progress(state))
+            total = None if state.fetching else max(state.total, 1)
+            bar.update(task, completed=state.done, total=total, facts=format_progress(state))
 
         yield show, lambda message: console.print(message, markup=False, soft_wrap=True)
 
 
 def index_documents(
-    paths: Sequence[Path | str], settings: dict[str, Any], *, depth: int = 0, **of_index: Any
+    paths: Sequence[Path | str],
+    settings: dict[str, Any],
+    *,
+    depth: int = 0,
+    verbose: bool = False,
+    **of_index: Any,
 ) -> IndexReport:
-    """Bring the index up to date with paths and web addresses, and show the progress on standard error."""
+    """Bring the index up to date with paths and web addresses, and show the progress on standard error.
+
+    What was skipped is named there too: each file, where it is `verbose`, else each reason.
+    """
     from adaptive_rag.context import make_context
     from adaptive_rag.index import Index
     from adaptive_rag.ingest import Site
@@ -129,30 +139,8 @@ def index_documents(
             on_wait=tell,
             **of_index,
         )
-    by_reason = dict[str, list[str]]()
-    for failure in report.failed:
-        by_reason.setdefault(failure.reason, []).append(failure.source)
-    for reason, sources in by_reason.items():
-        _print_skipped(sources, reason)
-    by_suffix = dict[str, list[str]]()
-    for source in report.unknown:
-        by_suffix.setdefault(PurePath(source).suffix.lower(), []).append(source)
-    for suffix, sources in by_suffix.items():
-        _print_skipped(sources, f"is of a kind that is not read ({suffix or 'no suffix'})")
+    print_skipped(report, verbose=verbose)
     return report
-
-
-def _print_skipped(sources: Sequence[str], reason: str) -> None:
-    """Name each file that was skipped, in a line of its own while they are few."""
-    if len(sources) <= SKIPPED_NAMED:
-        for source in sources:
-            print_note(("Skipped:", "yellow"), f" {short_source(source)} {reason}")
-        return
-    named = ", ".join(map(short_source, sources[:SKIPPED_NAMED]))
-    more = len(sources) - SKIPPED_NAMED
-    print_note(
-        ("Skipped:", "yellow"), f" {len(sources):,} files, each {reason}: {named} and {more:,} more (--json)"
-    )
 
 
 def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +156,10 @@ def narrow_index(docs: Sequence[Path] | None, settings: dict[str, Any]) -> dict[
 
 
 def format_progress(progress: Progress) -> str:
-    """Say how many chunks are done, how fast, and how long it will take."""
+    """Say how many chunks are done, how fast, and how long it will take; or which pages are fetched."""
+    if fetching := progress.fetching:
+        pages = f"{count_of(fetching.fetched, 'page')} fetched, {fetching.waiting:,} waiting"
+        return f"{pages} · {fetching.bytes / 1e6:,.1f} MB · {shorten(fetching.address, ADDRESS_SHOWN)}"
     facts = [f"{progress.done:,} of about {progress.total:,} chunks", f"{progress.rate:.0f}/s"]
     if progress.seconds_left is not None:
         facts.append(f"{_duration(progress.seconds_left)} left")

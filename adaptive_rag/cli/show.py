@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import place_of, print_block, print_json, print_line
-from adaptive_rag.text.places import page_at, place_at, section_at
+from adaptive_rag.cli.output import place_of, print_block, print_json, print_line, short_source
+from adaptive_rag.text.places import format_other_names, page_at, place_at, section_at
 
 if TYPE_CHECKING:
     from adaptive_rag.state import Chunk
@@ -35,6 +35,8 @@ def show(
 
     asked = None if span is None else _read_span(span)
     source, chunks = read_chunks(str(make_context(options.given_settings(index=index)).index), document)
+    if not as_json and (others := chunks[0]["metadata"].get("also_as")):
+        print_line(f"stored once, {format_other_names([short_source(name) for name in others])}", style="dim")
     if asked is not None:
         _show_span(source, chunks, *asked, as_json=as_json)
     elif as_json:

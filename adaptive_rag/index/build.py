@@ -20,6 +20,7 @@ from adaptive_rag.index.files import changed_files, damaged, refuse_damage, seal
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
 from adaptive_rag.index.manifest import (
+    MANIFEST,
     Manifest,
     Seal,
     Settings,
@@ -139,7 +140,9 @@ def build_index(
     check_sizes(chunk_size, chunk_overlap)
     location = open_location(uri)
     refuse_foreign_folder(location)
-    model, name, dimension = _model_of(location, embeddings, rebuild=rebuild)
+    read = last_manifest if rebuild else read_manifest
+    stamp, manifest = location.stamp(MANIFEST), read(location)
+    model, name, dimension = _model_of(manifest, embeddings)
     settings = Settings(name, dimension, chunk_size, chunk_overlap, sentence_vectors)
     if location.path is not None:
         with storing(location.uri):
@@ -149,10 +152,17 @@ def build_index(
         with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
             locked = True
             started = time.perf_counter()
-            before = _state_before(location, settings, rebuild=rebuild)
+            if stamp is None or stamp != location.stamp(MANIFEST):  # another process has written meanwhile
+                manifest = read(location)
+            before = _state_before(location, manifest, settings, rebuild=rebuild)
             refuse_damage(location, before)
             plan = plan_run(
-                documents, before, location.path, patterns=Patterns(include, exclude), prune=prune
+                documents,
+                before,
+                location.path,
+                patterns=Patterns(include, exclude),
+                prune=prune,
+                progress=progress,
             )
             report = IndexReport(
                 unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown))
@@ -180,11 +190,10 @@ def build_index(
 
 
 def _model_of(
-    location: Location, embeddings: str | Embeddings | None, *, rebuild: bool
+    manifest: Manifest | None, embeddings: str | Embeddings | None
 ) -> tuple[str | Embeddings, str, int]:
     """Return the model to index with, its name and its dimension; what is known is not loaded."""
     embeddings = MINILM if embeddings is None else embeddings
-    manifest = (last_manifest if rebuild else read_manifest)(location)
     if manifest and embeddings == manifest.settings.embeddings:
         return embeddings, manifest.settings.embeddings, manifest.settings.dimension
     model = load_embeddings(embeddings)
@@ -193,13 +202,14 @@ def _model_of(
     return model, embedding_name(model), int(encode(model, ["dimension"]).shape[1])
 
 
-def _state_before(location: Location, wanted: Settings, *, rebuild: bool) -> Manifest:
+def _state_before(
+    location: Location, manifest: Manifest | None, wanted: Settings, *, rebuild: bool
+) -> Manifest:
     """Return the state to start from: the index's own, or an empty one.
 
     Raises:
         IndexMismatchError: its settings are others; the message names both and the command that mends it.
     """
-    manifest = (last_manifest if rebuild else read_manifest)(location)
     if manifest is None or rebuild:
         table, generation = next_table(location, manifest), manifest.generation if manifest else 0
         return Manifest(wanted, table=table, generation=generation)
@@ -311,7 +321,12 @@ class IndexingRun:
         with storing(self._location.uri):
             # a process that reads the version before this run may be in the middle of a question
             self._writer.optimize(keep_since=committed or self.manifest.committed)
-            self._publish(self._writer.index_vectors())
+            recall = self._writer.index_vectors()
+            known = self.manifest
+            changed = (known.version, known.sources) != (self._writer.version, self._sources)
+            # a repair begins with a table of its own, whose files no manifest names yet
+            if recall or changed or known.files is None:
+                self._publish(recall)
             self._writer.drop_other_tables()
 
     @cached_property

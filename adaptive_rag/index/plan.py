@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from langchain_core.documents import Document
 
     from adaptive_rag.ingest import Confined, Failure, Note, Patterns, Site, SourceFile, SourceText
+    from adaptive_rag.ingest.web import Fetching
 
     One = str | Path | Site | SourceText | Document
     Documents = Confined | One | Iterable[One]
@@ -81,9 +82,15 @@ class Plan:
 
 
 def plan_run(
-    documents: Documents, manifest: Manifest, folder: Path | None, *, patterns: Patterns, prune: bool
+    documents: Documents,
+    manifest: Manifest,
+    folder: Path | None,
+    *,
+    patterns: Patterns,
+    prune: bool,
+    progress: Callable[[Progress], None] | None = None,
 ) -> Plan:
-    """Compare documents with what the index holds.
+    """Compare documents with what the index holds; `progress` is told of pages while they are fetched.
 
     Raises:
         ConfigurationError: the documents are of no known kind, a path leads nowhere, or a pattern cannot be
@@ -103,7 +110,7 @@ def plan_run(
         files = paths or not sites
         plan = _plan_files(paths, manifest, folder, patterns, prune=prune) if files else Plan()
         for site in sites:
-            _add_site(site, plan, manifest, prune=prune)
+            _add_site(site, plan, manifest, progress, prune=prune)
         return plan
     if paths or sites:
         raise ConfigurationError(
@@ -129,13 +136,20 @@ def _plan_texts(texts: Iterable[SourceText], manifest: Manifest) -> Plan:
     return plan
 
 
-def _add_site(site: Site, plan: Plan, manifest: Manifest, *, prune: bool) -> None:
+def _add_site(
+    site: Site, plan: Plan, manifest: Manifest, progress: Callable[[Progress], None] | None, *, prune: bool
+) -> None:
     """Fetch the pages of a site, and add to a plan those that are new, changed or gone."""
     from adaptive_rag.ingest import Note
     from adaptive_rag.ingest.web import crawl
 
     known = {source: record.web for source, record in manifest.sources.items() if record.web}
-    found = crawl(site, known)
+
+    def tell(fetching: Fetching) -> None:
+        if progress is not None:
+            progress(Progress(0, 0, 0.0, None, fetching.address, fetching))
+
+    found = crawl(site, known, tell)
     plan.failed += found.failed
     plan.notes += found.notes
     plan.unchanged += len(set(found.unchanged) - plan.seen)
@@ -179,7 +193,7 @@ def _plan_files(
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()
     for file in files:
-        real = os.path.realpath(file.path)
+        real = file.real or os.path.realpath(file.path)
         # a file keeps the name it was first indexed by, whatever folder the next run starts in
         source = by_path.get(real, file.source)
         plan.seen.add(source)
@@ -311,9 +325,12 @@ def _stamp(real: str, looked_at: int) -> Stamp | None:
     from adaptive_rag.ingest.archives import on_disk
 
     try:
-        status = os.stat(real if os.path.exists(real) else on_disk(Path(real)))
+        status = os.stat(real)
     except OSError:
-        return None
+        try:
+            status = os.stat(on_disk(Path(real)))  # a file in an archive is as old as that
+        except OSError:
+            return None
     settled = looked_at - status.st_mtime_ns > SETTLED_NS
     return Stamp(real, status.st_size, status.st_mtime_ns if settled else None)
 
@@ -328,6 +345,8 @@ class Progress:
     """Chunks a second."""
     seconds_left: float | None
     source: str
+    fetching: Fetching | None = None
+    """While pages of the web are fetched, before any chunk is made: how far that is."""
 
 
 class Meter:

@@ -183,7 +183,7 @@ class TableReader:
             for start in range(0, len(among), ROWS_PER_READ):
                 with reading(self._uri, "its table"):
                     taken = self._take(among[start : start + ROWS_PER_READ].tolist(), CHUNK_COLUMNS)
-                    found = [read_chunk(row) for row in taken.select(CHUNK_COLUMNS).to_pylist()]
+                    found = [self._chunk(row) for row in taken.select(CHUNK_COLUMNS).to_pylist()]
                 yield from found
             return
         query = self.table.search().select(CHUNK_COLUMNS).limit(self.manifest.chunks or 1)
@@ -191,7 +191,7 @@ class TableReader:
         while True:
             with reading(self._uri, "its table"):
                 batch = next(batches, None)
-                found = [] if batch is None else [read_chunk(row) for row in batch.to_pylist()]
+                found = [] if batch is None else [self._chunk(row) for row in batch.to_pylist()]
             if batch is None:
                 return
             yield from found
@@ -314,8 +314,7 @@ class TableReader:
             sources, pages, sections, metadata = (
                 table.columns[name].to_pylist() for name in ("source", "page", "section", "metadata")
             )
-            copies = self.manifest.copies()
-            return table.rows, Fields.of_rows(sources, pages, sections, metadata, copies)
+            return table.rows, Fields.of_rows(sources, pages, sections, metadata, self._copies)
 
     @property
     def _in_memory(self) -> bool:
@@ -463,6 +462,17 @@ class TableReader:
             raise KeyError(f"No chunk has the id {absent[0]!r}.")
         return [found[id_] for id_ in ids]
 
+    @cached_property
+    def _copies(self) -> dict[str, list[str]]:
+        return self.manifest.copies()
+
+    def _chunk(self, row: dict[str, Any]) -> Chunk:
+        """Return the chunk of a row; its metadata name the other files that have its content."""
+        chunk = read_chunk(row)
+        if names := self._copies.get(chunk["source"]):
+            chunk["metadata"]["also_as"] = names
+        return chunk
+
     def _keep(self, taken: pa.Table) -> list[_StoredChunk]:
         """Unpack what was read, and remember it."""
         kept = []
@@ -472,7 +482,7 @@ class TableReader:
                 views = row[VIEWS]
                 if views is not None:
                     views = np.frombuffer(views, dtype=np.float32).reshape(2, -1)
-                kept.append(_StoredChunk(row["_rowid"], read_chunk(row), vector, views))
+                kept.append(_StoredChunk(row["_rowid"], self._chunk(row), vector, views))
         with self._lock:
             for stored in kept:
                 self._kept[stored.row] = stored

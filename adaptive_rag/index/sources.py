@@ -70,7 +70,13 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
     manifest = complete_manifest(location)
     refuse_damage(location, manifest)
     source, reader = _find(name, manifest), TableReader(location.uri, manifest)
-    return source, sorted(reader.chunks(reader.rows_of([source])), key=lambda chunk: chunk["start"])
+    chunks = sorted(reader.chunks(reader.rows_of([source])), key=lambda chunk: chunk["start"])
+    for chunk in chunks:
+        if chunk["source"] != source:  # the document that was indexed first, of the same content
+            names = [chunk["source"], *chunk["metadata"]["also_as"]]
+            chunk["metadata"]["also_as"] = [other for other in names if other != source]
+            chunk["source"] = source
+    return source, chunks
 
 
 def join_chunks(chunks: Sequence[Chunk], start: int, end: int) -> str:

@@ -30,10 +30,11 @@ SENTENCE_COLUMNS = ["sentence_spans", "sentence_vectors"]
 SENTENCE_DIMENSION = 384
 VIEWS = "views"
 
-# Compacting rewrites files, which is not worth it for a few small ones.
-FRAGMENTS_LEFT_ALONE = 8
 # Up to this many chunks everything is put in order after each run.
 SMALL = 5_000
+# Joining files may write all rows anew: not worth it for a few small files, nor, in a large table, for fewer
+# than one for so many chunks. So a change costs by what changed, on average.
+FRAGMENTS_LEFT_ALONE, CHUNKS_A_FRAGMENT = 8, 5_000
 CLOCK_MARGIN_S = 60
 # What LanceDB may keep of its indexes in memory, per process.
 INDEX_CACHE_BYTES = 768 * 2**20
@@ -241,7 +242,9 @@ class TableWriter:
         fragments = int(stats["fragment_stats"]["num_fragments"])
         words = self._index_stats(TEXT)
         late = int(words.num_unindexed_rows) if words is not None else 0
-        if self._table.count_rows() > SMALL and fragments <= FRAGMENTS_LEFT_ALONE and late <= SMALL:
+        total = self._table.count_rows()
+        few = max(FRAGMENTS_LEFT_ALONE, total // CHUNKS_A_FRAGMENT)
+        if total > SMALL and fragments <= few and late <= SMALL:
             return
         age = timedelta(seconds=max(0.0, time.time() - keep_since) + CLOCK_MARGIN_S)
         self._table.optimize(cleanup_older_than=age, delete_unverified=True)

@@ -13,7 +13,7 @@ import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import IO, NamedTuple
@@ -83,7 +83,7 @@ def unpacked(path: Path) -> Iterator[Path]:
     archive, name = inside
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, PurePosixPath(name).name)
-        with _reading(archive) as opened, _open_member(opened, name) as member, copy.open("wb") as file:
+        with _kept_open(archive) as opened, opened.open_member(name) as member, copy.open("wb") as file:
             left = _LARGEST_FILE  # whatever the archive says of its size
             while part := member.read(1 << 20):
                 left -= len(part)
@@ -96,7 +96,7 @@ def unpacked(path: Path) -> Iterator[Path]:
 def load_archive(path: Path, builder: TextBuilder) -> None:
     """Write a record for each file in an archive, its name; note what is left out and why."""
     total, left_out = 0, list[str]()
-    with _reading(path) as opened:
+    with _in_plain_words(), _open(path) as opened:
         for number, member in enumerate(_members(opened), start=1):
             total += member.size
             if number > _MOST_FILES or total > _LARGEST:
@@ -144,27 +144,84 @@ def _members(opened: zipfile.ZipFile | tarfile.TarFile) -> Iterator[_Member]:
                 yield _Member(info.name, info.size, None, info)
 
 
-def _open_member(opened: zipfile.ZipFile | tarfile.TarFile, name: str) -> IO[bytes]:
-    found = next((each for each in _members(opened) if PurePosixPath(each.name).as_posix() == name), None)
-    if found is None:
-        raise IndexingError("is no longer in its archive")
-    if isinstance(opened, zipfile.ZipFile) and isinstance(found.entry, zipfile.ZipInfo):
-        if found.entry.flag_bits & _ENCRYPTED:
-            raise IndexingError("asks for a password. Unpack it yourself")
-        return opened.open(found.entry)
-    assert isinstance(opened, tarfile.TarFile) and isinstance(found.entry, tarfile.TarInfo)
-    file = opened.extractfile(found.entry)
-    assert file is not None  # as it is of an ordinary file
-    return file
+class _Archive:
+    """An open archive, and the files that were met in it so far.
+
+    A packed tar is a stream: whoever asks for its files in their order has it unpacked once.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._opened = _open(path)
+        self._upcoming = _members(self._opened)
+        self._met: dict[str, _Member] = {}
+
+    def close(self) -> None:
+        """Close the archive's file."""
+        self._opened.close()
+
+    def open_member(self, name: str) -> IO[bytes]:
+        """Open one of its files for reading.
+
+        Raises:
+            IndexingError: it holds no such file, or asks for a password.
+        """
+        while name not in self._met and (member := next(self._upcoming, None)):
+            self._met.setdefault(PurePosixPath(member.name).as_posix(), member)
+        if name not in self._met:
+            raise IndexingError("is no longer in its archive")
+        entry = self._met[name].entry
+        if isinstance(self._opened, zipfile.ZipFile) and isinstance(entry, zipfile.ZipInfo):
+            if entry.flag_bits & _ENCRYPTED:
+                raise IndexingError("asks for a password. Unpack it yourself")
+            return self._opened.open(entry)
+        assert isinstance(self._opened, tarfile.TarFile) and isinstance(entry, tarfile.TarInfo)
+        file = self._opened.extractfile(entry)
+        assert file is not None  # as it is of an ordinary file
+        return file
+
+
+# The archive that was read last, with what tells that it did not change: its next file is asked for next.
+_last: list[tuple[tuple[str | int, ...], _Archive]] = []
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[zipfile.ZipFile | tarfile.TarFile]:
-    """Open an archive, and say in plain words what goes wrong with it."""
-    zipped = path.name.lower().endswith(".zip")
+def _kept_open(path: Path) -> Iterator[_Archive]:
+    """Give an archive as the reader before left it open; only one reader has it at a time."""
+    status = os.stat(path)
+    # after a fork two processes would move one position in the file
+    key = (str(path), status.st_size, status.st_mtime_ns, status.st_ino, os.getpid())
+    kept: _Archive | None = None
+    whole = False
+    with suppress(IndexError):
+        known, last = _last.pop()
+        if known == key:
+            kept = last
+        else:
+            last.close()
+    with _in_plain_words():
+        archive = kept or _Archive(path)
+        try:
+            yield archive
+            whole = True
+        except IndexingError:  # of one of its files
+            whole = True
+            raise
+        finally:
+            if whole and not _last:
+                _last.append((key, archive))
+            else:
+                archive.close()
+
+
+def _open(path: Path) -> zipfile.ZipFile | tarfile.TarFile:
+    return zipfile.ZipFile(path) if path.name.lower().endswith(".zip") else tarfile.open(path)
+
+
+@contextmanager
+def _in_plain_words() -> Iterator[None]:
+    """Say in plain words what goes wrong with an archive."""
     try:
-        with zipfile.ZipFile(path) if zipped else tarfile.open(path) as opened:
-            yield opened
+        yield
     except IndexingError:
         raise  # it is a RuntimeError too
     except _BAD_ARCHIVE as error:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.grammars import find_by_grammar
 from adaptive_rag.ingest.text import decode
 
 # A definition in the languages that begin it with a word: "func (s *Server) Start(", "pub fn open(",
@@ -30,7 +31,8 @@ def load_code(path: Path, builder: TextBuilder) -> None:
     builder.keeps_lines = True
     text = decode(path.read_bytes(), builder)
     builder.mark_heading(path.name, 1, offset=0)
-    found = _find_in_python(text) if path.suffix.lower() == ".py" else None
+    python = path.suffix.lower() == ".py"
+    found = _find_in_python(text) if python else find_by_grammar(path, text)
     for offset, level, name in found if found is not None else _find_by_words(text):
         builder.mark_heading(name, level, offset=offset)
     builder.add(text)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, groupby, pairwise
 from statistics import median
 
 from adaptive_rag.ingest.layout import LEADER, Line, make_row, merge, side_by_side
+from adaptive_rag.text.tables import EMPTY_CELL
 
 # In type sizes: a wider gap parts two cells, a higher one two tables.
 _GAP, _APART = 1.2, 2.0
 _FEWEST_ROWS = 3
+_HEADER_ROWS = 2
 # Lines that the cells of a row may take before a page goes on with its next cell.
 _TALLEST = 8
 # In characters: a table has a column that is narrower than any of a page of prose in columns.
@@ -123,11 +126,24 @@ def _read_run(run: Sequence[list[Line]]) -> list[Line]:
 
 
 def _columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
-    """Return the columns that the cells stand in; [] where they stand in none."""
+    """Return the columns that the cells stand in; [] where they stand in none.
+
+    Most rows have as many cells as there are columns, or the few do that name the group of those below.
+    """
     counts = Counter(len(cells) for cells in rows if len(cells) > 1)
     usual = max(counts, key=lambda count: (counts[count], count))
-    columns = _overlapping(_extent(cell) for cells in rows if len(cells) == usual for cell in cells)
-    return columns if len(columns) == usual else []
+    for many in sorted((count for count in counts if count > usual and counts[count] > 1), reverse=True):
+        columns = _columns_of(rows, many)
+        body = (cell for cells in rows[_HEADER_ROWS:] for cell in cells)
+        if columns and all(len(_under(cell, columns)) < 2 for cell in body):
+            return columns
+    return _columns_of(rows, usual)
+
+
+def _columns_of(rows: Sequence[_Cells], count: int) -> list[tuple[float, float]]:
+    """Return the columns of the rows with so many cells; [] where they do not stand in as many."""
+    columns = _overlapping(_extent(cell) for cells in rows if len(cells) == count for cell in cells)
+    return columns if len(columns) == count else []
 
 
 def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]]) -> list[Line]:
@@ -137,7 +153,48 @@ def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]]) -
     places = tuple(start for start, _ in columns)
     rows = _fold([_placed(cells, columns) for cells in run])
     made = [make_row([row.get(at, []) for at in range(len(columns))], places) for row in rows]
-    return made if len(made) >= _FEWEST_ROWS and _is_table([row.pieces for row in made]) else []
+    if len(made) < _FEWEST_ROWS or not _is_table([row.pieces for row in made]):
+        return []
+    return _with_groups(_with_wide_names(made))
+
+
+def _with_wide_names(rows: Sequence[Line]) -> list[Line]:
+    """Say a name above several columns above each: "Sales" over "2022" and "2023"; and the others twice.
+
+    As all readers of a table expect a header of two rows.
+    """
+    above, below = (list(row.pieces) for row in rows[:_HEADER_ROWS])
+    apart = [cell != EMPTY_CELL for cell in below]
+    if apart[0] or all(cell != EMPTY_CELL for cell in above):
+        return list(rows)
+    for at, name in enumerate(above):
+        if name == EMPTY_CELL:
+            if not (apart[at] and apart[at - 1]):
+                return list(rows)
+            above[at] = above[at - 1]
+        elif not apart[at]:
+            below[at] = name
+    return [replace(rows[0], pieces=above), replace(rows[1], pieces=below), *rows[_HEADER_ROWS:]]
+
+
+def _with_groups(rows: Sequence[Line]) -> list[Line]:
+    """Say a name that stands once for several rows in each of them.
+
+    "North shore | Sluice | 96" above "– | Footbridge | 28" names a group, and the second column names the
+    rows; "Total" may be missing before a sum.
+    """
+    first = next(at for at, row in enumerate(rows) if row.pieces[0] != EMPTY_CELL)
+    groups = {row.pieces[0] for row in rows} - {EMPTY_CELL}
+    unnamed = [row for row in rows[first:] if row.pieces[0] == EMPTY_CELL]
+    names = [row.pieces[1] for row in unnamed]
+    whole = all(EMPTY_CELL not in row.pieces[1:] and _WORD.search(row.pieces[1]) for row in unnamed)
+    if len(rows[0].pieces) < 3 or len(groups) < 3 or len(unnamed) < 2 or not whole or len({*names}) == 1:
+        return list(rows)
+    named, above = list(rows[:first]), ""
+    for row in rows[first:]:
+        above = above if row.pieces[0] == EMPTY_CELL else row.pieces[0]
+        named.append(replace(row, pieces=[above, *row.pieces[1:]]))
+    return named
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
@@ -177,11 +234,16 @@ def _placed(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
     row: _Row = {}
     for cell in cells:
         start, end = _extent(cell)
-        under = [at for at, (x0, x1) in enumerate(columns) if x0 < end and start < x1]
         nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
-        for at in under or [nearest]:
+        for at in _under(cell, columns) or [nearest]:
             row.setdefault(at, []).extend(cell)
     return row
+
+
+def _under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the columns that a cell stands under."""
+    start, end = _extent(cell)
+    return [at for at, (x0, x1) in enumerate(columns) if x0 < end and start < x1]
 
 
 def _fold(rows: Sequence[_Row]) -> list[_Row]:

@@ -6,7 +6,7 @@ import glob
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, InputError
@@ -69,13 +69,12 @@ def discover(
     found: dict[str, SourceFile] = {}
     for path in asked:
         for file in _find(Path(path).expanduser(), walk):
-            shown = name_source(file)
-            real = os.path.realpath(file)
+            real = file.real or os.path.realpath(file.path)
             if roots is None:
-                found.setdefault(real, SourceFile(file, shown))
+                found.setdefault(real, file)
             elif _lies_in(real, roots):
                 # The real file is read, so that a link that is changed meanwhile leads nowhere else.
-                found.setdefault(real, SourceFile(Path(real), shown))
+                found.setdefault(real, replace(file, path=Path(real)))
     if not found:
         places = ", ".join(repr(str(path)) for path in asked)
         raise InputError(f"No file to read was found in {places}. Suffixes read: {list_suffixes()}.")
@@ -117,7 +116,7 @@ def _refuse_outside(asked: str, roots: Sequence[str]) -> None:
         raise InputError(f"{asked!r} is not in a folder that callers may have indexed (serving.roots).")
 
 
-def _find(asked: Path, walk: _Walk) -> Iterator[Path]:
+def _find(asked: Path, walk: _Walk) -> Iterator[SourceFile]:
     paths = [asked]
     if not asked.exists():
         if not glob.has_magic(str(asked)):
@@ -131,14 +130,18 @@ def _find(asked: Path, walk: _Walk) -> Iterator[Path]:
         if path.is_dir():
             closed: list[OSError] = []
             yield from walk.files(path, closed.append)
-            yield from (Path(error.filename) for error in closed)
+            yield from map(_name_file, (Path(error.filename) for error in closed))
         elif find_loader(path):
-            yield path
+            yield _name_file(path)
         elif path == asked:
             raise InputError(
                 f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these are "
                 f"read: {list_suffixes()}."
             )
+
+
+def _name_file(path: Path) -> SourceFile:
+    return SourceFile(path, name_source(path))
 
 
 def _before_wildcard(path: Path) -> list[str]:
@@ -157,7 +160,7 @@ class _Walk:
     def ignored_below(self, folder: Path) -> Ignored:
         return Ignored(folder, self.patterns, may_read=lambda path: self._is_inside(os.path.realpath(path)))
 
-    def files(self, root: Path, on_error: Callable[[OSError], object]) -> Iterator[Path]:
+    def files(self, root: Path, on_error: Callable[[OSError], object]) -> Iterator[SourceFile]:
         seen: set[str] = set()
         ignored = self.ignored_below(root)
         for parent, folders, files in os.walk(root, followlinks=True, onerror=on_error):
@@ -172,15 +175,20 @@ class _Walk:
                 for name in folders
                 if not name.startswith(".") and not ignored.holds_folder(Path(parent, name))
             )
+            # what all files of a folder have in common is found out once
+            folder, shown = Path(parent), name_source(Path(parent))
+            above = "" if shown == "." else shown.rstrip("/") + "/"
             for name in sorted(files):
-                path = Path(parent, name)
+                path = folder / name
                 # what is no ordinary file (a link to nothing, a pipe) is listed too: reading says what it is
                 if name.startswith(".") or ignored.holds_file(path):
                     continue
+                source = above + printable(name)
                 if find_loader(path):
-                    yield path
+                    whole = os.path.realpath(path) if os.path.islink(path) else os.path.join(real, name)
+                    yield SourceFile(path, source, whole)
                 elif self.unknown is not None and os.path.isfile(path):
-                    self.unknown.append(name_source(path))
+                    self.unknown.append(source)
 
     def _is_inside(self, real: str) -> bool:
         return self.roots is None or _lies_in(real, self.roots)

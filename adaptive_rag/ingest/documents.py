@@ -27,6 +27,8 @@ class SourceFile:
 
     path: Path
     source: str
+    real: str | None = None
+    """The path without links, where the listing of its folder found it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class Page:
     """One page: its number as viewers count it, and where its text starts."""
 
     number: int | None
-    """None where what follows stands on no page: the mail after a PDF that is attached to another."""
+    """None where what follows stands on no page: a table that is attached to a PDF."""
     start: int
 
 
@@ -211,8 +213,11 @@ class TextBuilder:
     def add_part(self, part: TextBuilder, title: str, level: int, metadata: Mapping[str, Any]) -> None:
         """Append what another builder collected as a record of its own, or as the records that it has.
 
-        `title` is the heading above all of it, and `metadata` is added to that of each record.
+        `title` is the heading above all of it, and `metadata` is added to that of each record. Text so far
+        that is no record becomes one.
         """
+        if self.length and not self._records:
+            self._records.append(Record(0, self.length, {}))
         self.begin_paragraph()
         start = self.length
         self.mark_heading(title, level)
@@ -225,6 +230,8 @@ class TextBuilder:
             before = [] if self._pages else [Page(None, 0)]
             pages = [Page(page.number, start + page.start) for page in part._pages]
             self._pages += [*before, *pages, Page(None, self.length)]
+        elif self._pages:
+            self._pages.append(Page(None, start))
         self._ocr += [OcrSpan(start + span.start, start + span.end, span.confidence) for span in part._ocr]
         self.notes += [f"{title}: {note}" for note in part.notes]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from io import BytesIO
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import docx
 from docx.opc.exceptions import OpcError
@@ -18,6 +18,7 @@ from lxml import etree
 
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
 from adaptive_rag.ingest.package import note_core, open_archive, read_xml
 
 _P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
@@ -31,6 +32,23 @@ _LEFT_OUT = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # styles inherit: "My chapter" from "Heading 1"; a circle of them ends here
 _LONGEST_INHERITANCE = 10
+_NO_LIST = "0"
+_LIST = f"{qn('w:pPr')}/{qn('w:numPr')}"
+_NUMBER, _DEPTH, _VALUE = map(qn, ("w:numId", "w:ilvl", "w:val"))
+# What marks a line of a list. A longer number, "4.2" or "Article 3", begins a paragraph of its own.
+_MARK = re.compile(r"-|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]", re.IGNORECASE)
+_NUMBERING = "word/numbering.xml"
+
+
+class _Style(NamedTuple):
+    """What a style says of its paragraphs, or the style that it is based on."""
+
+    level: int | None = None
+    """As a heading."""
+    number: str | None = None
+    """The list that counts them."""
+    depth: int = 0
+    """Their level in that list."""
 
 
 def load_docx(path: Path, builder: TextBuilder) -> None:
@@ -38,10 +56,13 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
     with open_archive(path, "a Word document", older=".doc") as archive:
         try:
             document = docx.Document(_text_parts(archive))
-            styles = {style.style_id: _read_style(style) for style in document.styles}
+            root = read_xml(archive, _NUMBERING) if _NUMBERING in archive.namelist() else None
+            numbering = Numbering(root)
+            styles = {style.style_id: _read_style(style, numbering) for style in document.styles}
             notes = {kind: _read_notes(archive, kind) for kind in _REFERENCES.values()}
-            for text, level, item in _blocks(document.element.body, styles, notes):
-                builder.add_paragraph(text, level=level, marker="-" if item else "")
+            reader = _Reader(styles, numbering, notes)
+            for text, level, marker in reader.blocks(document.element.body):
+                builder.add_paragraph(text, level=level, marker=marker)
             note_core(archive, builder)
         except (OpcError, XmlchemyError) as error:
             raise ValueError(str(error)) from error
@@ -66,28 +87,35 @@ def _text_parts(whole: zipfile.ZipFile) -> BytesIO:
     return kept
 
 
-def _read_style(style: Any) -> tuple[int | None, bool]:
-    """Return a style's heading level, and whether its paragraphs are items of a list.
+def _read_style(style: Any, numbering: Numbering) -> _Style:
+    """Return what a style says, or else those that it inherits from.
 
     Word names its own styles in English, whatever language it shows them in.
     """
-    listed = False
+    level = number = None
+    settled, depth = False, 0
     for _ in range(_LONGEST_INHERITANCE):
-        if match := _HEADING.match(style.name or ""):
-            return int(match[1] or 1), False
-        if outline := style.element.xpath("./w:pPr/w:outlineLvl/@w:val"):
-            return (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), listed
-        listed = listed or bool(_is_numbered(style.element))
+        if number is None:
+            number, own = _list_of(style.element)
+            depth = numbering.depth_of(number, style.style_id) if number and own is None else own or 0
+        if not settled:
+            outline = style.element.xpath("./w:pPr/w:outlineLvl/@w:val")
+            if match := _HEADING.match(style.name or ""):
+                level, settled = int(match[1] or 1), True
+            elif outline:
+                level, settled = (int(outline[0]) + 1 if outline[0] in tuple("012345678") else None), True
         style = getattr(style, "base_style", None)
         if style is None:
             break
-    return None, listed
+    return _Style(level, number, depth)
 
 
-def _is_numbered(element: Any) -> bool | None:
-    """Tell whether a paragraph or a style is numbered; None where it does not say."""
-    found = element.xpath("./w:pPr/w:numPr")
-    return not found[0].xpath("./w:numId[@w:val='0']") if found else None
+def _list_of(element: Any) -> tuple[str | None, int | None]:
+    """Return the list that a paragraph or a style names, and the level in it; None where it does not say."""
+    found = element.find(_LIST)
+    known = {} if found is None else {each.tag: each.get(_VALUE) for each in found}
+    depth = known.get(_DEPTH)
+    return known.get(_NUMBER), min(int(depth), DEEPEST) if depth else None
 
 
 def _read_notes(archive: zipfile.ZipFile, kind: str) -> dict[str | None, str]:
@@ -97,54 +125,84 @@ def _read_notes(archive: zipfile.ZipFile, kind: str) -> dict[str | None, str]:
     return {note.get(qn("w:id")): " ".join(filter(None, map(_text, _find(note, _P)))) for note in found}
 
 
-def _blocks(
-    element: Iterable[Any],
-    styles: Mapping[str, tuple[int | None, bool]],
-    notes: Mapping[str, Mapping[str | None, str]],
-) -> Iterator[tuple[str, int | None, bool]]:
-    """Yield the text of each paragraph and table, its heading level, and whether it is a list item.
+class _Reader:
+    """Reads paragraphs and tables in their order, which their numbers follow."""
 
-    The notes that one refers to come after it.
-    """
-    for block in _find(element, _P, _TABLE):
-        if block.tag == _TABLE:
-            if table := "\n".join(_table_lines(block)):
-                yield table, None, False
-            references = block.iter(*_REFERENCES)
-        else:
-            if text := _text(block):
-                level, listed = styles.get(block.style, (None, False))
-                numbered = _is_numbered(block)
-                yield text, level, level is None and (listed if numbered is None else numbered)
-            references = (found for found in _find(block, *_REFERENCES, _P) if found.tag != _P)
-        for found in references:
-            if note := notes[_REFERENCES[found.tag]].get(found.get(qn("w:id"))):
-                yield note, None, False
-        if block.tag == _P:
-            for run in block:
-                yield from _blocks(run, styles, notes)  # text boxes
+    def __init__(
+        self,
+        styles: Mapping[str, _Style],
+        numbering: Numbering,
+        notes: Mapping[str, Mapping[str | None, str]],
+    ) -> None:
+        self._styles = styles
+        self._numbering = numbering
+        self._notes = notes
+
+    def blocks(self, element: Iterable[Any]) -> Iterator[tuple[str, int | None, str]]:
+        """Yield the text of each paragraph and table, its heading level, and what marks a list item.
+
+        The number of a heading is part of its text. The notes that a block refers to come after it.
+        """
+        for block in _find(element, _P, _TABLE):
+            if block.tag == _TABLE:
+                if table := "\n".join(self._table_lines(block)):
+                    yield table, None, ""
+                references = block.iter(*_REFERENCES)
+            else:
+                text, style, marker, depth = self._read(block)
+                if text and style.level is None and _MARK.fullmatch(marker):
+                    yield text, None, "  " * depth + marker
+                elif text:
+                    yield _after(marker, text), style.level, ""
+                references = (found for found in _find(block, *_REFERENCES, _P) if found.tag != _P)
+            for found in references:
+                if note := self._notes[_REFERENCES[found.tag]].get(found.get(qn("w:id"))):
+                    yield note, None, ""
+            if block.tag == _P:
+                for run in block:
+                    yield from self.blocks(run)  # text boxes
+
+    def _read(self, paragraph: Any) -> tuple[str, _Style, str, int]:
+        """Return a paragraph's text, its style, and what stands before it in a list, at which level.
+
+        One without text is counted too, as Word does.
+        """
+        style = self._styles.get(paragraph.style, _Style())
+        number, depth = _list_of(paragraph)
+        number, depth = number or style.number or _NO_LIST, style.depth if depth is None else depth
+        marker = "" if number == _NO_LIST else self._numbering.count(number, depth)
+        return _text(paragraph), style, marker, depth
+
+    def _table_lines(self, table: Any) -> Iterator[str]:
+        """Yield the rows of a table; what is merged stands in each place that it covers."""
+        grid: list[dict[int, tuple[Any, int]]] = []  # by row and column: a cell, and the columns it covers
+        for row in _find(table, _ROW):
+            grid.append({})
+            column = 0
+            for cell in _find(row, _CELL):
+                spans = cell.xpath("./w:tcPr/w:gridSpan/@w:val")
+                columns = int(spans[0]) if spans else 1
+                grid[-1][column] = cell, columns
+                column += columns
+        rows = Rows()
+        for at, cells in enumerate(grid):
+            for column, (cell, columns) in cells.items():
+                if not _goes_on(cell):
+                    below = (column in later and _goes_on(later[column][0]) for later in grid[at + 1 :])
+                    height = 1 + sum(takewhile(bool, below))
+                    rows.begin_cell({"colspan": str(columns), "rowspan": str(height)})
+                    rows.add("\n".join(self._cell_lines(cell)))
+            yield from rows.end_row()
+
+    def _cell_lines(self, cell: Any) -> Iterator[str]:
+        for paragraph in _find(cell, _P):
+            text, _, marker, _ = self._read(paragraph)
+            yield _after(marker, text)
 
 
-def _table_lines(table: Any) -> Iterator[str]:
-    """Yield the rows of a table; what is merged stands in each place that it covers."""
-    grid: list[dict[int, tuple[Any, int]]] = []  # by row and column: a cell, and the columns that it covers
-    for row in _find(table, _ROW):
-        grid.append({})
-        column = 0
-        for cell in _find(row, _CELL):
-            spans = cell.xpath("./w:tcPr/w:gridSpan/@w:val")
-            columns = int(spans[0]) if spans else 1
-            grid[-1][column] = cell, columns
-            column += columns
-    rows = Rows()
-    for at, cells in enumerate(grid):
-        for column, (cell, columns) in cells.items():
-            if not _goes_on(cell):
-                below = (column in later and _goes_on(later[column][0]) for later in grid[at + 1 :])
-                height = 1 + sum(takewhile(bool, below))
-                rows.begin_cell({"colspan": str(columns), "rowspan": str(height)})
-                rows.add("\n".join(map(_text, _find(cell, _P))))
-        yield from rows.end_row()
+def _after(marker: str, text: str) -> str:
+    """Put a number before a text; a bullet says nothing."""
+    return text if marker in ("", BULLET) else f"{marker} {text}".strip()
 
 
 def _goes_on(cell: Any) -> bool:

@@ -52,6 +52,7 @@ LOADERS: dict[str, Loader] = {
     "text": Loader((".txt", ".text"), "adaptive_rag.ingest.text:load_text"),
     "Markdown": Loader((".md", ".markdown"), "adaptive_rag.ingest.text:load_markdown"),
     "reStructuredText": Loader((".rst",), "adaptive_rag.ingest.rst:load_rst"),
+    "AsciiDoc": Loader((".adoc", ".asciidoc"), "adaptive_rag.ingest.asciidoc:load_asciidoc"),
     "HTML": Loader((".html", ".htm"), "adaptive_rag.ingest.html:load_html"),
     "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
     "Word": Loader((".docx",), "adaptive_rag.ingest.docx:load_docx"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import email
 import re
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from email.header import decode_header, make_header
@@ -14,12 +13,10 @@ from email.utils import parsedate_to_datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from adaptive_rag.errors import IndexingError, MissingExtraError
-from adaptive_rag.ingest.archives import is_archive
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.documents import TextBuilder, printable
-from adaptive_rag.ingest.file import in_plain_words
 from adaptive_rag.ingest.html import write_page
-from adaptive_rag.ingest.loaders import find_loader
 from adaptive_rag.ingest.text import decode
 
 # Mails in mails, and quotes in quotes.
@@ -42,7 +39,6 @@ _OLDER = re.compile(
     r"^\*?(?:From|Von|De|Da|Van):\*?[^\n]+\n(?:\*?[A-Z][\w ]{1,20}:\*?[^\n]+\n){2}",
     re.MULTILINE | re.IGNORECASE,
 )
-_MAIL_KINDS = (".eml", ".mbox")
 
 
 def load_eml(path: Path, builder: TextBuilder) -> None:
@@ -103,7 +99,9 @@ def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: 
         builder.add_part(older, "quoted", depth + 1, {**known, "quoted": True})
     for part, name in zip(attached, names, strict=True):
         if name:
-            _add_attachment(part, name, builder, depth, known)
+            data = part.get_payload(decode=True)
+            held = data if isinstance(data, bytes) else None
+            add_attachment(held, name, builder, depth + 1, known)
     for each in inner:
         if depth == _DEEPEST:
             builder.notes.append(f"mails that lie more than {_DEEPEST} deep in others were not read")
@@ -141,31 +139,6 @@ def _text_of(part: Message, builder: TextBuilder) -> str:
         write_page(data, part.get_content_charset(), page)
         return page.text.strip()
     return decode(data, builder, part.get_content_charset()).strip()
-
-
-def _add_attachment(
-    part: Message, name: str, builder: TextBuilder, depth: int, known: Mapping[str, Any]
-) -> None:
-    """Read an attachment with the loader of its kind; what cannot be read is noted."""
-    loader = find_loader(Path(name))
-    data = part.get_payload(decode=True)
-    other_mails = Path(name).suffix.lower() in _MAIL_KINDS
-    if loader is None or other_mails or is_archive(Path(name)) or not isinstance(data, bytes):
-        builder.notes.append(f"the attachment {name} is of no kind that is read")
-        return
-    inner = TextBuilder()
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, f"attachment{Path(name).suffix}")
-        copy.write_bytes(data)
-        try:
-            with in_plain_words(copy):
-                loader(copy, inner)
-        except (IndexingError, MissingExtraError) as error:
-            missing = "was not read. " if isinstance(error, MissingExtraError) else ""
-            builder.notes.append(f"the attachment {name} {missing}{error}")
-            return
-    if inner.length:
-        builder.add_part(inner, name, depth + 1, {**known, "attachment": name})
 
 
 def _lines(text: str) -> set[str]:

@@ -10,22 +10,26 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from importlib.util import find_spec
 from itertools import count, groupby, pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pymupdf
 
 from adaptive_rag.errors import IndexingError, install_line
+from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.columns import read_columns, without_repeated_headers
-from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.form_fields import with_fields
 from adaptive_rag.ingest.layout import Line, Survey, merge, side_by_side
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.right_to_left import Letter, mostly_from_right, read_parts, runs_from_right
 from adaptive_rag.ingest.rules import Rules, read_framed
 
 _BOLD = 16
@@ -40,6 +44,8 @@ _STORE_PAGES = 50
 _SHARPEST = 300 / 72
 # A page with more of them holds a map or a drawing, whose ruled lines frame no table.
 _MOST_PATHS = 5000
+# In bytes: a longer file is found apart from the document.
+_LARGEST_ATTACHED = 50_000_000
 
 
 def load_pdf(path: Path, builder: TextBuilder) -> None:
@@ -71,6 +77,7 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
             date=known.get("creationDate"),
             tags=known.get("keywords") or "",
         )
+        _add_attached(document, builder)
     advice = _advice(path) if pictures and not can_read else ""
     if not builder.length:
         whole = f"its {pages} page{'s are' if pages != 1 else ' is'} {'only images' if pictures else 'empty'}"
@@ -141,17 +148,90 @@ def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
     for number, page in enumerate(document, start=1):
         if page.rotation:
             page.remove_rotation()  # the places of its text and its lines are then those that are seen
-        lines = []
         found = _raw_lines(page)
-        words = _narrow_words(page) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
-        level = sum(horizontal for _, _, horizontal in found) > 0.8 * len(found)
-        for index, (text, line, horizontal) in enumerate(found):
-            # a note set upright in the margin is no part of the page's text
-            if horizontal or not level:
-                lines.append(_line(line, words.get(index, [text])))
-        yield number, _with_rows(page, [line for line in lines if line.text])
+        texts = [text for text, _, _ in found]
+        from_right = mostly_from_right(texts) if runs_from_right("".join(texts)) else None
+        set_there = _lines(page, found) if from_right is None else _lines_from_right(page, whole=from_right)
+        lines = [line for line in set_there if line.text]
+        if document.is_form_pdf:
+            lines = with_fields(page, lines, from_right=bool(from_right))
+        yield number, _with_rows(page, lines, from_right=bool(from_right))
         if number % _STORE_PAGES == 0:
             pymupdf.TOOLS.store_shrink(100)
+
+
+def _lines(page: Any, found: Sequence[tuple[str, dict[str, Any], bool]]) -> Iterator[Line]:
+    """Yield the lines of a page that is read from left to right."""
+    words = _narrow_words(page) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
+    level = sum(horizontal for _, _, horizontal in found) > 0.8 * len(found)
+    for index, (text, line, horizontal) in enumerate(found):
+        # a note set upright in the margin is no part of the page's text
+        if horizontal or not level:
+            yield _line(line, words.get(index, [text]))
+
+
+def _lines_from_right(page: Any, *, whole: bool) -> Iterator[Line]:
+    """Yield the lines of a page on which some, or the whole page, are read from right to left."""
+    rules = _rules(page)
+    named = _named_glyphs(page)
+    pools: list[list[dict[str, Any]]] = []
+    for block in page.get_text("rawdict", flags=pymupdf.TEXTFLAGS_TEXT)["blocks"]:
+        for line in block.get("lines", ()):
+            for span in line["spans"]:
+                span["text"] = "".join(char["c"] for char in span["chars"])
+            if pools and _touch(pools[-1], line):
+                pools[-1].append(line)
+            else:
+                pools.append([line])
+    for pool in pools:
+        spans = [span for line in pool for span in line["spans"]]
+        text = "".join(span["text"] for span in spans)
+        if not (whole or runs_from_right(text)):
+            yield from (_line(line, ["".join(span["text"] for span in line["spans"])]) for line in pool)
+            continue
+        joined = _line({"spans": spans, "bbox": _around(pool)}, [text])
+        letters = (
+            Letter(named.get(char["origin"], char["c"]), char["bbox"][0], char["bbox"][2], span["size"])
+            for span in spans
+            for char in span["chars"]
+            if not char.get("synthetic")
+        )
+        for part in read_parts(letters, rules.across(joined), from_right=whole):
+            yield replace(joined, pieces=[part.text], x0=part.x0, x1=part.x1)
+
+
+def _touch(pool: Sequence[dict[str, Any]], line: dict[str, Any]) -> bool:
+    """Tell whether a line goes on from others at its height, to either side."""
+    x0, y0, x1, y1 = _around(pool)
+    left, top, right, bottom = map(float, line["bbox"])
+    shared = min(y1, bottom) - max(y0, top)
+    return shared > 0.5 * min(y1 - y0, bottom - top) and max(left - x1, x0 - right) < 0.5 * (bottom - top)
+
+
+def _around(lines: Sequence[dict[str, Any]]) -> tuple[float, float, float, float]:
+    lefts, tops, rights, bottoms = zip(*(line["bbox"] for line in lines), strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def _named_glyphs(page: Any) -> dict[tuple[float, float], str]:
+    """Return the letters for which a page names no character but their font does, by where they stand.
+
+    Such a font calls the form of an Arabic letter "uni0644.init"; what follows the full stop is no part of
+    its name (Adobe Glyph List Specification). MuPDF takes the number of the glyph for the character.
+    """
+    mupdf = pymupdf.mupdf
+    unknown = mupdf.FZ_STEXT_UNICODE_IS_CID | mupdf.FZ_STEXT_UNICODE_IS_GID
+    found = {}
+    text = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)  # which its letters live as long as
+    for block in text.this:
+        for line in block:
+            for char in (each.m_internal for each in line):
+                if char.flags & unknown:
+                    name = mupdf.ll_fz_get_glyph_name2(char.font, char.c).partition(".")[0]
+                    letter = chr(mupdf.ll_fz_unicode_from_glyph_name(name))
+                    if runs_from_right(letter):
+                        found[char.origin.x, char.origin.y] = letter
+    return found
 
 
 def _read_pictures(
@@ -224,14 +304,22 @@ def _narrow_words(page: Any) -> dict[int, list[str]]:
     return cuts
 
 
-def _with_rows(page: Any, lines: list[Line]) -> list[Line]:
-    """Join what stands side by side, and make rows of what stands in a table."""
+def _with_rows(page: Any, lines: list[Line], *, from_right: bool) -> list[Line]:
+    """Join what stands side by side, and make rows of what stands in a table.
+
+    A page that is read from right to left is read as what a mirror shows of it.
+    """
+    if from_right:
+        width = page.rect.width
+        lines = [replace(line, x0=width - line.x1, x1=width - line.x0) for line in lines]
     groups = side_by_side(lines)
     # what stands side by side at the page's edges is a running head
     heights = sorted(group[0].y0 for group in groups)
     if not any(len(group) > 1 and heights[0] < group[0].y0 < heights[-1] for group in groups):
         return [merge(group) if len(group) > 1 else group[0] for group in groups]
     rules = _rules(page)
+    if from_right:
+        return read_columns(read_framed(lines, rules.mirrored(width)))
     return read_columns(read_framed([part for line in lines for part in _cut(page, line, rules)], rules))
 
 
@@ -274,6 +362,32 @@ def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:
     for level, title, page in document.get_toc(simple=True):
         outline[page].append((level, title))
     return outline if sum(map(len, outline.values())) >= 3 else {}
+
+
+def _add_attached(document: Any, builder: TextBuilder) -> None:
+    """Read the files that are attached to the document or to a place on one of its pages."""
+    for info, read in _attached(document):
+        path = str(info.get("ufilename") or info.get("filename") or info.get("name") or "")
+        name = printable(PurePosixPath(path.replace("\\", "/")).name)
+        if info["size"] > _LARGEST_ATTACHED:
+            builder.notes.append(f"the attachment {name} holds more than {_LARGEST_ATTACHED // 1_000_000} MB")
+        elif name:
+            try:
+                data = read()
+            except (pymupdf.mupdf.FzErrorBase, RuntimeError, ValueError):
+                builder.notes.append(f"the attachment {name} is damaged")
+            else:
+                add_attachment(data, name, builder, 1, {})
+
+
+def _attached(document: Any) -> Iterator[tuple[dict[str, Any], Callable[[], bytes]]]:
+    """Yield what is known of each attached file, and what reads it."""
+    for at in range(document.embfile_count()):
+        yield document.embfile_info(at), partial(document.embfile_get, at)
+    if document.has_annots():
+        for page in document:
+            for note in page.annots([pymupdf.PDF_ANNOT_FILE_ATTACHMENT]):
+                yield note.file_info, note.get_file
 
 
 def _ranges(numbers: Sequence[int]) -> str:

@@ -35,8 +35,8 @@ class _Word(NamedTuple):
 def locate(citation: Citation, path: str | Path) -> list[Rectangle]:
     """Return the rectangles of a citation's quote in its PDF, one for each line or cell, in reading order.
 
-    A quote that stands several times on a page is told apart by its span. What was read from a picture has no
-    words on the page, and no rectangle.
+    A quote that stands several times on a page is told apart by its span. What was read from a picture, or
+    from a file that is attached, has no words on the page, and no rectangle.
 
     Args:
         citation: of the document that `path` leads to.
@@ -50,6 +50,8 @@ def locate(citation: Citation, path: str | Path) -> list[Rectangle]:
     page = citation["page"]
     if path.suffix.lower() != ".pdf" or page is None:
         raise ConfigurationError(f"Only a quote from a page of a PDF has rectangles; got {str(path)!r}.")
+    if "attachment" in citation["place"]:
+        return []
     with unpacked(path) as file, open_pdf(file) as document:
         words = [word for number in (page, page + 1) for word in _words(document, number)]
     letters = _Letters([word.letters for word in words])

@@ -58,6 +58,13 @@ class Rules:
             if line.x0 + 1 < rule.at < line.x1 - 1 and rule.start < middle < rule.end
         )
 
+    def mirrored(self, width: float) -> Rules:
+        """Return the rules as a mirror beside a page of this width shows them."""
+        return Rules(
+            tuple(Rule(rule.at, width - rule.end, width - rule.start) for rule in self.level),
+            tuple(Rule(width - rule.at, rule.start, rule.end) for rule in self.upright),
+        )
+
     def frames(self) -> Iterator[Rules]:
         """Yield the rules that meet, together."""
         groups: list[tuple[set[int], list[Rule]]] = []

@@ -12,7 +12,7 @@ import re
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from http import HTTPStatus
@@ -91,13 +91,29 @@ class Crawl:
     notes: list[Note] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """How far the fetching of a site's pages is."""
+
+    fetched: int
+    waiting: int
+    """Pages that are known to come, of those that may be read at all."""
+    bytes: int
+    address: str
+    """What is asked for now."""
+
+
 def is_address(text: object) -> TypeGuard[str]:
     """Tell whether a text is an address on the web and no path."""
     return isinstance(text, str) and re.match(r"https?://", text, re.IGNORECASE) is not None
 
 
-def crawl(site: Site, known: Mapping[str, Mapping[str, Any]]) -> Crawl:
-    """Fetch and read the pages of a site.
+def crawl(
+    site: Site,
+    known: Mapping[str, Mapping[str, Any]],
+    progress: Callable[[Fetching], None] | None = None,
+) -> Crawl:
+    """Fetch and read the pages of a site, and tell `progress` before each of them.
 
     `known` holds, by the name of their sources, the stamps of pages that were indexed before, as `asdict`
     gives them. Those that were found from the same address are asked for again, whether a link leads to them
@@ -116,7 +132,7 @@ def crawl(site: Site, known: Mapping[str, Mapping[str, Any]]) -> Crawl:
         return Crawl(failed=[Failure(_without_password(site.address), str(error))])
     stamps = {source: PageStamp(**stamp) for source, stamp in known.items()}
     with start_blocking_portal() as portal:
-        crawler = _Crawler(site, stamps, portal)
+        crawler = _Crawler(site, stamps, portal, progress)
         if crawler.walk([(site.address, site.depth)]):
             crawler.walk([(stamp.address, 0) for stamp in stamps.values() if stamp.start == site.address])
         return crawler.end()
@@ -125,8 +141,15 @@ def crawl(site: Site, known: Mapping[str, Mapping[str, Any]]) -> Crawl:
 class _Crawler:
     """One crawl: what was asked for, what was found, and what may still be fetched."""
 
-    def __init__(self, site: Site, known: Mapping[str, PageStamp], portal: BlockingPortal) -> None:
+    def __init__(
+        self,
+        site: Site,
+        known: Mapping[str, PageStamp],
+        portal: BlockingPortal,
+        progress: Callable[[Fetching], None] | None,
+    ) -> None:
         self._site = site
+        self._progress = progress
         self._known = {stamp.address: (source, stamp) for source, stamp in known.items()}
         self._portal = portal
         self._reach = Reach(frozenset({80, 443}), site.private_networks)
@@ -134,6 +157,7 @@ class _Crawler:
         self._asked: set[str] = set()
         self._named: set[str] = set()
         self._bytes_left = site.max_megabytes * 1_000_000
+        self._pages = 0
         self._robots: dict[str, Protego | IndexingError | None] = {}
         self._left_out: Counter[str] = Counter()
         self._found = Crawl()
@@ -150,6 +174,7 @@ class _Crawler:
                 bounds = f"{self._site.max_pages:,} pages and {self._site.max_megabytes:,} MB"
                 self._left_out[f"beyond the bounds of {bounds} (web.max_pages, web.max_megabytes)"] += 1
                 continue
+            self._tell(address, waiting)
             self._asked.add(address)
             try:
                 links = self._visit(address, depth)
@@ -158,6 +183,15 @@ class _Crawler:
                 continue
             waiting.extend((link, depth - 1) for link in links if depth > 0)
         return len(self._asked) - len(self._found.failed) > asked_before
+
+    def _tell(self, address: str, waiting: Iterable[tuple[str, int]]) -> None:
+        if self._progress is None:
+            return
+        coming = len({other for other, _ in waiting} - self._asked - {address})
+        coming = min(coming, self._site.max_pages - len(self._asked) - 1)
+        fetched = self._site.max_megabytes * 1_000_000 - self._bytes_left
+        shown = _without_password(address)
+        self._progress(Fetching(self._pages, coming, fetched, shown))
 
     def end(self) -> Crawl:
         """Return what was found, with a note of what was left out."""
@@ -197,6 +231,7 @@ class _Crawler:
                 raise IndexingError(f"cannot be read: {answered}")
             self._found.gone[source] = answered
             return ()
+        self._pages += 1
         self._bytes_left -= len(reply.body)
         return self._read(url, reply, depth)
 

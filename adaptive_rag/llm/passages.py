@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.markers import respell_markers
+from adaptive_rag.text.places import format_other_names
 from adaptive_rag.text.visible import plain
 
 CUT = " …"
@@ -84,10 +85,16 @@ def _with_columns(document: Candidate) -> str:
 
 
 def _fence(number: int, document: Candidate, text: str) -> str:
-    source = re.sub(r"[\"<>]", "'", " ".join(neutralize(document["source"]).split()))[-120:]
+    source = _attribute(document["source"])
+    others = format_other_names([_attribute(name) for name in document["metadata"].get("also_as", ())])
+    source += f" ({others})" if others else ""
     page = f' page="{document["page"]}"' if document["page"] is not None else ""
     body = "\n".join(f"| {line}" for line in text.splitlines() if line.strip())
     return f'<passage n="{number}" source="{source}"{page}>\n{body}\n</passage>'
+
+
+def _attribute(name: str) -> str:
+    return re.sub(r"[\"<>]", "'", " ".join(neutralize(name).split()))[-120:]
 
 
 def _share(lengths: Sequence[int], budget: int) -> int:

@@ -83,7 +83,7 @@ _VIEW_WORDS = any_of(
     r"thought (?:that|of|it|him|her|them)|"
     r"fear(?:s|ed)?|consider(?:s|ed)? (?:it|that|the|this|him|her|them|as|to be)|(?:be|is|was|were|been|"
     r"are) considered|"
-    r"recommend(?:s|ed)?|critici[sz]\w*|critics?|advocat\w+|oppose[sd]?|"
+    r"recommend(?:s|ed)?|critici[sz]\w*|critics?|advocat\w+|(?<!as )oppose[sd]?|"
     r"in favou?r|controvers\w+|prefer(?:s|red)?|according to|point(?:s|ed)? out|sa(?:ys|id) that|"
     r"say that|held that|holds that|(?:answer|add|repli)(?:ed|s|es) that|"
     r"worr(?:y|ies|ied)|regret(?:s|ted)?|doubt(?:s|ed)?|object(?:s|ed|ions?) to|reject(?:s|ed)?|welcom\w+|"

@@ -11,16 +11,27 @@ from sqlalchemy import delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
+from adaptive_rag.errors import InputError
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST, hash_password
-from adaptive_rag.server.problems import Conflict
+from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.tables import Role, Token, User, new_id, now
 
 # Small letters alone, so that no name looks like another one.
 USER_NAME = r"^[a-z0-9][a-z0-9_.@-]{0,99}$"
 # Makes a token that was left in a file easy to find.
 TOKEN_PREFIX = "arag_"
+
+
+class Conflict(Problem, InputError):
+    """What is asked does not fit what there is: 409 by REST, an error of the input in the shell."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(409, detail)
+
+    def __str__(self) -> str:
+        return self.detail
 
 
 def add_user(db: Session, name: str, password: str | None = None, *, is_admin: bool = False) -> User:
@@ -51,7 +62,9 @@ def add_user(db: Session, name: str, password: str | None = None, *, is_admin: b
 
 def find_user(db: Session, name: str) -> User | None:
     """Return a user by name; the one who stands for this machine is nobody's to change."""
-    return db.scalar(select(User).where(User.name == name, User.name != THIS_MACHINE))
+    if name == THIS_MACHINE or not re.fullmatch(USER_NAME, name):
+        return None
+    return db.scalar(select(User).where(User.name == name))
 
 
 def set_password(db: Session, user: User, password: str, *, keep: str | None = None) -> None:

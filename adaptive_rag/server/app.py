@@ -7,7 +7,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from starlette.types import Lifespan
@@ -15,11 +14,23 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.private import make_file
 from adaptive_rag.server import operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections, events, members, session, tokens, users
+from adaptive_rag.server.api import (
+    ask,
+    collections,
+    compare,
+    events,
+    feedback,
+    members,
+    profile,
+    session,
+    threads,
+    tokens,
+    users,
+)
+from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.mcp_http import build_mcp_app, mcp_route
 from adaptive_rag.server.oidc import Provider
@@ -35,6 +46,10 @@ NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     members.router,
     ask.router,
+    compare.router,
+    threads.router,
+    feedback.router,
+    profile.router,
     session.router,
     tokens.router,
     users.router,
@@ -84,14 +99,19 @@ async def _running(
     *others: Lifespan[FastAPI],
 ) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
-        file = settings.data / "conversations.sqlite"
-        make_file(file)
-        saver = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
-        await saver.setup()
+        conversations = await stack.enter_async_context(open_conversations(settings, engine))
         stack.callback(engine.dispose)
-        answering, rates = Answering(settings, given, saver), Rates(settings.rate)
         provider = Provider(settings) if settings.oidc_issuer else None
-        app.state.services = Services(settings, given, operator, engine, answering, rates, provider)
+        app.state.services = Services(
+            settings=settings,
+            given=given,
+            operator=operator,
+            engine=engine,
+            answering=Answering(settings, given, conversations),
+            conversations=conversations,
+            rates=Rates(settings.rate),
+            provider=provider,
+        )
         for other in others:
             await stack.enter_async_context(other(app))
         yield

@@ -14,14 +14,12 @@ from urllib.parse import quote
 from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 
-from adaptive_rag.context.caller import served_error
-from adaptive_rag.errors import InputError, ServedError, import_extra
+from adaptive_rag.errors import InputError, import_extra
 from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.index.sources import ListedSource, join_chunks, list_sources, read_chunks
 from adaptive_rag.server.answering import Answering, Question
-from adaptive_rag.server.machine import Refused
-from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.problems import not_found, problem_of
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
 
@@ -413,12 +411,8 @@ def _in_words(
     async def told(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
         try:
             return await call(*args, **kwargs)
-        except Problem as problem:
-            said = problem.detail
-        except (InputError, Refused, ServedError) as error:
-            said = str(error)
         except Exception as error:
-            said = str(served_error(error))
+            said = problem_of(error).detail
         # fastmcp's own line would hold the name of a document.
         raise ToolError(said, log_level=logging.DEBUG)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
@@ -17,6 +17,8 @@ _TIMED = {".srt", ".vtt"}
 _MAILS = {".eml", ".mbox"}
 # Of more cells their row is named.
 _MOST_CELLS = 2
+# Of a document of several names as many others are shown.
+_MOST_NAMES = 3
 
 
 def page_at(chunk: Chunk, offset: int) -> int | None:
@@ -45,11 +47,10 @@ def place_at(chunk: Chunk, start: int, end: int) -> Place:
     known = chunk["metadata"]
     place: Place = {}
     kind = PurePath(chunk["source"]).suffix.lower()
-    if kind in _MAILS:
-        if isinstance(subject := known.get("subject"), str):
-            place["mail"] = subject
-        if isinstance(name := known.get("attachment"), str):
-            place["attachment"], kind = name, PurePath(name).suffix.lower()
+    if kind in _MAILS and isinstance(subject := known.get("subject"), str):
+        place["mail"] = subject
+    if kind in (*_MAILS, ".pdf") and isinstance(name := known.get("attachment"), str):
+        place["attachment"], kind = name, PurePath(name).suffix.lower()
     if (page := page_at(chunk, start)) is not None:
         if kind in _SLIDES:
             place["slide"] = page
@@ -93,6 +94,14 @@ def format_place(*places: Place) -> str:
     if lines := _written([each["lines"] for each in places if "lines" in each]):
         parts.append(f"line{'' if lines.isdigit() else 's'} {lines}")
     return ", ".join(filter(None, parts))
+
+
+def format_other_names(names: Sequence[str]) -> str:
+    """Write the other names of a document: "also as b.txt, c.txt and 3 more"; "" where it has none."""
+    if not names:
+        return ""
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return f"also as {', '.join(names[:_MOST_NAMES])}{more}"
 
 
 def by_place(citations: Iterable[Citation]) -> list[list[Citation]]:

@@ -109,7 +109,7 @@ def _names_columns(rows: list[tuple[str, ...]]) -> bool:
 
     "Tool | Deposit | Days" and "Property | D300 | D300 Pro" do; "Weight | 11.5 kg" does not. "Colour | red"
     above "Wood | oak" is read as a row: a row of two cells is understood without names. "Train 1 | Train 2"
-    do above times, "Child 4 to 15" above prices.
+    do above times, "Child 4 to 15" above prices, "Level | What to do" above "1 Watch".
     """
     first, rest = rows[0], rows[1:]
     if not rest or not all(first):
@@ -119,7 +119,8 @@ def _names_columns(rows: list[tuple[str, ...]]) -> bool:
         over_amounts = _TITLE.match(cell) and sum(bool(_AMOUNT.match(c)) for c in below) > len(below) / 2
         if re.search(r"\d", _NAMING.sub("", cell)) and not over_amounts:
             return False
-    return len(first) > 2 or sum(bool(re.search(r"\d", row[-1])) for row in rest) > len(rest) / 2
+    numbered = (sum(bool(re.search(r"\d", row[at])) for row in rest) for at in (0, -1))
+    return len(first) > 2 or any(2 * count > len(rest) for count in numbered)
 
 
 def _as_word(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from functools import lru_cache
 
 _STOP_WORDS = """
@@ -32,6 +33,7 @@ _ASKING_WORDS = """
 """
 ASKING_WORDS = frozenset(_ASKING_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
+_ACCENTS = re.compile(r"[\u0300-\u036f]")
 # Longest first; a stem keeps at least four letters, so that short words are left alone.
 _CUT = """
     ie ational fulness iveness ations ation ative atory ators ator ements ement ments ment ities ity ically
@@ -60,8 +62,8 @@ def stem(word: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Split a text into lower-case words."""
-    return _WORD.findall(text.lower())
+    """Split a text into lower-case words without accents: "Café" is "cafe", as it is typed."""
+    return _WORD.findall(_without_accents(text.lower()))
 
 
 def terms(text: str) -> list[str]:
@@ -77,7 +79,7 @@ def weighted_terms(question: str) -> dict[str, float]:
     """
     weights: dict[str, float] = {}
     quoted = " ".join(re.findall(r"['\"“‘]([^'\"”’]{2,60})['\"”’]", question)).lower()
-    for match in _WORD.finditer(question):
+    for match in _WORD.finditer(_without_accents(question)):
         raw, word = match.group(), match.group().lower()
         if word in STOP_WORDS:
             continue
@@ -99,3 +101,9 @@ def coverage(weights: dict[str, float], present: set[str]) -> float:
     """Return the share of the weight that the present stems cover; 0 where there is nothing to cover."""
     total = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in present) / total if total else 0.0
+
+
+def _without_accents(text: str) -> str:
+    if text.isascii():
+        return text
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text)))

@@ -1,8 +1,10 @@
 from dataclasses import replace
 
+from adaptive_rag.answer.by_side import OPINION_STYLE
 from adaptive_rag.answer.factual import FACTUAL_STYLE
 from adaptive_rag.answer.parts import answer_locally
 from adaptive_rag.answer.request import Aspect
+from adaptive_rag.answer.sides import NO_VIEW
 from tests.answer.made import candidate, request, vector, without_markers
 
 EAGER = replace(FACTUAL_STYLE, evidence=0.3)
@@ -56,3 +58,22 @@ def test_where_no_part_has_evidence_nothing_is_answered():
 
     assert not evidence.sufficient
     assert answer is None
+
+
+RULES = candidate("Buoyancy aids are needed on the water. The boathouse opens at six and closes at nine.")
+
+
+def test_a_question_for_a_rule_that_was_taken_for_one_for_views_is_answered_by_the_rule():
+    _, answer = answer_locally(
+        request("are buoyancy aids needed", [RULES], style=OPINION_STYLE), abstains=False
+    )
+
+    assert without_markers(answer) == ["Buoyancy aids are needed on the water."]
+
+
+def test_whoever_asks_for_views_in_words_is_told_that_there_are_none():
+    question = "what do people think of buoyancy aids"
+
+    _, answer = answer_locally(request(question, [RULES], style=OPINION_STYLE), abstains=False)
+
+    assert answer.text.startswith(NO_VIEW)

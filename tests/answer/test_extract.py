@@ -653,3 +653,69 @@ def test_the_best_sentence_is_quoted_where_a_style_finds_none():
     style = AnswerStyle(arrange=lambda request, ranking: [], evidence=0.5, nearness=0.5)
     asked = request("How long is the wall?", [candidate(WALL)], style=style)
     assert "It is 2.3 kilometres long. [1]" in extract_answer(asked).text
+
+
+def faq(question, answer, source):
+    metadata = {"kind": "qa", "question": question, "answer": answer}
+    return candidate(f"{question}\n{answer}", source=source, metadata=metadata)
+
+
+def test_the_answer_to_a_question_for_a_number_holds_it_though_it_names_nothing_counted():
+    documents = [
+        faq("How many sandbags may I take?", "A household may take 8 and a business 20.", "faq.csv"),
+        candidate("There are six sandbag stations in the town, and Mill Street is one.", source="book.txt"),
+    ]
+
+    answer = extract_answer(request("how many sandbags can i get", documents))
+
+    assert without_markers(answer) == ["A household may take 8 and a business 20."]
+
+
+def test_a_later_sentence_of_an_answer_comes_with_what_it_goes_on_from():
+    said = "On the first Monday of each month at 11.00. If that Monday is a holiday the test is on Tuesday."
+    documents = [faq("When are the sirens tested?", said, "faq.csv")]
+
+    answer = extract_answer(request("when are the sirens tested", documents))
+
+    assert " ".join(without_markers(answer)) == said
+
+
+def test_a_comparison_of_what_a_number_tells_apart_begins_with_both_and_names_no_third():
+    book = (
+        "Grade one: you can paddle 500 metres and get back into your boat. "
+        "Grade two: you can roll on one side and lead a group on flat water. "
+        "Grade three: there is a great difference, for you can roll on both sides."
+    )
+    style = ANALYTICAL_STYLE
+
+    answer = extract_answer(
+        request("what is the difference between grade one and grade two", [candidate(book)], style=style)
+    )
+
+    first, second = without_markers(answer)
+    assert first.startswith("Grade one") and second.startswith("Grade two")
+
+
+SHEDS = candidate(
+    "Felt and glass are the tenant's own risk.\n\n| Structure | Largest size | Consent |\n|---|---|---|\n"
+    "| Shed | 2.4 by 1.8 metres | secretary |\n| Pond | 2 square metres | not needed |\n"
+)
+
+
+def test_of_a_table_in_a_rule_the_row_that_is_asked_about_is_the_answer():
+    answer = extract_answer(request("do I need consent for a pond", [SHEDS], style=CONTEXTUAL_STYLE))
+
+    assert [citation["quote"] for citation in answer.citations] == ["| Pond | 2 square metres | not needed |"]
+
+
+CAFES = (
+    "## If you run a café\n\nThe gas is turned off at the meter at Level 3. "
+    "Empty the grease trap every October, with all that is in it."
+)
+
+
+@pytest.mark.parametrize("style", [ANALYTICAL_STYLE, CONTEXTUAL_STYLE])
+def test_advice_for_whom_a_heading_names_begins_where_its_section_does(style):
+    answer = extract_answer(request("what should I do if I run a cafe", [candidate(CAFES)], style=style))
+
+    assert without_markers(answer)[0] == "The gas is turned off at the meter at Level 3."

@@ -4,6 +4,7 @@ from adaptive_rag.answer.relations import (
     asks_about_the_text,
     asks_for_steps,
     compared,
+    pairs_of,
     relation_asked,
     speaks_of_the_text,
     tells_to_do,
@@ -89,3 +90,9 @@ def test_a_question_for_steps_is_recognised(question, steps):
 )
 def test_a_sentence_that_says_what_to_do_is_recognised(sentence, told):
     assert tells_to_do(sentence) is told
+
+
+@pytest.mark.parametrize("question", ["zone A vs zone B", "what is the difference between zone A and B?"])
+def test_what_a_letter_or_number_tells_apart_is_compared_with_it(question):
+    assert compared(question) == [{"zone a"}, {"zone b"}]
+    assert {"zone a", "grade one"} <= pairs_of("In Zone A, grade one")

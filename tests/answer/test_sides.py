@@ -299,3 +299,35 @@ def test_a_message_that_replies_to_a_question_on_the_matter_is_heard():
     )
     answer = answered([chat], "what did the team think of moving the import to the replica")
     assert "it lags" in answer and "cake" not in answer
+
+
+BUS = """# Should the 41 go by the hospital?
+
+Ann Tibbs: I am against it. Let them send a minibus to the hospital instead.
+
+Sam Okoro: I don't think that it is a good plan.
+
+P. Grell: The library should never have been shut. It was the best thing in this town, and I miss it."""
+
+
+def test_of_a_debate_only_who_names_the_matter_is_heard_where_most_speak_of_another():
+    answer = answered([BUS], "What do people think of the library?")
+    assert "library should never" in answer and "minibus" not in answer and "good plan" not in answer
+
+
+def test_who_speaks_of_the_matter_without_its_name_is_heard_where_the_debate_is_about_it():
+    answer = answered([BUS], "What do people think of sending the 41 by the hospital?")
+    assert "minibus" in answer and "good plan" in answer
+
+
+def test_what_nobody_says_stands_beside_no_voices():
+    frame = "Each speaker on the street had five minutes, and speeches were approved by those who gave them."
+    book = "A street is a weakness that is paid for by the others, and a bad one as opposed to a square."
+    answer = answered([f"{DEBATE}\n\n{frame}", book], STREET)
+    assert "approved" not in answer and "square" not in answer
+
+
+def test_people_are_counted_where_each_view_has_its_speaker():
+    told = answered([DEBATE, "Critics fear that the closure of the street harms the shops."], STREET)
+    assert "Critics fear" in told and "Gordon Haye" in told
+    assert "views: " in told.splitlines()[0] and "people" not in told.splitlines()[0]

@@ -3,11 +3,13 @@
 import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from adaptive_rag.evaluation.arms import Bench
 from adaptive_rag.ingest import extract_text
 from benchmarks.typed_questions.__main__ import (
     ask,
@@ -170,10 +172,15 @@ def test_an_answer_leads_with_what_it_must_hold_or_not() -> None:
     assert not judge(asked(), "It is sold in pairs. [1] It costs 4.20. [1]").leads
 
 
-def test_both_arms_are_asked_and_every_answer_stands_on_the_page() -> None:
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Bench]:
+    with open_documents() as opened:
+        yield opened
+
+
+def test_both_arms_are_asked_and_every_answer_stands_on_the_page(bench: Bench) -> None:
     questions = [BY_ID["q004"], BY_ID["q100"]]
-    with open_documents() as bench:
-        answered = {arm: ask(arm, questions, bench) for arm in ("adaptive", "standard")}
+    answered = {arm: ask(arm, questions, bench) for arm in ("adaptive", "standard")}
     [hotel, massage] = answered["adaptive"]
     assert hotel.judgement.verdict == "good" and "165 pounds" in hotel.answer
     assert massage.judgement.verdict in ("good", "given")
@@ -193,13 +200,12 @@ def test_an_answer_is_only_too_long_where_nothing_else_is_wrong() -> None:
     assert not judge(asked(), long, abstained=True).only_too_long
 
 
-def test_a_question_waits_until_the_reply_to_its_request_is_recorded(tmp_path: Path) -> None:
+def test_a_question_waits_until_the_reply_to_its_request_is_recorded(tmp_path: Path, bench: Bench) -> None:
     file, question = tmp_path / "replies.jsonl", BY_ID["q004"]
 
     def asked_again() -> tuple[RecordedReplies, dict[str, Any]]:
         replies = RecordedReplies(file)
-        with open_documents() as bench:
-            answered = ask("adaptive", [question], with_model(bench, "adaptive", replies, "generate"))
+        answered = ask("adaptive", [question], with_model(bench, "adaptive", replies, "generate"))
         replies.save()
         return replies, {"adaptive": answered}
 

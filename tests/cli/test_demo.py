@@ -9,6 +9,7 @@ from tests.cli.conftest import Run
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("samples_embedded")
 def test_the_demo_asks_a_question_of_each_type_and_answers_it(run: Run) -> None:
     result = run("demo")
     assert result.exit_code == 0

@@ -7,7 +7,9 @@ import pytest
 
 from adaptive_rag import Index
 from adaptive_rag.cli.session import format_progress, format_report
+from adaptive_rag.cli.skipped import print_notes, print_skipped
 from adaptive_rag.index import IndexReport, Progress
+from adaptive_rag.ingest import Failure, Note
 from tests.cli.conftest import Run, parsed
 from tests.web_server import serving_pages
 
@@ -99,15 +101,45 @@ def test_each_file_that_was_skipped_is_named_with_the_reason(run: Run, notes: Pa
     assert run("index", notes).exit_code == 0, "what is of no known kind is no failure"
 
 
-def test_many_files_that_were_skipped_for_one_reason_are_told_in_a_line(run: Run, notes: Path) -> None:
+def test_many_files_that_were_skipped_are_told_by_reason_and_each_one_where_asked(
+    run: Run, notes: Path
+) -> None:
     for number in range(14):
         (notes / f"photo{number:02}.heic").touch()
-    [line] = run("index", notes).stderr.splitlines()
-    assert line.startswith(
-        "Skipped: 14 files, each is of a kind that is not read (.heic): notes/photo00.heic, "
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "old.doc"):
+        (notes / name).touch()
+    named = "To see the name of each file, index again with -v."
+    assert run("index", notes).stderr.splitlines() == [
+        "Skipped: 4 files, each is empty: it has 0 bytes (notes/a.txt, notes/b.txt, notes/c.txt and 1 more)",
+        "Skipped: 15 files of kinds that are not read: 14 .heic, 1 .doc. Save .doc as .docx",
+        named,
+    ]
+    every = run("index", notes, "-v").stderr.splitlines()
+    assert len([line for line in every if line.startswith("Skipped: notes/")]) == 19 and named not in every
+    assert len(json.loads(run("index", notes, "--json").stdout)["unknown"]) == 15
+
+
+def test_what_one_extra_would_read_is_told_in_a_line_whatever_kinds_it_is_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    install = "pip install 'adaptive-rag[ocr]'"
+    report = IndexReport(
+        failed=[
+            *(Failure(f"{number}.jpg", f"was not read. Install it with: {install}") for number in range(2)),
+            *(Failure(f"{pages}.pdf", f"holds no text: {pages} pages: {install}, or") for pages in (2, 3)),
+        ],
+        notes=[Note(f"{page}.pdf", f"page {page} holds no text: {install}") for page in range(4, 1200)],
     )
-    assert line.endswith("notes/photo09.heic and 4 more (--json)")
-    assert len(parsed(run("index", notes, "--json"))["unknown"]) == 14
+    print_skipped(report, verbose=False)
+    print_notes(report, verbose=False)
+    told = capsys.readouterr()
+    assert told.err.splitlines()[0] == (
+        f"Skipped: 4 files cannot be read without {install} (0.jpg, 1.jpg, 2.pdf and 1 more)"
+    )
+    assert told.out == (
+        f"Note: 1,196 files were read in part; to have the rest read: {install} "
+        "(4.pdf, 5.pdf, 6.pdf and 1,193 more)\n"
+    )
 
 
 def test_progress_says_how_many_how_fast_and_how_long() -> None:

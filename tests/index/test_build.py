@@ -76,6 +76,54 @@ def test_a_change_that_keeps_size_and_time_is_seen_where_the_file_was_fresh(tmp_
     assert texts_in(kb) == ["The tide is big."]
 
 
+def test_a_file_of_the_same_size_and_time_counts_as_unchanged_until_it_is_touched(tmp_path: Path) -> None:
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    file, stamp = docs / "moon.txt", (docs / "moon.txt").stat()
+    file.write_text("The moon pulls the air.")
+    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert build(docs, kb).unchanged == 3
+    os.utime(file, (time.time() - 60, time.time() - 60))
+    assert build(docs, kb).updated == 1
+    assert "The moon pulls the air." in texts_in(kb)
+
+
+def test_a_change_in_a_large_index_is_published_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adaptive_rag.index.table.SMALL", 2)
+    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "kb"
+    build(docs, kb)
+    before = json.loads((kb / "manifest.json").read_text())
+    write_files(docs, {"sun.txt": "The sun pulls half as much."})
+    assert build(docs, kb).updated == 1
+    after = json.loads((kb / "manifest.json").read_text())
+    assert after["generation"] == before["generation"] + 1
+    # what was there is not written again: the new row has a file of its own
+    assert set(before["files"]) & set(after["files"]) >= {
+        name for name in before["files"] if "/data/" in name
+    }
+    assert texts_in(kb) == sorted({**TIDES, "sun.txt": "The sun pulls half as much."}.values())
+    assert Index.check(kb, deep=True).healthy
+
+
+def test_files_of_a_large_table_are_joined_after_several_changes_not_after_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.table.SMALL", 4)
+    monkeypatch.setattr("adaptive_rag.index.table.FRAGMENTS_LEFT_ALONE", 1)
+    monkeypatch.setattr("adaptive_rag.index.table.CHUNKS_A_FRAGMENT", 4)
+    texts = {f"{number}.txt": f"Buoy {number} is lit." for number in range(20)}
+    docs, kb = write_files(tmp_path / "docs", texts), tmp_path / "kb"
+    build(docs, kb)
+    counts = []
+    for turn in range(8):
+        texts[f"{turn}.txt"] = f"Buoy {turn} is dark."
+        build(write_files(docs, texts), kb)
+        files = json.loads((kb / "manifest.json").read_text())["files"]
+        counts.append(sum("/data/" in name for name in files))
+    assert counts[:3] == [2, 3, 4] and max(counts) <= 5
+    assert texts_in(kb) == sorted(texts.values())
+
+
 def test_a_changed_file_is_embedded_only_where_it_changed(tmp_path: Path) -> None:
     paragraphs = [f"Paragraph {n} speaks of tides. " * 6 for n in range(4)]
     docs, kb = write_files(tmp_path / "docs", {"a.txt": "\n\n".join(paragraphs)}), tmp_path / "kb"

@@ -6,8 +6,12 @@ from typing import Any
 
 import pytest
 
+from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import Index, IndexReport
+from adaptive_rag.index.sources import read_chunks
+from adaptive_rag.llm.passages import format_passages
+from adaptive_rag.tool import format_answer
 from adaptive_rag.where import read_where
 from tests.index.made import HashEmbeddings, build, found, open_index, texts_in, write_files
 
@@ -57,6 +61,22 @@ def test_a_filter_finds_the_content_by_each_of_its_names(here: Path) -> None:
         narrowed = index.where(read_where(condition))
         assert [chunk["text"] for chunk in narrowed.chunks()] == [TIDES["a.txt"]], condition
     assert [chunk["text"] for chunk in index.only(["docs/c.txt"]).chunks()] == [TIDES["a.txt"]]
+
+
+def test_what_is_found_names_all_files_of_its_content(here: Path) -> None:
+    docs, kb = write_files(here / "docs", {**TIDES, "b2/c.txt": TIDES["a.txt"]}), here / "kb"
+    build(docs, kb)
+    index, others = open_index(kb), ["docs/b2/c.txt", "docs/c.txt"]
+    [[hit]] = index.search(["moon sea"], limit=1)
+    assert (hit["source"], hit["metadata"]["also_as"]) == ("docs/a.txt", others)
+    citation = cite_span(hit, 1, 4, 8)
+    assert (citation["quote"], citation["also_as"]) == ("moon", others)
+    assert "also as docs/b2/c.txt, docs/c.txt" in format_answer("The moon.", [citation])
+    assert 'source="docs/a.txt (also as docs/b2/c.txt, docs/c.txt)"' in format_passages([hit], 1000)
+    assert not any("also_as" in chunk["metadata"] for chunk in index.only(["docs/b.txt"]).chunks())
+    source, [chunk] = read_chunks(kb, "docs/c.txt")
+    assert (source, chunk["source"]) == ("docs/c.txt", "docs/c.txt")
+    assert chunk["metadata"]["also_as"] == ["docs/a.txt", "docs/b2/c.txt"]
 
 
 @pytest.mark.parametrize("gone", ["a.txt", "c.txt"])

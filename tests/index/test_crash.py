@@ -1,6 +1,7 @@
 """Runs that are killed, stopped, or meet another run."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -163,6 +164,30 @@ def test_a_second_run_waits_and_says_for_whom(tmp_path: Path) -> None:
     assert len(heard) == 1
     assert f"process {os.getpid()} on " in heard[0]
     assert report.updated == 6
+
+
+def test_a_run_that_waited_goes_on_from_what_the_other_wrote(tmp_path: Path) -> None:
+    docs, kb, later = write_files(tmp_path / "docs", OLD), tmp_path / "kb", tmp_path / "later"
+    build(docs, kb)
+    shutil.copytree(kb, later)
+    build(write_files(docs, NEW), later)
+    release = threading.Event()
+
+    def hold() -> None:
+        with write_lock(kb, wait_seconds=0, on_wait=None):
+            release.wait(10)
+
+    def write(_: str) -> None:
+        shutil.copytree(later, kb, dirs_exist_ok=True)
+        release.set()
+
+    holder = threading.Thread(target=hold)
+    holder.start()
+    while not (kb / "lock.json").exists():
+        time.sleep(0.01)
+    report = build(docs, kb, on_wait=write)
+    holder.join()
+    assert (report.unchanged, report.changed) == (len(NEW), False)
 
 
 def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path) -> None:

@@ -150,3 +150,23 @@ def test_the_files_of_an_archive_count_among_those_that_a_caller_may_have_indexe
     assert len(discover(asked)) == 1
     with pytest.raises(InputError, match="5 files were found"):
         build(asked, Path("kb"))
+
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_files_that_are_read_one_after_the_other_have_their_archive_opened_once(docs, monkeypatch, name):
+    held = {f"{number}.txt": f"Gate {number} is shut." for number in range(20)}
+    path = (make_zip if name.endswith("zip") else make_tar)(docs / name, held)
+    opened, open_archive = [], archives._open
+    monkeypatch.setattr(archives, "_open", lambda path: opened.append(path) or open_archive(path))
+
+    def read_all() -> list[str]:
+        texts = []
+        for inner in held:
+            with archives.unpacked(path / inner) as file:
+                texts.append(file.read_text())
+        return texts
+
+    assert read_all() == list(held.values()) and len(opened) == 1
+    held["0.txt"] = "Gate 0 is open."
+    (make_zip if name.endswith("zip") else make_tar)(path, held)
+    assert read_all() == list(held.values()) and len(opened) == 2

@@ -106,6 +106,25 @@ def test_a_link_that_leads_back_up_ends(folder):
     assert sources("docs") == ["docs/a.MD", "docs/b.txt", "docs/sub/c.txt"]
 
 
+def test_a_file_is_found_once_whatever_links_lead_to_it(folder):
+    (folder / "docs/a-link.txt").symlink_to(folder / "docs/sub/c.txt")
+    (folder / "docs/z").symlink_to(folder / "docs/sub", target_is_directory=True)
+    files = discover("docs")
+    assert [file.source for file in files] == ["docs/a-link.txt", "docs/a.MD", "docs/b.txt"]
+    assert [file.real for file in files] == [os.path.realpath(file.path) for file in files]
+
+
+def test_of_many_files_in_a_folder_no_path_is_resolved_by_itself(folder, monkeypatch):
+    for number in range(50):
+        (folder / f"docs/sub/n{number}.txt").write_text("x")
+    resolved, realpath = [], os.path.realpath
+    monkeypatch.setattr(
+        "os.path.realpath", lambda path, **how: resolved.append(path) or realpath(path, **how)
+    )
+    assert len(discover("docs")) == 53
+    assert len(resolved) < 10
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [

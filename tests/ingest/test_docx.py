@@ -3,13 +3,14 @@ from itertools import chain
 
 import docx
 import pytest
-from docx.oxml import OxmlElement
 from docx.oxml.parser import parse_xml
+from lxml import etree
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.docx import load_docx
+from adaptive_rag.ingest.numbering import Numbering
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -38,7 +39,7 @@ def test_paragraphs_headings_lists_and_tables_are_read(document, read):
     document.add_paragraph("")
     document.add_paragraph("First", style="List Bullet")
     item = document.add_paragraph("Second")
-    item._p.get_or_add_pPr().append(OxmlElement("w:numPr"))
+    item._p.get_or_add_pPr().append(parse_xml(f'<w:numPr {W}><w:numId w:val="99"/></w:numPr>'))
     table = document.add_table(2, 2)
     for cell, text in zip(table._cells, ["Level", "Height", "1", ""], strict=True):
         cell.text = text
@@ -47,6 +48,81 @@ def test_paragraphs_headings_lists_and_tables_are_read(document, read):
     assert [heading.section for heading in source.headings] == ["Storms", "Levels"]
     for chunk in split(source, size=50, overlap=0):
         assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+def test_numbers_stand_before_items_headings_and_cells_as_word_shows_them(document, read):
+    levels = "".join(
+        f'<w:lvl w:ilvl="{at}"><w:start w:val="{start}"/><w:numFmt w:val="{kind}"/>'
+        f'{style}<w:lvlText w:val="{text}"/></w:lvl>'
+        for at, start, kind, style, text in (
+            (0, 4, "decimal", '<w:pStyle w:val="Heading1"/>', "%1"),
+            (1, 1, "decimal", '<w:pStyle w:val="Heading2"/>', "%1.%2"),
+            (2, 1, "lowerLetter", "", "%3)"),
+            (3, 1, "upperRoman", "", "(%4)"),
+        )
+    )
+    restart = '<w:lvlOverride w:ilvl="2"><w:startOverride w:val="1"/></w:lvlOverride>'
+    numbering = document.part.numbering_part.element
+    numbering.insert(0, parse_xml(f'<w:abstractNum {W} w:abstractNumId="70">{levels}</w:abstractNum>'))
+    for number, override in ((71, ""), (72, restart)):
+        numbering.append(
+            parse_xml(f'<w:num {W} w:numId="{number}"><w:abstractNumId w:val="70"/>{override}</w:num>')
+        )
+    counted = parse_xml(f'<w:numPr {W}><w:numId w:val="71"/></w:numPr>')
+    for name in ("Heading 1", "Heading 2"):
+        document.styles[name].element.get_or_add_pPr().append(parse_xml(etree.tostring(counted)))
+
+    def add(text, depth, number=71, *, to=document):
+        found = parse_xml(f'<w:numPr {W}><w:ilvl w:val="{depth}"/><w:numId w:val="{number}"/></w:numPr>')
+        to.add_paragraph(text)._p.get_or_add_pPr().append(found)
+
+    document.add_heading("Safety", 1)
+    document.add_heading("Gates", 2)
+    add("Shut the gate.", 2)
+    add("", 2)  # it has a number in Word too
+    add("Open it.", 2)
+    add("Slowly.", 3)
+    document.add_heading("Sirens", 2)
+    add("Listen.", 2)
+    add("Wait.", 2, 72)
+    document.add_heading("Fees", 1)
+    document.add_heading("Fines", 2)
+    cells = document.add_table(2, 2)._cells
+    for cell, text in zip(cells, ("No.", "Fine", "", "5"), strict=True):
+        cell.text = text
+    add("Late", 2, to=cells[2])
+    add("The clerk decides", 1)
+    add("Nobody appeals", 1)
+    source = read()
+    assert source.text == (
+        "4 Safety\n\n4.1 Gates\n\n    a) Shut the gate.\n    c) Open it.\n      (I) Slowly.\n\n"
+        "4.2 Sirens\n\n    a) Listen.\n    a) Wait.\n\n5 Fees\n\n5.1 Fines\n\nNo. | Fine\na) Late | 5"
+        "\n\n5.2 The clerk decides\n\n5.3 Nobody appeals"
+    )
+    assert source.headings[2].section == "4 Safety > 4.2 Sirens"
+
+
+@pytest.mark.parametrize(
+    ("kind", "number", "written"),
+    [
+        ("lowerLetter", 28, "bb"),
+        ("upperRoman", 1994, "MCMXCIV"),
+        ("decimalZero", 7, "07"),
+        ("hebrew1", 7, "7"),
+        ("lowerRoman", 0, "0"),
+        ("none", 7, ""),
+    ],
+)
+def test_numbers_are_written_as_the_list_says(kind, number, written):
+    level = (
+        f'<w:lvl w:ilvl="0"><w:start w:val="{number}"/>'
+        f'<w:numFmt w:val="{kind}"/><w:lvlText w:val="%1"/></w:lvl>'
+    )
+    root = parse_xml(
+        f'<w:numbering {W}><w:abstractNum w:abstractNumId="1">{level}</w:abstractNum>'
+        '<w:num w:numId="2"><w:abstractNumId w:val="1"/></w:num></w:numbering>'
+    )
+    assert Numbering(root).count("2", 0) == written
 
 
 def test_a_style_is_a_heading_by_its_outline_or_by_what_it_inherits(document, read):

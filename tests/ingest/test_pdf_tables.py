@@ -56,6 +56,43 @@ def test_an_empty_cell_holds_its_place(tmp_path):
     assert text_of(tmp_path, table(rows)) == "Name | Shed | Plot\nAna | – | 17\nBen | yes | 4"
 
 
+def test_a_name_over_several_rows_or_columns_is_said_in_each(tmp_path):
+    rows = [
+        ("Region", "Place", "Sales", "", "Fees"),
+        ("", "", "2022", "2023", ""),
+        ("North", "Sluice", "96", "91", "3"),
+        ("", "Footbridge", "28", "83", "4"),
+        ("", "Cistern", "11", "60", "8"),
+        ("South", "Jetty", "88", "64", "1"),
+        ("", "Dry dock", "65", "15", "2"),
+    ]
+    found = text_of(tmp_path, table(rows, places=(60, 160, 280, 340, 400)))
+    assert found == (
+        "Region | Place | Sales | Sales | Fees\nRegion | Place | 2022 | 2023 | Fees\n"
+        "North | Sluice | 96 | 91 | 3\nNorth | Footbridge | 28 | 83 | 4\nNorth | Cistern | 11 | 60 | 8\n"
+        "South | Jetty | 88 | 64 | 1\nSouth | Dry dock | 65 | 15 | 2"
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("", "Total", "124", "174"), ("", "Total", "153", "79")),  # they name no row of a group
+        (("", "Footbridge", "", "83"), ("", "Dry dock", "65", "15")),  # not all cells are there
+    ],
+)
+def test_what_names_no_group_is_not_said_again(tmp_path, first, second):
+    rows = [
+        ("Region", "Place", "2022", "2023"),
+        ("North", "Sluice", "96", "91"),
+        first,
+        ("South", "Jetty", "88", "64"),
+        second,
+    ]
+    found = text_of(tmp_path, table(rows, places=(60, 160, 280, 340))).splitlines()
+    assert [line[:1] for line in found] == ["R", "N", "–", "S", "–"]
+
+
 def test_the_rest_of_a_cell_joins_it_also_where_a_page_writes_cell_by_cell(tmp_path):
     page = [
         *table([("Level", "Height", "Name")]),

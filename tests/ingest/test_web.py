@@ -18,8 +18,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from adaptive_rag.cli.session import format_progress
 from adaptive_rag.errors import IndexingError, InputError, MissingExtraError
-from adaptive_rag.index import Index, IndexReport
+from adaptive_rag.index import Index, IndexReport, Progress
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.ingest import Confined, Site, discover, web, web_fetch
@@ -84,6 +85,25 @@ def test_links_are_followed_so_far_and_on_the_same_site_alone(server: Server) ->
     for depth, expected in ((0, ["/"]), (1, ["/", "/a"]), (2, ["/", "/a", "/b"])):
         assert not crawled(server, depth=depth).failed
         assert server.paths() == expected
+
+
+def test_what_is_fetched_and_what_waits_is_told_before_each_page(server: Server, tmp_path: Path) -> None:
+    server.put("/", page("Start here today.", "/a", "/b", "/"))
+    server.put("/a", page("The first step.", "/b", "/c"))
+    server.put("/b", page("The second step."))
+    told: list[Progress] = []
+    site = Site(server.url, 1, private_networks=True, max_pages=4)
+    Index.build(site, tmp_path / "index", progress=told.append)
+    fetching = [each.fetching for each in told if each.fetching]
+    assert [(each.fetched, each.waiting, each.address.removeprefix(server.url)) for each in fetching] == [
+        (0, 0, "/"),
+        (1, 1, "/a"),
+        (2, 0, "/b"),
+    ]
+    read = [each.bytes for each in fetching]
+    assert read == sorted(read) and read[0] == 0 < read[1]
+    assert format_progress(told[1]) == f"1 page fetched, 1 waiting · 0.0 MB · {server.url}/a"
+    assert told[-1].fetching is None and told[-1].done == 3
 
 
 def test_robots_txt_is_obeyed(server: Server) -> None:
@@ -254,12 +274,17 @@ def test_pages_beyond_the_bounds_are_counted(server: Server) -> None:
     ("body", "headers", "reason"),
     [
         (gzip.compress(bytes(50_000_000)), {"Content-Encoding": "gzip"}, "has more than the 20 MB"),
-        (gzip.compress(b"<p>Half of a page.")[:-9], {"Content-Encoding": "gzip"}, "its end is missing"),
+        (
+            gzip.compress(b"<p>Half of a page.", mtime=0)[:-9],
+            {"Content-Encoding": "gzip"},
+            "its end is missing",
+        ),
         (b"no gzip", {"Content-Encoding": "gzip"}, "cannot be unpacked"),
         (zlib.compress(b"<p>A page."), {"Content-Encoding": "br"}, "is packed as 'br'"),
         (bytes(20_000_001), {}, "has more than the 20 MB"),
         (b"", {}, "is empty"),
     ],
+    ids=["bomb", "cut off", "no gzip", "unknown packing", "too large", "empty"],
 )
 def test_a_body_that_no_page_has_is_refused(
     server: Server, body: bytes, headers: Headers, reason: str

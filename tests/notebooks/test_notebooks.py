@@ -4,6 +4,18 @@ from pathlib import Path
 
 import pytest
 
+# The notebooks index the same documents: their vectors are made once.
+LEND = """
+def lend():
+    import sys
+    from pathlib import Path
+    sys.path.append({tests!r})
+    import sample_vectors
+    sample_vectors.lend(Path({vectors!r}))
+
+lend()
+del lend
+"""
 NOTEBOOKS = sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb"))
 
 
@@ -28,14 +40,21 @@ def test_notebooks_are_stored_without_output(notebook: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_notebooks_run_without_a_key(
-    notebook: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, socket_enabled: None
+    notebook: Path,
+    tmp_path: Path,
+    sample_vectors: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    socket_enabled: None,
 ) -> None:
     nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
     for name in [name for name in os.environ if name.endswith("_API_KEY")]:
         monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
+    read = nbformat.read(notebook, as_version=4)
+    lent = LEND.format(tests=str(Path(__file__).parents[1]), vectors=str(sample_vectors))
+    read.cells.insert(0, nbformat.v4.new_code_cell(lent))
     client = nbclient.NotebookClient(
-        nbformat.read(notebook, as_version=4),
+        read,
         timeout=300,
         kernel_name="python3",
         resources={"metadata": {"path": str(tmp_path)}},

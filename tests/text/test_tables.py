@@ -30,6 +30,16 @@ def test_names_with_numbers_stand_above_amounts_but_an_amount_names_no_column():
     assert sums.columns == ()
 
 
+def test_names_stand_above_rows_that_are_numbered():
+    (levels,) = find_tables(
+        "Level | What we ask of you\n1 Watch | Move your car.\n2 Prepare | Lift the stock."
+    )
+    (wood,) = find_tables("Colour | red\nWood | oak\nLegs | turned")
+
+    assert levels.columns == ("Level", "What we ask of you")
+    assert wood.columns == ()
+
+
 @pytest.mark.parametrize(
     ("cells", "columns", "said"),
     [

@@ -39,3 +39,9 @@ def test_names_and_quoted_words_weigh_more_than_words_of_asking():
 def test_coverage_of_nothing_is_nothing():
     assert coverage({}, {"wall"}) == 0.0
     assert coverage({"wall": 1.0, "sea": 3.0}, {"sea"}) == 0.75
+
+
+def test_accents_are_left_out_as_they_are_when_a_question_is_typed():
+    assert terms("the cafe of Muller") == terms("the Café of Müller")
+    assert weighted_terms("a Café") == weighted_terms("a Cafe")
+    assert terms("が ガ") == ["が", "ガ"]  # a mark that makes another letter of it stays

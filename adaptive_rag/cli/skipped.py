@@ -1,0 +1,86 @@
+"""Tells after indexing, in a few lines, what was skipped and what to know of what was read."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from adaptive_rag.cli.output import print_line, print_note, short_source
+
+if TYPE_CHECKING:
+    from adaptive_rag.index import IndexReport
+
+# Of files with one reason as many have a line of their own; of more, as many are named in one line.
+NAMED = 3
+KINDS_NAMED = 8
+# Old kinds, and those that the programs which wrote them save today.
+_SAVED_AS = {".doc": ".docx", ".xls": ".xlsx", ".ppt": ".pptx"}
+_INSTALL = re.compile(r"pip install '[^']+'")
+
+
+def print_skipped(report: IndexReport, *, verbose: bool) -> None:
+    """Say on standard error which files were skipped and why: each reason once, unless `verbose`."""
+
+    def tell(text: str) -> None:
+        print_note(("Skipped:", "yellow"), f" {text}")
+
+    failed = [(failure.source, failure.reason) for failure in report.failed]
+    lacking = "cannot be read without"
+    shortened = _tell(tell, failed, "{} {}", lacking, verbose=verbose)
+    shortened |= _tell_unknown(tell, report.unknown, verbose=verbose)
+    if shortened:
+        print_note("To see the name of each file, index again with -v.")
+
+
+def print_notes(report: IndexReport, *, verbose: bool) -> None:
+    """Say on standard output what to know of what was read: each note once, unless `verbose`."""
+    notes = [(note.source, note.text) for note in report.notes]
+    lacking = "were read in part; to have the rest read:"
+    _tell(lambda text: print_line(f"Note: {text}"), notes, "{}: {}", lacking, verbose=verbose)
+
+
+def _tell(
+    tell: Callable[[str], None],
+    said: Sequence[tuple[str, str]],
+    one: str,
+    lacking: str,
+    *,
+    verbose: bool,
+) -> bool:
+    """Tell what is said of sources, together where it is the same; return whether some are not named.
+
+    Whatever else is said of them, the same is what one command would install.
+    """
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for source, text in said:
+        install = _INSTALL.search(text)
+        groups.setdefault(install[0] if install else text, []).append((short_source(source), text))
+    shortened = False
+    for same, held in groups.items():
+        if verbose or len(held) <= NAMED:
+            for source, text in held:
+                tell(one.format(source, text))
+            continue
+        shortened = True
+        named = ", ".join(source for source, _ in held[:NAMED])
+        what = f" {lacking} {same}" if _INSTALL.fullmatch(same) else f", each {same}"
+        tell(f"{len(held):,} files{what} ({named} and {len(held) - NAMED:,} more)")
+    return shortened
+
+
+def _tell_unknown(tell: Callable[[str], None], sources: Sequence[str], *, verbose: bool) -> bool:
+    """Tell which files no loader reads, by their kinds where they are many; return whether that is so."""
+    kinds = Counter(PurePath(source).suffix.lower() for source in sources)
+    if verbose or len(sources) <= NAMED:
+        for source in sources:
+            kind = PurePath(source).suffix.lower() or "no suffix"
+            tell(f"{short_source(source)} is of a kind that is not read ({kind})")
+        return False
+    shown = [f"{count:,} {kind or 'without a suffix'}" for kind, count in kinds.most_common(KINDS_NAMED)]
+    more = f" and {len(kinds) - KINDS_NAMED:,} more kinds" if len(kinds) > KINDS_NAMED else ""
+    saved = "".join(f". Save {old} as {new}" for old, new in _SAVED_AS.items() if old in kinds)
+    tell(f"{len(sources):,} files of kinds that are not read: {', '.join(shown)}{more}{saved}")
+    return True

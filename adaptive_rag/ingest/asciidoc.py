@@ -1,0 +1,100 @@
+"""The loader of AsciiDoc: headings, lists and tables as other loaders write them, each on its own line."""
+
+from __future__ import annotations
+
+import re
+from itertools import accumulate
+from pathlib import Path
+
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.text import decode
+from adaptive_rag.text.tables import EMPTY_CELL
+
+# "== Storms ==": the signs at its end may be missing
+_TITLE = re.compile(r"(={1,6})[ \t]+(\S.*?)(?:[ \t]+\1)?[ \t]*")
+_ITEM = re.compile(r"[ \t]*(\*{1,5}|-|\.{1,5})[ \t]+(?=\S)")
+# listings, literal text and passthroughs, which hold no headings, and comments
+_FENCE = re.compile(r"(-{4,}|\.{4,}|\+{4,}|/{4,}|`{3,}).*")
+_HIDDEN = re.compile(r"//(?!/).*|\[[^\]]*\][ \t]*")
+_ATTRIBUTE = re.compile(r":([\w-]+):[ \t]+(\S.*)")
+_COLUMNS = re.compile(r"cols=\"?([^\"\]]*)")
+# what begins a cell: "|", "2+|" over two columns, "a|" in a style
+_CELL = re.compile(r"(?:(?:^|(?<=[ \t]))(?:(\d+)[+*])?(?:\.\d+\+)?[<^>]?(?:\.[<^>])?[adehlmsv]?)?(?<!\\)\|")
+_TABLE = "|==="
+
+
+def load_asciidoc(path: Path, builder: TextBuilder) -> None:
+    """Write an AsciiDoc file into `builder`, and note its headings and what its header says.
+
+    Each line stands on the line that it has in the file; what a reader of the page would not see is blank.
+    """
+    builder.keeps_lines = True
+    lines = decode(path.read_bytes(), builder).split("\n")
+    known: dict[str, str] = {}
+    titles: list[tuple[int, int, str]] = []
+    columns = after = 0
+    while after < len(lines):
+        at, line, after = after, lines[after], after + 1
+        if (fence := _FENCE.fullmatch(line)) or line.startswith(_TABLE):
+            closing = fence[1] if fence else line.rstrip()
+            while after < len(lines) and lines[after].rstrip() != closing:
+                after += 1
+            held, after = lines[at + 1 : after], min(after + 1, len(lines))
+            if not fence:
+                lines[at:after] = ["", *_as_rows(held, columns), ""][: after - at]
+                columns = 0
+            elif closing.startswith("/"):
+                lines[at:after] = [""] * (after - at)
+        elif title := _TITLE.fullmatch(line):
+            titles.append((at, len(title[1]), title[2]))
+        elif attribute := _ATTRIBUTE.fullmatch(line):
+            known[attribute[1]], lines[at] = attribute[2], ""
+        elif _HIDDEN.fullmatch(line):
+            columns, lines[at] = _count_columns(line) or columns, ""
+        elif item := _ITEM.match(line):
+            mark = "1. " if item[1][0] == "." else "- "
+            lines[at] = "  " * (len(item[1]) - 1) + mark + line[item.end() :]
+    starts = [0, *accumulate(len(line) + 1 for line in lines)]
+    for at, level, name in titles:
+        builder.mark_heading(name, level, offset=starts[at])
+    note_properties(
+        builder,
+        title=next((name for _, level, name in titles if level == 1), ""),
+        author=known.get("author"),
+        date=known.get("revdate"),
+        language=known.get("lang"),
+        tags=known.get("keywords", ""),
+    )
+    builder.add("\n".join(lines))
+
+
+def _count_columns(line: str) -> int:
+    """Return how many columns a line such as `[cols="1,3*"]` gives the table below it; 0 where none."""
+    found = _COLUMNS.search(line)
+    parts = re.split(r"[,;]", found[1]) if found else []
+    times = (re.match(r"[ \t]*(\d+)\*", part) for part in parts)
+    return sum(int(number[1]) if number else 1 for number in times)
+
+
+def _as_rows(lines: list[str], columns: int) -> list[str]:
+    """Return the lines of a table, "Hinge | 4.20", each row on the line where its first cell stands."""
+    cells: list[tuple[int, str]] = []
+    for number, line in enumerate(lines):
+        begins = [*_CELL.finditer(line)]
+        if cells and (rest := line[: begins[0].start() if begins else None].strip()):
+            at, text = cells[-1]
+            cells[-1] = at, f"{text} {rest}".strip()
+        ends = [*(match.start() for match in begins[1:]), len(line)]
+        for match, end in zip(begins, ends, strict=True) if begins else ():
+            times = min(int(match[1] or 1), 100)
+            cells += [(number, line[match.end() : end].strip().replace("\\|", "/"))] * times
+        columns = columns or len(cells)
+    rows = [cells[start : start + columns] for start in range(0, len(cells), columns or 1)]
+    shown = [""] * len(lines)
+    for row in rows:
+        shown[row[0][0]] = " | ".join(text or EMPTY_CELL for _, text in row)
+    # a blank line below the first row makes it the names of the columns
+    if len(rows) > 1 and not lines[below := rows[0][-1][0] + 1].strip():
+        shown[below] = " | ".join(["---"] * columns)
+    return shown

@@ -1,0 +1,130 @@
+"""Where the classes and functions of a file of source code begin, by the grammar of its language.
+
+The extra `code` brings tree-sitter and the grammars; it parses also what is half written.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+# by suffix: the package of the grammar, and its function; a header may be of C or of C++, which has C in it
+_GRAMMARS = {
+    ".c": ("tree_sitter_c", "language"),
+    ".java": ("tree_sitter_java", "language"),
+    ".go": ("tree_sitter_go", "language"),
+    ".rs": ("tree_sitter_rust", "language"),
+    ".ts": ("tree_sitter_typescript", "language_typescript"),
+    ".tsx": ("tree_sitter_typescript", "language_tsx"),
+    **dict.fromkeys((".h", ".cc", ".cpp", ".hpp"), ("tree_sitter_cpp", "language")),
+    **dict.fromkeys((".js", ".mjs", ".cjs", ".jsx"), ("tree_sitter_javascript", "language")),
+}
+# What the grammars call a definition with a name of its own.
+_NAMED = (
+    "class_declaration abstract_class_declaration interface_declaration enum_declaration record_declaration"
+)
+_NAMED += " annotation_type_declaration method_declaration constructor_declaration function_declaration"
+_NAMED += (
+    " generator_function_declaration method_definition internal_module type_spec function_item struct_item"
+)
+_NAMED += " enum_item union_item trait_item mod_item macro_definition namespace_definition"
+_DEFINITIONS = frozenset(_NAMED.split())
+# Of C and C++: a definition where it has a body, else the use of a type.
+_WITH_BODY = {"struct_specifier", "class_specifier", "union_specifier", "enum_specifier"}
+# "const shut = (gate) => ...": a name with a function as its value.
+_HOLDERS = {"variable_declarator", "public_field_definition", "field_definition"}
+_FUNCTIONS = {"arrow_function", "function_expression", "generator_function", "class"}
+# What stands around a definition as a part of it, also with something before it, and what stands above it.
+_PREFIXED = {"export_statement", "template_declaration"}
+_AROUND = {"type_declaration", "lexical_declaration", "variable_declaration", "type_definition"}
+_AROUND |= {"declaration", "field_declaration"} | _PREFIXED
+_BEFORE = {"comment", "line_comment", "block_comment", "attribute_item", "decorator"}
+
+
+def find_by_grammar(path: Path, text: str) -> list[tuple[int, int, str]] | None:
+    """Return where each class and function begins, its level and its name, in the order of the text.
+
+    What is said of it just above is a part of it. None where the language has no grammar here, or the extra
+    `code` is not installed.
+    """
+    module, function = _GRAMMARS.get(path.suffix.lower(), ("", ""))
+    if not module or not (find_spec("tree_sitter") and find_spec(module)):
+        return None
+    tree_sitter: Any = importlib.import_module("tree_sitter")
+    language = tree_sitter.Language(getattr(importlib.import_module(module), function)())
+    content = text.encode(errors="replace")
+    found = sorted(_definitions(tree_sitter.Parser(language).parse(content).root_node))
+    placed, before, characters = [], 0, 0
+    for start, level, name in found:
+        characters += len(content[before:start].decode())
+        before = start
+        line = text.rfind("\n", 0, characters) + 1
+        placed.append((characters if text[line:characters].strip() else line, level, name))
+    return placed
+
+
+def _definitions(root: Any) -> Iterator[tuple[int, int, str]]:
+    waiting = [(root, 2)]
+    while waiting:
+        node, level = waiting.pop()
+        if name := _name(node):
+            yield _start(node), level, name
+            level += 1
+        waiting += [(child, level) for child in node.named_children]
+
+
+def _name(node: Any) -> str:
+    """Return the name that a node defines; "" where it defines none."""
+    kind, named = node.type, node.child_by_field_name("name")
+    if kind == "impl_item":  # of Rust: "impl Display for Gate"
+        named = node.child_by_field_name("type")
+    elif kind == "function_definition":  # of C, where the name stands in "*(name)(int gate)"
+        named = node
+        while inner := named.child_by_field_name("declarator") or _referred(named):
+            named = inner
+    elif kind == "type_definition":  # of C: "typedef struct { ... } Gate;"
+        held = node.child_by_field_name("type")
+        bare = held.type in _WITH_BODY and held.child_by_field_name("body") and not _name(held)
+        named = node.child_by_field_name("declarator") if bare else None
+    elif kind in _HOLDERS:
+        named = named or node.child_by_field_name("property")
+        value = node.child_by_field_name("value")
+        named = named if value is not None and value.type in _FUNCTIONS else None
+    elif kind not in _DEFINITIONS and not (kind in _WITH_BODY and node.child_by_field_name("body")):
+        return ""
+    if named is None:
+        return ""
+    name = " ".join(named.text.decode(errors="replace").split())
+    receiver = node.child_by_field_name("receiver")  # of Go: "func (g *Gate) Shut()"
+    if receiver is not None and (words := receiver.text.decode(errors="replace").strip("()").split()):
+        return f"{words[-1].lstrip('*')}.{name}"
+    return name
+
+
+def _referred(node: Any) -> Any:
+    """Return what a reference of C++ is to: "Gate& open()" has no name for it."""
+    return node.named_children[0] if node.type == "reference_declarator" else None
+
+
+def _start(node: Any) -> int:
+    """Return the byte where a definition begins: with what stands around it, and the comment above it."""
+    while node.parent is not None and node.parent.type in _AROUND:
+        if node.parent.named_children[0] != node and node.parent.type not in _PREFIXED:
+            break
+        node = node.parent
+    start = node
+    while (above := start.prev_named_sibling) is not None and above.type in _BEFORE:
+        if above.end_point.row < start.start_point.row - 1 or not _begins_line(above):
+            break
+        start = above
+    return int(start.start_byte)
+
+
+def _begins_line(node: Any) -> bool:
+    """Tell whether nothing stands before a node on its line: a comment at the end of one is of that line."""
+    before = node.prev_sibling
+    # a comment of Rust ends with its line
+    return before is None or before.end_point.row < node.start_point.row or before.end_point.column == 0

@@ -1,0 +1,136 @@
+"""Used while a Word document is read: the numbers that Word shows before headings and the items of lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from docx.oxml.ns import qn
+
+DEEPEST = 8  # Word's levels are 0 to 8
+_ROMAN = {1000: "m", 900: "cm", 500: "d", 400: "cd", 100: "c", 90: "xc", 50: "l", 40: "xl", 10: "x", 9: "ix"}
+_ROMAN |= {5: "v", 4: "iv", 1: "i"}
+# Word counts no further in Roman numerals or letters either
+_LARGEST = 5000
+_ABSTRACT_ID, _LEVEL = qn("w:abstractNumId"), qn("w:ilvl")
+# what a list shows that has no number
+BULLET = "-"
+
+
+@dataclass(frozen=True)
+class _Level:
+    kind: str
+    """As the file names it: "decimal", "lowerLetter", "bullet"."""
+    text: str
+    """As in "%1.%2)": the number of the first level, a full stop, that of the second, a bracket."""
+    start: int
+    restart: int | None
+    """The item of a level above this one begins the numbers anew; None for any level above."""
+    legal: bool
+    """Whether the numbers of all levels are shown as figures."""
+    style: str | None
+    """The style whose paragraphs stand on this level."""
+
+
+class Numbering:
+    """Counts the numbered paragraphs of a document, in its order (ECMA-376, part 1, section 17.9)."""
+
+    def __init__(self, root: Any | None) -> None:
+        """Read the lists that `word/numbering.xml` defines; None where a document has none."""
+        found = list(root) if root is not None else []
+        abstract = {each.get(_ABSTRACT_ID): each for each in found if each.tag == qn("w:abstractNum")}
+        named = {_value(each, "w:styleLink"): each for each in abstract.values()}
+        self._lists: dict[str, tuple[Any, dict[int, _Level]]] = {}
+        self._counts: dict[Any, dict[int, int]] = {}
+        self._starts: dict[str, dict[int, int]] = {}  # of lists that begin anew, until their first item
+        for each in found:
+            key = _value(each, "w:abstractNumId")
+            if each.tag != qn("w:num") or key not in abstract:
+                continue
+            linked = _value(abstract[key], "w:numStyleLink")
+            levels = dict(_read_levels(named.get(linked, abstract[key]) if linked else abstract[key]))
+            starts = {}
+            for override in each.findall(qn("w:lvlOverride")):
+                levels |= _read_levels(override)
+                if start := _value(override, "w:startOverride"):
+                    starts[int(override.get(_LEVEL))] = int(start)
+            number = each.get(qn("w:numId"))
+            self._lists[number] = key, levels
+            self._starts[number] = starts
+
+    def depth_of(self, number: str, style: str | None) -> int:
+        """Return the level of a list on which the paragraphs of a style stand."""
+        _, levels = self._lists.get(number, (None, {}))
+        return next((depth for depth, level in levels.items() if style and level.style == style), 0)
+
+    def count(self, number: str, depth: int) -> str:
+        """Count a paragraph of a list, and return what stands before it: "4.2", "a)", "-" for a bullet."""
+        key, levels = self._lists.get(number, (None, {}))
+        level = levels.get(depth)
+        if level is None:
+            return BULLET
+        counts = self._counts.setdefault(key, {})
+        for at, start in self._starts.pop(number, {}).items():
+            counts[at] = start - 1
+        counts[depth] = counts.get(depth, level.start - 1) + 1
+        for below in range(depth + 1, DEEPEST + 1):
+            restart = levels[below].restart if below in levels else None
+            if depth < (below if restart is None else restart):
+                counts.pop(below, None)
+        if level.kind == "bullet":
+            return BULLET
+
+        def shown(match: re.Match[str]) -> str:
+            at = int(match[1]) - 1
+            above = levels.get(at, level)
+            return _write(counts.get(at, above.start), "decimal" if level.legal else above.kind)
+
+        return re.sub(r"%([1-9])", shown, level.text).strip()
+
+
+def _read_levels(element: Any) -> Iterator[tuple[int, _Level]]:
+    for each in element.findall(qn("w:lvl")):
+        restart = _value(each, "w:lvlRestart")
+        yield (
+            int(each.get(_LEVEL)),
+            _Level(
+                kind=_value(each, "w:numFmt") or "decimal",
+                text=_value(each, "w:lvlText") or "",
+                start=int(_value(each, "w:start") or 0),
+                restart=int(restart) if restart else None,
+                legal=each.find(qn("w:isLgl")) is not None,
+                style=_value(each, "w:pStyle"),
+            ),
+        )
+
+
+def _value(element: Any, name: str) -> str | None:
+    found = element.find(qn(name))
+    return found.get(qn("w:val")) if found is not None else None
+
+
+def _write(number: int, kind: str) -> str:
+    """Write a number as the format names it; in figures where it has no letters or Roman numerals."""
+    if kind == "none":
+        return ""
+    if kind == "decimalZero":
+        return f"{number:02}"
+    if not 0 < number < _LARGEST:
+        return str(number)
+    if kind.endswith("Letter"):  # after "z" comes "aa", then "bb"
+        written = chr(ord("a") + (number - 1) % 26) * ((number - 1) // 26 + 1)
+    elif kind.endswith("Roman"):
+        written = _write_roman(number)
+    else:
+        return str(number)
+    return written.upper() if kind.startswith("upper") else written
+
+
+def _write_roman(number: int) -> str:
+    written = ""
+    for value, letters in _ROMAN.items():
+        count, number = divmod(number, value)
+        written += letters * count
+    return written

@@ -1,0 +1,174 @@
+"""Used while a PDF is read: lines of Hebrew or Arabic, whose letters stand in the order of their places.
+
+A page says where each letter stands, not which one is read first. The order in which a text is shown follows
+from its own by the Unicode bidirectional algorithm (UAX #9); here it is followed backwards, line by line:
+what is written from right to left is turned round, and figures and Latin words in it are left as they are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+_LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+# In type sizes: letters further from each other belong to two words, and to two cells.
+_WORD_GAP, _CELL_GAP = 0.2, 1.2
+# A line ends with them, so that a line that has one on its right was set from left to right.
+_STOPS = ".!?:;,…"
+# On a page of Hebrew a line with so many times as many Latin letters is a quotation.
+_FOREIGN = 3
+_OPENING, _CLOSING = "([{«‹", ")]}»›"
+_SWAPPED = str.maketrans(_OPENING + _CLOSING, _CLOSING + _OPENING)
+# by class of UAX #9: letters of both directions, figures, what stands in and beside figures; else "_"
+_CLASSES = {"L": "L", "R": "R", "AL": "R", "EN": "0", "AN": "0", "ES": "s", "CS": "s", "ET": "t"}
+_LEFT_TO_RIGHT = re.compile(r"L(?:[^R]*[L0])?|t*0(?:s?0)*t*")
+_RIGHT_TO_LEFT = re.compile(r"R(?:[^L]*R)?")
+
+
+class Letter(NamedTuple):
+    """What a page shows in one place: from where to where, and at what type size."""
+
+    text: str
+    x0: float
+    x1: float
+    size: float
+
+
+@dataclass
+class _Shape:
+    """A letter with the marks over it, or the letters of a ligature, in the order of reading."""
+
+    text: str
+    x0: float
+    x1: float
+    size: float
+
+    @property
+    def middle(self) -> float:
+        return (self.x0 + self.x1) / 2
+
+
+class Stretch(NamedTuple):
+    """A stretch of a line that nothing cuts, in the order of reading."""
+
+    text: str
+    x0: float
+    x1: float
+
+
+def runs_from_right(text: str) -> bool:
+    """Tell whether a text holds letters that are written from right to left."""
+    return _LETTER.search(text) is not None
+
+
+def mostly_from_right(texts: Iterable[str]) -> bool:
+    """Tell whether most letters of a page are written from right to left."""
+    whole = "".join(texts)
+    return 2 * len(_LETTER.findall(whole)) > sum(map(str.isalpha, whole))
+
+
+def read_parts(
+    letters: Iterable[Letter], borders: Sequence[float] = (), *, from_right: bool = True
+) -> list[Stretch]:
+    """Return the parts of a line, from right to left, cut at wide gaps and at the borders of a table.
+
+    `from_right` says how most of the page is read.
+    """
+    shapes = _shapes(letters)
+    parts: list[list[_Shape]] = []
+    for shape in shapes:
+        before = parts[-1][-1] if parts else None
+        cut = before is None or any(before.middle < border < shape.middle for border in borders)
+        if before is None or cut or shape.x0 - before.x1 > _CELL_GAP * shape.size:
+            parts.append([])
+        elif shape.x0 - before.x1 > _WORD_GAP * shape.size and _are_apart(before, shape):
+            parts[-1].append(_Shape(" ", before.x1, shape.x0, shape.size))
+        parts[-1].append(shape)
+    found = (Stretch(_in_order(part, from_right), part[0].x0, part[-1].x1) for part in reversed(parts))
+    return [part for part in found if part.text]
+
+
+def _are_apart(left: _Shape, right: _Shape) -> bool:
+    """Tell the gap between two words from that beside a letter without a width, or before a full stop."""
+    stop = left.text in _STOPS and runs_from_right(right.text)
+    return not stop and " " not in (left.text, right.text) and min(_width(left), _width(right)) > 0
+
+
+def _width(shape: _Shape) -> float:
+    return shape.x1 - shape.x0
+
+
+def _shapes(letters: Iterable[Letter]) -> list[_Shape]:
+    """Return what stands side by side, from left to right.
+
+    The second letter of a ligature has no width and stands at its right edge; a mark stands over its letter,
+    or at its left edge.
+    """
+    shapes: list[_Shape] = []
+    marks: list[Letter] = []
+    narrow: list[Letter] = []
+    for letter in letters:
+        if unicodedata.combining(letter.text[:1]):
+            marks.append(letter)
+        elif letter.x1 - letter.x0 < 0.01 and not letter.text.isspace():
+            narrow.append(letter)
+        else:
+            text = " " if letter.text.isspace() else letter.text
+            shapes.append(_Shape(text, letter.x0, letter.x1, letter.size))
+    for letter in narrow:
+        whole = next((each for each in shapes if each.text != " " and abs(each.x1 - letter.x0) < 0.05), None)
+        if whole:
+            whole.text += letter.text
+        else:
+            shapes.append(_Shape(*letter))
+    bases = [shape for shape in shapes if shape.text[0].isalpha()]
+    for mark in marks:
+        x = (mark.x0 + mark.x1) / 2
+        near = min(bases, key=lambda base: (max(base.x0 - x, x - base.x1, 0), abs(base.x0 - x)), default=None)
+        if near:
+            near.text += mark.text
+    return sorted(shapes, key=lambda shape: shape.middle)
+
+
+def _in_order(shapes: Sequence[_Shape], from_right: bool) -> str:
+    """Return what stands from left to right in the order of reading.
+
+    Where the line itself was set from left to right, the runs in it are turned round, each in its place.
+    """
+    texts = [shape.text for shape in shapes]
+    while texts and texts[0] == " ":
+        del texts[0]
+    while texts and texts[-1] == " ":
+        del texts[-1]
+    classes = "".join(_CLASSES.get(unicodedata.bidirectional(text[0]), "_") for text in texts)
+    if "R" not in classes:
+        return "".join(texts)
+    ends = texts[0] in _STOPS, texts[-1] in _STOPS
+    latin = classes.count("L") > (_FOREIGN if from_right else 1) * classes.count("R")
+    if ends[1] if ends[0] != ends[1] else latin:
+        read, at = "", 0
+        for run in _RIGHT_TO_LEFT.finditer(classes):
+            read += "".join(texts[at : run.start()]) + _turned(texts[run.start() : run.end()], run[0])
+            at = run.end()
+        read += "".join(texts[at:])
+    else:
+        read = _turned(texts, classes)
+    return re.sub(r" {2,}", " ", read)
+
+
+def _turned(texts: Sequence[str], classes: str) -> str:
+    """Return what is read from right to left, the runs in it that are read from left to right as they are."""
+    pieces, at = [], 0
+    for run in _LEFT_TO_RIGHT.finditer(classes):
+        pieces += [*texts[at : run.start()], "".join(texts[run.start() : run.end()])]
+        at = run.end()
+    pieces += texts[at:]
+    pieces.reverse()
+    brackets = [piece for piece in pieces if piece in _OPENING + _CLOSING and piece]
+    # some programs write a bracket as it is shown, which is the other one than is meant
+    if brackets and brackets[0] in _CLOSING and any(each in _OPENING for each in brackets):
+        pieces = [piece.translate(_SWAPPED) if len(piece) == 1 else piece for piece in pieces]
+    return "".join(pieces)

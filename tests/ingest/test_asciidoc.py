@@ -1,0 +1,99 @@
+"""AsciiDoc: what a reader of the page sees, each line on the line that it has in the file."""
+
+from pathlib import Path
+
+import pytest
+
+from adaptive_rag.ingest import extract_text
+from adaptive_rag.text.tables import find_tables
+
+GUIDE = """= Harbour guide
+:author: Ada Ruiz
+:revdate: 2025-03-01
+:keywords: harbour, gates
+
+// Nobody reads this.
+== Gates ==
+
+Shut the *gate* at six.
+
+[source,sh]
+----
+== not a title
+* no item
+----
+
+=== Levels
+
+* first
+** second
+. step
+
+[cols="1,2*"]
+|===
+|Item |Price |Stock
+
+|Brass hinge
+|4.20
+|12
+2+|On request |3
+|===
+
+////
+== Hidden
+////
+== Bells
+
+|===
+|Weight |11.5 kg
+|Colour | a\\|b
+|===
+"""
+
+
+def test_headings_lists_and_tables_are_read_on_their_lines(tmp_path: Path) -> None:
+    path = tmp_path / "guide.adoc"
+    path.write_text(GUIDE)
+    source = extract_text(path)
+    assert [heading.section for heading in source.headings] == [
+        "Harbour guide",
+        "Gates",
+        "Gates > Levels",
+        "Bells",
+    ]
+    known = {
+        "title": "Harbour guide",
+        "author": "Ada Ruiz",
+        "date": "2025-03-01",
+        "tags": ["harbour", "gates"],
+    }
+    assert known.items() <= source.metadata.items()
+    for unread in ("Nobody", "Hidden", ":author:", "[source", "|==="):
+        assert unread not in source.text
+    lines, own = source.text.split("\n"), GUIDE.split("\n")
+    assert len(lines) == len(own)
+    for shown, written in (
+        ("== not a title", "== not a title"),
+        ("* no item", "* no item"),
+        ("- first", "* first"),
+        ("  - second", "** second"),
+        ("1. step", ". step"),
+        ("Brass hinge | 4.20 | 12", "|Brass hinge"),
+        ("On request | On request | 3", "2+|On request |3"),
+        ("Colour | a/b", "|Colour | a\\|b"),
+    ):
+        assert lines[own.index(written)] == shown
+    first, _ = find_tables(source.text)
+    assert first.columns == ("Item", "Price", "Stock")
+    assert [row.cells[1] for row in first.rows] == ["4.20", "On request"]
+    assert source.section_at(source.text.index("Brass")) == "Gates > Levels"
+
+
+UNCLOSED = ["Tide.\n\n|===\n|a |b", "Tide.\n\n|===\n|===", "Tide.\n----\nx", "Tide.\n////"]
+
+
+@pytest.mark.parametrize("text", UNCLOSED)
+def test_what_is_never_closed_ends_with_the_file(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "guide.asciidoc"
+    path.write_text(text)
+    assert len(extract_text(path).text.split("\n")) == len(text.split("\n"))

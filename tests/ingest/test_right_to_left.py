@@ -1,0 +1,83 @@
+import pymupdf
+import pytest
+
+from adaptive_rag.ingest import extract_text
+from adaptive_rag.ingest.right_to_left import Letter, read_parts
+from benchmarks.made_documents import make_documents
+
+STEP = 5  # points from letter to letter, which are set at 10
+
+
+def shown(text):
+    """Return letters as a page shows them, from left to right; "~" is a gap without a blank."""
+    return [Letter(char, STEP * at, STEP * (at + 1), 10) for at, char in enumerate(text) if char != "~"]
+
+
+def read(text, *borders, **page):
+    return [part.text for part in read_parts(shown(text), borders, **page)]
+
+
+@pytest.mark.parametrize(
+    ("seen", "meant"),
+    [
+        (".גבא 45.20 לוכ", "כול 45.20 אבג."),
+        ("50% הלע 2023-05-01", "2023-05-01 עלה 50%"),
+        (".)Harbour Board יפל( 12", "12 (לפי Harbour Board)."),
+        (".(Harbour Board יפל) 12", "12 (לפי Harbour Board)."),  # with the brackets that are seen
+        ("גבא~דחי", "יחד אבג"),
+        (".~גבא", "אבג."),
+        ("Look at גבא דחי 45 now", "Look at יחד אבג 45 now"),
+        ("גבא דחי.", "יחד אבג."),  # set from left to right
+        ("Harbour", "Harbour"),
+    ],
+)
+def test_a_line_is_read_in_the_order_in_which_it_was_written(seen, meant):
+    assert read(seen, from_right=not seen.startswith("Look")) == [meant]
+
+
+def test_a_line_of_latin_letters_on_a_page_of_hebrew_is_one_only_where_few_others_stand_in_it():
+    assert read("Harbour גבא") == ["אבג Harbour"]
+    assert read("Harbour Board גבא") == ["Harbour Board אבג"]
+    assert read("Harbour גבא", from_right=False) == ["Harbour אבג"]
+
+
+def test_wide_gaps_and_ruled_lines_part_cells_from_right_to_left():
+    assert read("12~~~~גבא") == ["אבג", "12"]
+    assert read("12גבא") == ["אבג12"]
+    assert read("12גבא", 2 * STEP) == ["אבג", "12"]
+
+
+def test_ligatures_and_marks_keep_their_order():
+    # "دولار": the page has one shape for "لا", whose second letter has no width, at its right edge
+    letters = [
+        Letter("ر", 0, 5, 10),
+        Letter("ل", 5, 10, 10),
+        Letter("ا", 10, 10, 10),
+        Letter("و", 10, 15, 10),
+    ]
+    assert [part.text for part in read_parts([*letters, Letter("د", 15, 20, 10)])] == ["دولار"]
+    # a mark in the middle of its letter, and one at its left edge
+    letters = [Letter("ה", 0, 5, 10), Letter("ָ", 0, 0, 10), Letter("מ", 5, 10, 10), Letter("ַ", 7, 7, 10)]
+    assert [part.text for part in read_parts(letters)] == ["מַהָ"]
+
+
+def test_hebrew_and_arabic_between_english_are_read_word_for_word(tmp_path):
+    [document] = make_documents(tmp_path, {"rtl.pdf"})
+    text = extract_text(document.path).text
+    assert [sentence for sentence in document.sentences if sentence not in text] == []
+
+
+def test_a_page_of_hebrew_is_read_with_its_tables(tmp_path):
+    rows = [("פריט", "מחיר", "מקום"), ("ציר", "45", "רציף 3"), ("בריח", "7.50", "רציף 12")]
+    with pymupdf.open() as document:
+        page = document.new_page()
+        page.insert_htmlbox(pymupdf.Rect(290, 50, 500, 80), '<p dir="rtl">המחיר הוא 45 שקל.</p>')
+        for down, row in enumerate(rows):
+            for left, cell in zip((430, 360, 290), row, strict=True):
+                box = pymupdf.Rect(left, 100 + 30 * down, left + 70, 130 + 30 * down)
+                page.draw_rect(box)
+                page.insert_htmlbox(box, f'<p dir="rtl">{cell}</p>')
+        document.save(tmp_path / "a.pdf")
+    assert extract_text(tmp_path / "a.pdf").text == (
+        "המחיר הוא 45 שקל.\n\nפריט | מחיר | מקום\nציר | 45 | רציף 3\nבריח | 7.50 | רציף 12"
+    )

@@ -1,0 +1,95 @@
+"""Every route, and who may use it. A route without a row here fails the test."""
+
+from typing import Any
+
+from adaptive_rag.server.tables import Role
+from tests.server.conftest import SAMPLES, Serve, add_user, client_of
+
+# Each may do what those before may, but for the neighbour, who is admin of another collection alone.
+KINDS = ("nobody", "stranger", "neighbour", "reader", "writer", "owner", "root")
+# For each door: what those get who may not pass it. Whoever comes after them passes.
+NO_COLLECTION = {"nobody": 401, "stranger": 404, "neighbour": 404}
+DOORS: dict[str, dict[str, int]] = {
+    "everybody": {},
+    "signed in": {"nobody": 401},
+    "reader": NO_COLLECTION,
+    "writer": NO_COLLECTION | {"reader": 403},
+    "owner": NO_COLLECTION | {"reader": 403, "writer": 403},
+    "root": {"nobody": 401} | dict.fromkeys(KINDS[1:-1], 403),
+}
+# What stands for the names in a path.
+NAMES = {"{collection}": SAMPLES, "{user}": "guest", "{token}": "0" * 32}
+# By route: its door, what is sent, and what the first who may pass gets. What deletes comes last.
+ROUTES: dict[str, tuple[str, Any, int]] = {
+    "GET /healthz": ("everybody", None, 200),
+    "GET /readyz": ("everybody", None, 200),
+    "GET /metrics": ("everybody", None, 200),  # at this machine
+    "GET /api/v1/session": ("everybody", None, 200),
+    "POST /api/v1/session": ("everybody", {"name": "guest", "password": "guessed"}, 401),
+    "GET /api/v1/session/provider": ("everybody", None, 404),
+    "GET /api/v1/session/provider/return": ("everybody", None, 404),
+    "GET /api/v1/me": ("signed in", None, 200),
+    "PUT /api/v1/me/password": ("signed in", {"current": "guessed", "new": "a long password"}, 403),
+    "GET /api/v1/tokens": ("signed in", None, 200),
+    "POST /api/v1/tokens": ("signed in", {"name": "report"}, 201),
+    "GET /api/v1/users": ("root", None, 200),
+    "POST /api/v1/users": ("root", {"name": "eve"}, 201),
+    "PATCH /api/v1/users/{user}": ("root", {"is_admin": False}, 200),
+    "GET /api/v1/events": ("root", None, 200),
+    "GET /api/v1/collections": ("signed in", None, 200),
+    "POST /api/v1/collections": ("root", {"name": "new"}, 201),
+    "GET /api/v1/collections/{collection}": ("reader", None, 200),
+    "POST /api/v1/collections/{collection}/ask": ("reader", {"question": "When?"}, 409),  # it is empty
+    "GET /api/v1/collections/{collection}/members": ("owner", None, 200),
+    "PUT /api/v1/collections/{collection}/members/{user}": ("owner", {"role": "reader"}, 200),
+    "DELETE /api/v1/session": ("signed in", None, 409),
+    "DELETE /api/v1/tokens/{token}": ("signed in", None, 404),
+    "DELETE /api/v1/collections/{collection}/members/{user}": ("owner", None, 204),
+    "DELETE /api/v1/users/{user}": ("root", None, 204),
+    "DELETE /api/v1/collections/{collection}": ("owner", None, 204),
+}
+
+
+def test_every_route_lets_in_whom_it_should_and_nobody_else(serve: Serve) -> None:
+    with serve() as client:
+        for name in (SAMPLES, "other"):
+            client.post("/api/v1/collections", json={"name": name})
+        add_user(client, "guest")
+        callers = {
+            "nobody": client_of(client.app),  # type: ignore[arg-type]
+            "stranger": add_user(client, "stranger"),
+            "neighbour": add_user(client, "neighbour", other=Role.ADMIN),
+            "reader": add_user(client, "reader", samples=Role.READER),
+            "writer": add_user(client, "writer", samples=Role.WRITER),
+            "owner": add_user(client, "owner", samples=Role.ADMIN),
+            "root": add_user(client, "root", is_admin=True),
+        }
+        known = client.app.openapi()["paths"]  # type: ignore[attr-defined]
+        assert {f"{method.upper()} {path}" for path in known for method in known[path]} == set(ROUTES)
+        wrong: dict[str, Any] = {}
+        for route, (door, body, passed) in ROUTES.items():
+            method, path = route.split()
+            sent = {} if body is None else {"json": body}
+            for name, value in NAMES.items():
+                path = path.replace(name, value)
+            missing = path.replace(f"/{SAMPLES}", "/no-such-collection")
+            refused = DOORS[door]
+            first = next(kind for kind in KINDS if kind not in refused)
+            for kind, status in [*refused.items(), (first, passed)]:
+                answer = callers[kind].request(method, path, **sent)
+                if answer.status_code != status:
+                    wrong[f"{route} by {kind}"] = answer.status_code
+                elif status == 404 and kind in refused:
+                    # What is not open reads like what does not exist.
+                    assert answer.content == callers[kind].request(method, missing, **sent).content
+        assert wrong == {}
+
+
+def test_a_list_of_collections_holds_what_is_open_alone(serve: Serve) -> None:
+    with serve() as client:
+        for name in ("samples", "other"):
+            client.post("/api/v1/collections", json={"name": name})
+        reader = add_user(client, "reader", samples=Role.READER)
+        listed = reader.get("/api/v1/collections").json()
+        assert [(row["name"], row["role"]) for row in listed["items"]] == [("samples", "reader")]
+        assert listed["total"] == 1
