@@ -9,7 +9,8 @@ from typer import Option
 from adaptive_rag.cli import options
 
 if TYPE_CHECKING:
-    from adaptive_rag.server.mcp import Collections, Shelf
+    from adaptive_rag.server.mcp import Shelf
+    from adaptive_rag.server.mcp_results import Collections
 
 NAME = "documents"
 
@@ -46,7 +47,7 @@ class _LocalReader:
     def collections(self, limit: int, offset: int) -> Collections:
         """List the index."""
         from adaptive_rag.index.sources import list_sources
-        from adaptive_rag.server.mcp import CollectionListed, Collections
+        from adaptive_rag.server.mcp_results import CollectionListed, Collections
 
         known = list_sources(self._uri)
         passages = sum(each.chunks for each in known if each.copy_of is None)
@@ -60,7 +61,7 @@ class _LocalReader:
 
         if collection not in ("", NAME):
             raise not_found("collection")
-        return Shelf(NAME, None, self._uri)
+        return Shelf(NAME, self._uri)
 
     def count(self) -> None:
         """Let whoever sits here ask as often as they like."""

@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from pathlib import Path
 from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -17,9 +16,12 @@ from adaptive_rag.context.caller import caller_settings, check_input, check_sett
 from adaptive_rag.errors import AdaptiveRAGError, InputError, ServedError
 from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
+from adaptive_rag.index import Index
+from adaptive_rag.index.index import open_source
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.conversations import Conversations
+from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.metrics import count_answer, counting_inside
 from adaptive_rag.server.problems import Problem
@@ -82,7 +84,7 @@ class Answering:
         self._settings = settings
         self._operator = operator
         known = make_context(operator)
-        self._serving = known.serving
+        self._serving, self._embeddings = known.serving, known.embeddings
         self._form = caller_settings(known, tuple(STRATEGIES))
         self._conversations = conversations
         store = conversations.store if conversations else None
@@ -92,7 +94,7 @@ class Answering:
         self._in_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting)
 
-    def context_for(self, index: Path | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
+    def context_for(self, place: Searched | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
         """Return the settings of one question over one index; None is the operator's own.
 
         Raises:
@@ -101,16 +103,21 @@ class Answering:
         """
         nested = _nested(given)
         check_settings(self._form, nested)
-        if index is not None and not (index / MANIFEST).exists():
+        if place and not (place.index / MANIFEST).exists():
             raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
-        place = {} if index is None else {"index": str(index)}
-        return make_context(self._operator, allowed, place, user_id=caller_id).for_caller()
+        index = {"index": self._index_of(place)} if place else {}
+        return make_context(self._operator, allowed, index, user_id=caller_id).for_caller()
+
+    def _index_of(self, place: Searched) -> str | Index:
+        uri = str(place.index)
+        whole = open_source(uri, self._embeddings) if place.hidden else None
+        return whole.without(place.hidden) if isinstance(whole, Index) else uri
 
     async def answer(
         self,
         asked: BareQuestion,
-        index: Path | None,
+        place: Searched | None,
         caller_id: str | None,
         thread_id: str | None = None,
     ) -> OutputState:
@@ -121,25 +128,27 @@ class Answering:
             Problem: the collection is empty, the server has too much to do, or it took too long.
             ServedError: it failed for a reason that is not the caller's; the log has it.
         """
-        async with self._running(asked, index, caller_id, thread_id) as (rag, call):
+        async with self._running(asked, place, caller_id, thread_id) as (rag, call):
             started = time.perf_counter()
             output = await rag.ainvoke(**call)
             count_answer(output, time.perf_counter() - started)
             return output
 
-    async def search(self, asked: Question, index: Path | None, caller_id: str | None) -> RetrievalState:
+    async def search(
+        self, asked: BareQuestion, place: Searched | None, caller_id: str | None
+    ) -> RetrievalState:
         """Find the passages that a question would be answered from.
 
         Raises:
             Exception: what `answer` raises.
         """
-        async with self._running(asked, index, caller_id) as (_, call):
+        async with self._running(asked, place, caller_id) as (_, call):
             found = await self._retrieval.ainvoke(**call)
             return cast(RetrievalState, found)
 
     @asynccontextmanager
     async def stream(
-        self, asked: BareQuestion, index: Path, caller_id: str, thread_id: str | None = None
+        self, asked: BareQuestion, place: Searched, caller_id: str, thread_id: str | None = None
     ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         """Yield what `AdaptiveRAG.astream` does with drafts and steps, while the question is answered.
 
@@ -154,7 +163,7 @@ class Answering:
         async def run() -> None:
             started, last = time.perf_counter(), None
             try:
-                async with self._running(asked, index, caller_id, thread_id) as (rag, call):
+                async with self._running(asked, place, caller_id, thread_id) as (rag, call):
                     async for chunk in rag.astream(**call, drafts=True, steps=True):
                         if "answer" in chunk:
                             last = chunk
@@ -185,14 +194,14 @@ class Answering:
             await asyncio.wait({task})
 
     async def compare(
-        self, asked: BareQuestion, routes: Sequence[str], index: Path, caller_id: str
+        self, asked: BareQuestion, routes: Sequence[str], place: Searched, caller_id: str
     ) -> Comparison:
         """Answer a question by several routes, one after the other, and say in what they differ.
 
         Raises:
             Exception: what `answer` raises.
         """
-        async with self._running(asked, index, caller_id) as (rag, call):
+        async with self._running(asked, place, caller_id) as (rag, call):
             found = await rag.acompare(
                 asked.question, routes=routes, user_context=asked.user_context, context=call["context"]
             )
@@ -204,7 +213,7 @@ class Answering:
     async def _running(
         self,
         asked: BareQuestion,
-        index: Path | None,
+        place: Searched | None,
         caller_id: str | None,
         thread_id: str | None = None,
     ) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
@@ -215,7 +224,7 @@ class Answering:
         check_input(asked.as_input(), self._serving)
         call: dict[str, Any] = {
             "input": asked.as_input(),
-            "context": self.context_for(index, caller_id, asked.settings),
+            "context": self.context_for(place, caller_id, asked.settings),
         }
         rag = self._alone
         thread: AbstractAsyncContextManager[None] = nullcontext()

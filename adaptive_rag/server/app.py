@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from starlette.types import Lifespan
@@ -21,17 +22,21 @@ from adaptive_rag.server.api import (
     ask,
     collections,
     compare,
+    documents,
     events,
     feedback,
+    jobs,
     members,
     profile,
     session,
     threads,
     tokens,
+    uploads,
     users,
 )
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.indexing import clear_leftovers, workshop_of
 from adaptive_rag.server.mcp_http import build_mcp_app, mcp_route
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
@@ -40,11 +45,15 @@ from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.sites import Sites
+from adaptive_rag.server.workers import Queue, watching_workers
 
 # The nouns of the REST interface, in the order of its documentation.
 NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     members.router,
+    documents.router,
+    uploads.router,
+    jobs.router,
     ask.router,
     compare.router,
     threads.router,
@@ -109,9 +118,12 @@ async def _running(
             engine=engine,
             answering=Answering(settings, given, conversations),
             conversations=conversations,
+            queue=Queue(settings),
             rates=Rates(settings.rate),
             provider=provider,
         )
+        await run_in_threadpool(clear_leftovers, settings.data, engine)
+        await stack.enter_async_context(watching_workers(settings, workshop_of(settings, operator)))
         for other in others:
             await stack.enter_async_context(other(app))
         yield

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, Protocol, TypeVar
 from urllib.parse import quote
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.concurrency import run_in_threadpool
 
 from adaptive_rag.errors import InputError, import_extra
 from adaptive_rag.graph.strategies import NAMES
-from adaptive_rag.index.manifest import MANIFEST
-from adaptive_rag.index.sources import ListedSource, join_chunks, list_sources, read_chunks
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import SourceRecord, read_manifest
+from adaptive_rag.index.sources import join_chunks, read_chunks
 from adaptive_rag.server.answering import Answering, Question
+from adaptive_rag.server.folders import Searched
+from adaptive_rag.server.mcp_results import (
+    Answered,
+    Cited,
+    Collections,
+    DocumentListed,
+    Documents,
+    Found,
+    Passage,
+    Text,
+)
 from adaptive_rag.server.problems import not_found, problem_of
 from adaptive_rag.state import Citation
 from adaptive_rag.text.places import format_place, place_at
@@ -56,103 +67,14 @@ DocumentName = Annotated[
 Offset = Annotated[int, Field(ge=0, le=2**31, description="Entries before the first that is returned.")]
 
 
-class CollectionListed(BaseModel):
-    """Documents that are searched together."""
-
-    name: str
-    description: str
-    documents: int
-    passages: int
-
-
-class Collections(BaseModel):
-    """The collections that are open to you."""
-
-    collections: list[CollectionListed]
-    total: int
-
-
-class DocumentListed(BaseModel):
-    """A document of a collection."""
-
-    document: str
-    passages: int
-    notes: list[str] = Field(description="What could not be read of it, or had to be guessed.")
-
-
-class Documents(BaseModel):
-    """Documents of a collection by name."""
-
-    collection: str
-    documents: list[DocumentListed]
-    total: int
-
-
-class Span(BaseModel):
-    """A part of a document, where it stands."""
-
-    document: str
-    place: str = Field(description="Where a person finds it: page, sheet, section, lines.")
-    start: int = Field(description="Where it begins in the document's text, in characters.")
-    end: int
-    uri: str = Field(description="The resource that holds it.")
-
-
-class Cited(Span):
-    """A passage that an answer rests on."""
-
-    marker: int = Field(description="The number by which the answer names it, as in [1].")
-    quote: str
-
-
-class Passage(Span):
-    """A passage that a search found."""
-
-    text: str
-    scores: dict[str, float] = Field(description="By each way of scoring; they are comparable in one search.")
-
-
-class Answered(BaseModel):
-    """An answer with the passages that it rests on."""
-
-    answer: str
-    citations: list[Cited]
-    route: str = Field(description="The way that the question went: factual, analytical, opinion, ...")
-    why: str = Field(description="Why it went that way.")
-    grounding: float = Field(description="Share of the answer's sentences that the passages support.")
-    abstained: bool = Field(description="The documents do not hold an answer.")
-    collection: str
-
-
-class Found(BaseModel):
-    """The passages that a search found, the best first."""
-
-    passages: list[Passage]
-    route: str
-    why: str
-    collection: str
-
-
-class Text(BaseModel):
-    """A part of a document's text, as it is indexed."""
-
-    document: str
-    start: int
-    end: int
-    length: int = Field(description="Characters of the whole text.")
-    text: str
-    collection: str
-
-
 @dataclass(frozen=True)
 class Shelf:
-    """A collection that is open to whoever asks, and its index; None is the operator's own."""
+    """A collection that is open to whoever asks: where its documents are read and searched."""
 
     name: str
-    index: Path | None
-    # where its documents are read, and the sources that were deleted a moment ago
     uri: str
-    hidden: frozenset[str] = frozenset()
+    # none where it is the operator's own index
+    searched: Searched | None = None
 
 
 class Reader(Protocol):
@@ -252,7 +174,7 @@ class Tools:
         """
         reader, shelf = await self._open(collection, counted=True)
         asked = Question(question=question, user_context=user_context, settings=settings or {})
-        output = await reader.answering.answer(asked, shelf.index, reader.id)
+        output = await reader.answering.answer(asked, shelf.searched, reader.id)
         return Answered(
             answer=output["answer"],
             citations=[_cited(shelf, citation) for citation in output["citations"]],
@@ -283,7 +205,7 @@ class Tools:
         reader, shelf = await self._open(collection, counted=True)
         settings = {"k": limit, "where": where or None}
         asked = Question(question=query, settings=settings)
-        found = await reader.answering.search(asked, shelf.index, reader.id)
+        found = await reader.answering.search(asked, shelf.searched, reader.id)
         passages = [
             Passage(
                 **_span(shelf, each["source"], each["start"], each["end"]),
@@ -358,32 +280,32 @@ def only_one(names: Sequence[str]) -> str:
     return names[0]
 
 
-def _sources(shelf: Shelf) -> list[ListedSource]:
-    if shelf.index is not None and not (shelf.index / MANIFEST).exists():
-        return []
-    return [known for known in list_sources(shelf.uri) if known.source not in shelf.hidden]
+def _sources(shelf: Shelf) -> Mapping[str, SourceRecord]:
+    manifest = read_manifest(open_location(shelf.uri))
+    hidden = shelf.searched.hidden if shelf.searched else ()
+    known = manifest.sources if manifest else {}
+    return {source: known[source] for source in sorted(known) if source not in hidden}
 
 
 def _read(shelf: Shelf, document: str, start: int, end: int | None) -> Text:
     # Looked up by its whole name: the end of one, or the path of its file, would tell what else there is.
-    if all(known.source != document for known in _sources(shelf)):
+    if document not in _sources(shelf):
         raise not_found("document")
-    source, chunks = read_chunks(shelf.uri, document)
+    _, chunks = read_chunks(shelf.uri, document)
     length = chunks[-1]["end"] if chunks else 0
     start = min(start, length)
     end = max(start, min(length if end is None else end, start + LONGEST_TEXT, length))
     text = join_chunks(chunks, start, end)
-    return Text(document=source, start=start, end=end, length=length, text=text, collection=shelf.name)
+    return Text(document=document, start=start, end=end, length=length, text=text, collection=shelf.name)
 
 
 def _list(shelf: Shelf, part: str, offset: int) -> Documents:
     named = [
-        DocumentListed(document=known.source, passages=known.chunks, notes=list(known.notes))
-        for known in _sources(shelf)
-        if part.casefold() in known.source.casefold()
+        DocumentListed(document=source, passages=record.chunks, notes=list(record.notes))
+        for source, record in _sources(shelf).items()
+        if part.casefold() in source.casefold()
     ]
-    shown = named[offset : offset + MOST_LISTED]
-    return Documents(collection=shelf.name, documents=shown, total=len(named))
+    return Documents(collection=shelf.name, documents=named[offset : offset + MOST_LISTED], total=len(named))
 
 
 def _cited(shelf: Shelf, citation: Citation) -> Cited:

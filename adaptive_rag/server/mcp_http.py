@@ -14,7 +14,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from adaptive_rag.server.access import Caller, collection_open_to, identify, refuse_other_sites
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api.collections import list_collections
-from adaptive_rag.server.mcp import CollectionListed, Collections, Shelf, build_mcp, only_one
+from adaptive_rag.server.mcp import Shelf, build_mcp, only_one
+from adaptive_rag.server.mcp_results import CollectionListed, Collections
 from adaptive_rag.server.services import Services
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ class HttpReader:
         name = collection or only_one([each.name for each in self.collections(2, 0).collections])
         with self._db() as db:
             found = collection_open_to(db, self.caller, name)
-            index = self.services.index_of(found)
-        return Shelf(name, index, str(index))
+            place = self.services.index_of(found)
+        return Shelf(name, str(place.index), place)
 
     def count(self) -> None:
         """Count a question or a search of theirs."""

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from adaptive_rag.context.caller import served_error
@@ -79,6 +80,10 @@ def problem_of(error: Exception) -> HTTPException:
 
 def answer_with_problems(app: FastAPI) -> None:
     """Let what an app refuses be answered by problem details."""
+
+    @app.exception_handler(IntegrityError)
+    async def overtaken(request: Request, error: IntegrityError) -> JSONResponse:
+        return answer(409, "Another request changed this meanwhile. Send yours again.")
 
     @app.exception_handler(RequestValidationError)
     async def wrong_form(request: Request, error: RequestValidationError) -> JSONResponse:
