@@ -9,8 +9,8 @@ from typer import Option
 from adaptive_rag.cli import options
 
 if TYPE_CHECKING:
-    from adaptive_rag.server.mcp import Shelf
     from adaptive_rag.server.mcp_results import Collections
+    from adaptive_rag.server.mcp_tools import Shelf
 
 NAME = "documents"
 
@@ -22,10 +22,13 @@ def mcp(
     about: Annotated[str, Option("--about", help="What the documents are about, for the agent.")] = "",
 ) -> None:
     """Let an agent ask and read the documents of an index, by the Model Context Protocol on stdio."""
+    from adaptive_rag.errors import import_extra
+
+    import_extra("fastapi", extra="server", purpose="adaptive-rag mcp")
     from adaptive_rag.server.mcp import build_mcp
 
     reader = _LocalReader(options.given_settings(settings, index=index, model=model), about)
-    build_mcp(lambda: reader).run("stdio", show_banner=False, log_level="WARNING")
+    build_mcp(lambda: reader).run("stdio", show_banner=False)
 
 
 class _LocalReader:
@@ -56,7 +59,7 @@ class _LocalReader:
 
     def open(self, collection: str) -> Shelf:
         """Return the index; it has one name."""
-        from adaptive_rag.server.mcp import Shelf
+        from adaptive_rag.server.mcp_tools import Shelf
         from adaptive_rag.server.problems import not_found
 
         if collection not in ("", NAME):

@@ -14,8 +14,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from adaptive_rag.server.access import Caller, collection_open_to, identify, refuse_other_sites
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api.collections import list_collections
-from adaptive_rag.server.mcp import Shelf, build_mcp, only_one
+from adaptive_rag.server.mcp import build_mcp
 from adaptive_rag.server.mcp_results import CollectionListed, Collections
+from adaptive_rag.server.mcp_tools import Shelf, only_one
 from adaptive_rag.server.services import Services
 
 if TYPE_CHECKING:

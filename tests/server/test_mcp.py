@@ -18,13 +18,14 @@ import httpx2
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from sqlalchemy.orm import Session
 from typer.testing import CliRunner
 
 from adaptive_rag import Index
 from adaptive_rag.cli.app import app
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Role
+from adaptive_rag.server.tables import Collection, Role
 from tests.server.conftest import Serve, add_samples, add_user, client_of
 
 ROOT = Path(__file__).parents[2]
@@ -245,7 +246,7 @@ def test_a_failure_of_the_server_is_told_without_its_reason(
     def fail(*_: Any) -> None:
         raise OSError("/the/path/of/the/index is broken")
 
-    monkeypatch.setattr("adaptive_rag.server.mcp.read_chunks", fail)
+    monkeypatch.setattr("adaptive_rag.server.mcp_tools.read_chunks", fail)
     with serve() as client:
         add_samples(client, sample_index)
         name = call(client, "list_documents")["structuredContent"]["documents"][0]["document"]
@@ -253,6 +254,20 @@ def test_a_failure_of_the_server_is_told_without_its_reason(
         assert refused["isError"] and "reference" in refused["content"][0]["text"]
         assert "/the/path" not in json.dumps(refused)
         assert "/the/path" in caplog.text
+
+
+def test_a_deleted_document_is_gone_before_its_index_is(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        row = add_samples(client, sample_index)
+        (found, *_) = call(client, "search", query=QUESTION, limit=1)["structuredContent"]["passages"]
+        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+            db.get_one(Collection, row.id).hidden = [found["document"]]
+            db.commit()
+        after = call(client, "search", query=QUESTION, limit=20)["structuredContent"]["passages"]
+        assert after and found["document"] not in {each["document"] for each in after}
+        listed = call(client, "list_documents")["structuredContent"]["documents"]
+        assert listed and found["document"] not in {each["document"] for each in listed}
+        assert call(client, "read_document", document=found["document"])["content"][0]["text"] == NO_DOCUMENT
 
 
 def snippets(language: str) -> list[str]:
