@@ -23,6 +23,7 @@ DOORS: dict[str, dict[str, int]] = {
 NAMES = {
     "{collection}": SAMPLES,
     "{user}": "guest",
+    "{model}": "none",
     "{number}": "1",
     **dict.fromkeys(("{document}", "{feedback}", "{job}", "{thread}", "{token}"), "0" * 32),
 }
@@ -84,6 +85,14 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "DELETE /api/v1/me/profile": ("signed in", None, 204),
     "GET /api/v1/collections/{collection}/members": ("owner", None, 200),
     "PUT /api/v1/collections/{collection}/members/{user}": ("owner", {"role": "reader"}, 200),
+    # What is open is a matter of the model that is named.
+    "GET /v1/models": ("signed in", None, 200),
+    "GET /v1/models/{model}": ("signed in", None, 404),
+    "POST /v1/chat/completions": (
+        "signed in",
+        {"model": "none", "messages": [{"role": "user", "content": "When?"}]},
+        404,
+    ),
     "DELETE /api/v1/session": ("signed in", None, 409),
     "DELETE /api/v1/tokens/{token}": ("signed in", None, 404),
     "DELETE /api/v1/collections/{collection}/members/{user}": ("owner", None, 204),
