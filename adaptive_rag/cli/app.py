@@ -28,6 +28,7 @@ from adaptive_rag.cli.search import search
 from adaptive_rag.cli.serve import serve
 from adaptive_rag.cli.settings import settings
 from adaptive_rag.cli.show import show
+from adaptive_rag.cli.users import users_app
 
 app = typer.Typer(
     name="adaptive-rag",
@@ -47,6 +48,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(reporting_errors(command))
 app.add_typer(ontology_app)
+app.add_typer(users_app)
 
 
 def _version(show: bool) -> None:

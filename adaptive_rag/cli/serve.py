@@ -54,8 +54,7 @@ def serve(
         log_config=None,
         access_log=False,
         server_header=False,
-        proxy_headers=bool(server.trusted_proxies),
-        forwarded_allow_ips=",".join(sorted(server.trusted_proxies)),
+        proxy_headers=False,  # the app reads them, from proxies that are trusted alone
         timeout_graceful_shutdown=STOP_SECONDS,
     )
     if end_traces:

@@ -124,17 +124,21 @@ def caller_of(db: Session, user: User, ceiling: Role, token_id: str | None = Non
     return Caller(user.id, user.name, user.is_admin, ceiling, roles, token_id)
 
 
-def refuse_other_sites(request: Request) -> None:
-    """Refuse what another site's page lets a browser send with our cookie.
+def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
+    """Refuse what another site's page lets a browser send, with our cookie or to get one.
 
     Raises:
-        Problem: 403; the request changes something, and does not say that it comes from our own page.
+        Problem: 403; the request changes something, and comes from another site's page; or, where the check
+            is strict, it does not say from where it comes.
     """
     if request.method in _SAFE_METHODS:
         return
     site, origin = request.headers.get("sec-fetch-site"), request.headers.get("origin")
-    ours = site in ("same-origin", "none") if site else origin is not None and _is_own(origin, request)
-    if not ours:
+    if site is None and origin is None:
+        is_ours = not is_strict
+    else:
+        is_ours = site in ("same-origin", "none") if site else _is_own(origin or "", request)
+    if not is_ours:
         raise Problem(403, "A page of another site may not do this.")
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
@@ -17,15 +18,26 @@ from adaptive_rag.private import make_file
 from adaptive_rag.server import operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections
+from adaptive_rag.server.api import ask, collections, events, members, session, tokens, users
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
+from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.sites import Sites
 
 # The nouns of the REST interface, in the order of its documentation.
-NOUNS: tuple[APIRouter, ...] = (collections.router, ask.router)
+NOUNS: tuple[APIRouter, ...] = (
+    collections.router,
+    members.router,
+    ask.router,
+    session.router,
+    tokens.router,
+    users.router,
+    events.router,
+)
 
 
 def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
@@ -41,7 +53,7 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
         title="Adaptive RAG",
         description="Ask your documents; each question goes the way that suits it.",
         lifespan=lambda app: _running(app, settings, given, operator, engine),
-        docs_url="/api/docs",
+        docs_url=None,  # it would load scripts from another host
         redoc_url=None,
         openapi_url="/api/openapi.json",
     )
@@ -51,7 +63,10 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
         api.include_router(router)
     app.include_router(api)
     app.include_router(operation.router)
+    # The last stands outermost: all parts see the caller's own address, and all answers have the headers.
     app.add_middleware(RequestLog)
+    app.add_middleware(Sites, settings=settings)
+    app.add_middleware(ProxyHeadersMiddleware, trusted_hosts=list(settings.trusted_proxies))
     return app
 
 
@@ -65,7 +80,9 @@ async def _running(
         saver = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
         await saver.setup()
         stack.callback(engine.dispose)
-        app.state.services = Services(settings, given, operator, engine, Answering(settings, given, saver))
+        answering, rates = Answering(settings, given, saver), Rates(settings.rate)
+        provider = Provider(settings) if settings.oidc_issuer else None
+        app.state.services = Services(settings, given, operator, engine, answering, rates, provider)
         yield
 
 

@@ -12,5 +12,9 @@ from adaptive_rag.server.tables import Event
 def note(db: Session, request: Request, caller: Caller | str | None, action: str, subject: str = "") -> None:
     """Add a line to the audit log; it is kept where the route commits."""
     name = caller.name if isinstance(caller, Caller) else caller
-    address = request.client.host if request.client else None
-    db.add(Event(user=name, address=address, action=action, subject=subject[:1000]))
+    db.add(Event(user=name, address=address_of(request)[:64], action=action, subject=subject[:1000]))
+
+
+def address_of(request: Request) -> str:
+    """Return from where a request comes; behind a trusted proxy, what that says."""
+    return request.client.host if request.client else ""

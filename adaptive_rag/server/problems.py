@@ -34,6 +34,10 @@ class Problem(HTTPException):
         super().__init__(status, detail, headers)
 
 
+class Conflict(InputError):
+    """What is asked does not fit what there is."""
+
+
 def not_found(what: str) -> Problem:
     """Return the refusal of what is not there, or not for this caller: both read alike."""
     return Problem(404, f"There is no such {what}, or it is not open to you.")
@@ -72,6 +76,10 @@ def answer_with_problems(app: FastAPI) -> None:
     @app.exception_handler(InputError)
     async def wrong_input(request: Request, error: InputError) -> JSONResponse:
         return answer(422, str(error))
+
+    @app.exception_handler(Conflict)
+    async def does_not_fit(request: Request, error: Conflict) -> JSONResponse:
+        return answer(409, str(error))
 
     @app.exception_handler(RequestValidationError)
     async def wrong_form(request: Request, error: RequestValidationError) -> JSONResponse:

@@ -12,6 +12,8 @@ from sqlalchemy import Engine
 
 from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
+from adaptive_rag.server.oidc import Provider
+from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection
 
@@ -26,6 +28,9 @@ class Services:
     operator: Context
     engine: Engine
     answering: Answering
+    rates: Rates
+    # who signs people in, beside their passwords here
+    provider: Provider | None
 
     def folder_of(self, collection: Collection) -> Path:
         """Return the folder of a collection; its name has no part in the path."""

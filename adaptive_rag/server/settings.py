@@ -6,8 +6,9 @@ import ipaddress
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError, model_validator
 from pydantic_settings import (
     BaseSettings,
     NoDecode,
@@ -20,6 +21,7 @@ from pydantic_settings import (
 from adaptive_rag.context import CONFIG_FILE, ENV_PREFIX, SERVER_TABLE
 from adaptive_rag.context.groups import listed
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.server.machine import is_loopback
 
 Names = Annotated[frozenset[str], NoDecode, BeforeValidator(listed)]
 
@@ -28,6 +30,13 @@ def _readable_network(names: frozenset[str]) -> frozenset[str]:
     for name in names:
         ipaddress.ip_network(name)
     return names
+
+
+def _readable_rate(rate: str) -> str:
+    from limits import parse
+
+    parse(rate)
+    return rate
 
 
 class ServerSettings(BaseSettings):
@@ -83,7 +92,7 @@ class ServerSettings(BaseSettings):
         100, ge=0, description="Questions that may wait; one more is told to come again (429)."
     )
     max_seconds: float = Field(120, gt=0, description="How long a question may take, its waiting included.")
-    rate: str = Field(
+    rate: Annotated[str, AfterValidator(_readable_rate)] = Field(
         "120/minute", description="Requests for answers that one caller may make, as in 120/minute."
     )
     workers: int = Field(
@@ -110,15 +119,19 @@ class ServerSettings(BaseSettings):
         toml = TomlConfigSettingsSource(settings_cls, CONFIG_FILE, (SERVER_TABLE,))
         return init_settings, env_settings, toml
 
+    @model_validator(mode="after")
+    def _know_the_provider(self) -> ServerSettings:
+        if self.oidc_issuer and not self.oidc_client_id:
+            raise ValueError("oidc_issuer needs oidc_client_id, the name of this server at the provider")
+        address = urlsplit(self.oidc_issuer or "")
+        if self.oidc_issuer and address.scheme != "https" and not is_loopback(address.hostname):
+            raise ValueError("oidc_issuer must be an https address, since its answers say who signs in")
+        return self
+
     @property
     def is_loopback(self) -> bool:
         """Tell whether only this machine can reach the server."""
-        if self.host == "localhost":
-            return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        return is_loopback(self.host)
 
     @property
     def database_address(self) -> str:

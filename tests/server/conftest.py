@@ -13,9 +13,10 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag import Index
 from adaptive_rag.samples import samples_path
+from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection
+from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
 
 # The name of the collection of samples.
 SAMPLES = "samples"
@@ -63,3 +64,20 @@ def add_samples(client: TestClient, sample_index: Path, name: str = SAMPLES) -> 
     place.parent.mkdir(parents=True)
     place.symlink_to(sample_index)
     return row
+
+
+def add_user(client: TestClient, name: str, *, is_admin: bool = False, **roles: Role) -> TestClient:
+    """Make a user with roles in collections, and return a client that asks as them, by a token."""
+    services = client.app.state.services  # type: ignore[attr-defined]
+    with Session(services.engine) as db:
+        user = User(name=name, is_admin=is_admin)
+        db.add(user)
+        db.flush()
+        db.add(Token(user_id=user.id, digest=digest_of(name), name="test", role=Role.ADMIN))
+        for collection, role in roles.items():
+            row = db.scalars(select(Collection).where(Collection.name == collection)).one()
+            db.add(Membership(collection_id=row.id, user_id=user.id, role=role))
+        db.commit()
+    other = client_of(client.app)  # type: ignore[arg-type]
+    other.headers["Authorization"] = f"Bearer {name}"
+    return other

@@ -7,8 +7,9 @@ from typing import Any
 from fastapi import APIRouter
 from pydantic import BaseModel
 
-from adaptive_rag.server.access import CurrentCaller, ReadableCollection
+from adaptive_rag.server.access import ReadableCollection
 from adaptive_rag.server.answering import Question
+from adaptive_rag.server.rates import AskingCaller
 from adaptive_rag.server.services import Parts
 from adaptive_rag.state import OutputState
 
@@ -29,7 +30,7 @@ class Answer(BaseModel):
 
 
 @router.post("/ask")
-async def ask(asked: Question, found: ReadableCollection, caller: CurrentCaller, parts: Parts) -> Answer:
+async def ask(asked: Question, found: ReadableCollection, caller: AskingCaller, parts: Parts) -> Answer:
     """Answer a question from the documents of a collection."""
     return answer_of(await parts.answering.answer(asked, parts.index_of(found), caller.id))
 

@@ -1,0 +1,166 @@
+"""`adaptive-rag users`: who may sign in to the web server."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option, Typer, prompt
+
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import print_json, print_line, print_note, print_plain, reporting_errors
+from adaptive_rag.errors import InputError, import_extra
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+    from adaptive_rag.server.tables import User
+
+users_app = Typer(name="users", help="Users of the web server (adaptive-rag serve).", no_args_is_help=True)
+
+Name = Annotated[str, Argument(help="The user's name.")]
+FromStdin = Annotated[bool, Option("--password-stdin", help="Read the password from standard input.")]
+
+
+@users_app.command()
+@reporting_errors
+def add(
+    name: Name,
+    admin: Annotated[
+        bool, Option("--admin", help="Let them make collections and users, and read everything.")
+    ] = False,
+    password_stdin: FromStdin = False,
+) -> None:
+    """Add a user; the first one must be an admin. Where nobody is asked, they have tokens alone."""
+    password = _read_password(password_stdin)
+    with _database() as db:
+        from adaptive_rag.server.accounts import add_user, keep_an_admin
+
+        add_user(db, name, password, is_admin=admin)
+        keep_an_admin(db)
+        _record(db, "user.create", name)
+    print_line(f"Added: {name}")
+    if password is None:
+        print_note(f"They have no password. Make a token for them: adaptive-rag users token {name}")
+
+
+@users_app.command("list")
+@reporting_errors
+def list_users(as_json: options.Json = False) -> None:
+    """List the users."""
+    with _database() as db:
+        from sqlalchemy import select
+
+        from adaptive_rag.server.machine import THIS_MACHINE
+        from adaptive_rag.server.tables import User
+
+        rows = db.scalars(select(User).where(User.name != THIS_MACHINE).order_by(User.name)).all()
+    if as_json:
+        print_json([{"name": row.name, "admin": row.is_admin, "disabled": row.is_disabled} for row in rows])
+        return
+    for row in rows:
+        notes = [note for note, holds in (("admin", row.is_admin), ("disabled", row.is_disabled)) if holds]
+        print_line(f"{row.name} ({', '.join(notes)})" if notes else row.name)
+    if not rows:
+        print_note("There are no users: the server answers its own machine alone.")
+
+
+@users_app.command()
+@reporting_errors
+def password(name: Name, password_stdin: FromStdin = False) -> None:
+    """Give a user a new password; their sessions end."""
+    new = _read_password(password_stdin)
+    if new is None:
+        raise InputError("Nobody can be asked for the password here. Pass it with --password-stdin.")
+    with _database() as db:
+        from adaptive_rag.server.accounts import set_password
+
+        set_password(db, _user(db, name), new)
+        _record(db, "user.change", f"{name}: password")
+    print_line(f"New password: {name}")
+
+
+@users_app.command()
+@reporting_errors
+def disable(name: Name, undo: Annotated[bool, Option("--undo", help="Let them in again.")] = False) -> None:
+    """Keep a user out; what is theirs stays."""
+    with _database() as db:
+        from adaptive_rag.server.accounts import end_sessions, keep_an_admin
+
+        user = _user(db, name)
+        user.is_disabled = not undo
+        end_sessions(db, user)
+        keep_an_admin(db)
+        _record(db, "user.change", f"{name}: is_disabled")
+    print_line(f"{'Enabled' if undo else 'Disabled'}: {name}")
+
+
+@users_app.command()
+@reporting_errors
+def token(
+    name: Name,
+    label: Annotated[str, Option("--label", help="What it is for.")] = "shell",
+    role: Annotated[
+        str, Option("--role", help="The highest role that it gives: reader, writer or admin.")
+    ] = "reader",
+    days: Annotated[int, Option("--days", min=1, max=3650, help="When it expires.")] = 90,
+) -> None:
+    """Print a new API token of a user; it is shown this once."""
+    with _database() as db:
+        from adaptive_rag.server.accounts import issue_token
+        from adaptive_rag.server.tables import Role, now
+
+        if role not in list(Role):
+            raise InputError(f"{role!r} is no role. The roles are: {', '.join(Role)}.")
+        _, secret = issue_token(db, _user(db, name), label[:100], Role(role), now() + timedelta(days=days))
+        _record(db, "token.create", f"{name}: {label[:100]}")
+    print_plain(f"{secret}\n")
+
+
+@contextmanager
+def _database() -> Iterator[Session]:
+    """Open the server's database; what the block changes is kept where it does not fail."""
+    import_extra("sqlalchemy", extra="server", purpose="The web server")
+    from sqlalchemy.orm import Session
+
+    from adaptive_rag.server.database import open_database
+    from adaptive_rag.server.settings import read_server_settings
+
+    engine = open_database(read_server_settings())
+    try:
+        with Session(engine, expire_on_commit=False) as db:
+            yield db
+            db.commit()
+    finally:
+        engine.dispose()
+
+
+def _user(db: Session, name: str) -> User:
+    """Return a user by name.
+
+    Raises:
+        InputError: there is none.
+    """
+    from adaptive_rag.server.accounts import find_user
+
+    user = find_user(db, name)
+    if user is None:
+        raise InputError(f"There is no user {name!r}. `adaptive-rag users list` names them.")
+    return user
+
+
+def _record(db: Session, action: str, subject: str) -> None:
+    from adaptive_rag.server.tables import Event
+
+    db.add(Event(user=None, address="shell", action=action, subject=subject))
+
+
+def _read_password(is_piped: bool) -> str | None:
+    if is_piped:
+        return sys.stdin.readline().rstrip("\r\n")
+    if sys.stdin.isatty():
+        return str(prompt("Password", hide_input=True, confirmation_prompt=True))
+    return None

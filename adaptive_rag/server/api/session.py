@@ -1,0 +1,176 @@
+"""Sign in and out, and one's own account."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import RedirectResponse
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+
+from adaptive_rag.server.access import SESSION_COOKIE, CurrentCaller, has_users, refuse_other_sites
+from adaptive_rag.server.accounts import begin_session, set_password, user_of_provider
+from adaptive_rag.server.audit import address_of, note
+from adaptive_rag.server.database import Db
+from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Provider, SignIn
+from adaptive_rag.server.passwords import LONGEST, hash_password, is_outdated, is_password
+from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.services import Parts
+from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.tables import Role, Token, User
+
+router = APIRouter(tags=["account"])
+Password = Annotated[str, Field(max_length=LONGEST, examples=["correct horse battery"])]
+
+
+class Credentials(BaseModel):
+    """Who signs in."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = Field(max_length=100, examples=["ada"])
+    password: Password
+
+
+class NewPassword(BaseModel):
+    """A change of one's own password."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    current: Password
+    new: Password
+
+
+class WaysIn(BaseModel):
+    """How people sign in here."""
+
+    needed: bool = Field(description="False where the server has no users and answers its own machine.")
+    provider: bool = Field(description="Whether GET /api/v1/session/provider leads to a sign-in.")
+
+
+class Me(BaseModel):
+    """The caller."""
+
+    name: str
+    is_admin: bool = Field(description="Admin of the server, and so of every collection.")
+    role: Role = Field(description="The highest role that the session or token gives.")
+    has_password: bool = Field(description="Whether a password is kept here; else a provider has it.")
+
+
+@router.get("/session")
+def show_ways_in(db: Db, parts: Parts) -> WaysIn:
+    """Say how people sign in here."""
+    provider = parts.provider is not None
+    return WaysIn(needed=provider or has_users(db), provider=provider)
+
+
+@router.post("/session")
+def sign_in(given: Credentials, db: Db, parts: Parts, request: Request, response: Response) -> Me:
+    """Sign in with a name and a password; the answer sets a cookie."""
+    refuse_other_sites(request, is_strict=False)
+    name, address = given.name.lower(), address_of(request)
+    parts.rates.count_sign_in(address, name)
+    user = db.scalar(select(User).where(User.name == name))
+    is_right = is_password(user.password if user else None, given.password)
+    if user is None or not is_right or user.is_disabled:
+        # A name that nobody has may be a password in the wrong field: it is not kept.
+        note(db, request, user and user.name, "sign-in.refused")
+        db.commit()
+        raise Problem(401, "The name or the password is wrong.")
+    parts.rates.forget_sign_in(address, name)
+    if user.password and is_outdated(user.password):
+        user.password = hash_password(given.password)
+    _begin(user, db, parts.settings, request, response)
+    return Me(name=user.name, is_admin=user.is_admin, role=Role.ADMIN, has_password=True)
+
+
+@router.delete("/session", status_code=204)
+def sign_out(caller: CurrentCaller, db: Db, request: Request, response: Response) -> None:
+    """End the session of the request's cookie."""
+    token = db.get(Token, caller.token_id)
+    if token is None or not token.is_session:
+        raise Problem(409, "This request has no session that could end.")
+    db.delete(token)
+    note(db, request, caller, "sign-out")
+    db.commit()
+    response.delete_cookie(SESSION_COOKIE)
+
+
+@router.get("/session/provider", status_code=302, response_class=RedirectResponse)
+def sign_in_at_provider(parts: Parts, request: Request) -> RedirectResponse:
+    """Lead a browser to the provider that signs people in."""
+    provider = _provider(parts.provider)
+    parts.rates.count_sign_in(address_of(request))
+    begun = SignIn.begin()
+    response = RedirectResponse(provider.address_for(begun, _return_address(request)), 302)
+    _set_cookie(response, SIGN_IN_COOKIE, begun.secret, SIGN_IN_SECONDS, parts.settings)
+    return response
+
+
+@router.get("/session/provider/return", status_code=302, response_class=RedirectResponse)
+def return_from_provider(
+    parts: Parts, db: Db, request: Request, code: str = "", state: str = ""
+) -> RedirectResponse:
+    """Sign in whom the provider sends back, and lead the browser to the page."""
+    provider = _provider(parts.provider)
+    parts.rates.count_sign_in(address_of(request))
+    begun = SignIn(request.cookies.get(SIGN_IN_COOKIE, ""))
+    try:
+        person = provider.person(begun, code, state, _return_address(request))
+        user = user_of_provider(db, provider.issuer, person.subject, person.name)
+        if user.is_disabled:
+            raise NotSignedIn("the account is disabled")
+    except NotSignedIn as error:
+        note(db, request, None, "sign-in.refused", str(error))
+        db.commit()
+        raise Problem(401, "The provider's sign-in cannot be used. Begin again.") from None
+    response = RedirectResponse("/", 302)
+    response.delete_cookie(SIGN_IN_COOKIE)
+    _begin(user, db, parts.settings, request, response)
+    return response
+
+
+@router.get("/me")
+def show_me(caller: CurrentCaller, db: Db) -> Me:
+    """Show who you are here."""
+    user = db.get_one(User, caller.id)
+    has_password = user.password is not None
+    return Me(name=caller.name, is_admin=caller.is_admin, role=caller.ceiling, has_password=has_password)
+
+
+@router.put("/me/password", status_code=204)
+def change_password(
+    given: NewPassword, caller: CurrentCaller, db: Db, parts: Parts, request: Request
+) -> None:
+    """Change your own password; your other sessions end, and your API tokens stay."""
+    user = db.get_one(User, caller.id)
+    parts.rates.count_sign_in(address_of(request), user.name)
+    if not is_password(user.password, given.current):
+        note(db, request, caller, "password.refused")
+        db.commit()
+        raise Problem(403, "The current password is wrong.")
+    set_password(db, user, given.new, keep=caller.token_id)
+    note(db, request, caller, "password.change")
+    db.commit()
+
+
+def _begin(user: User, db: Db, settings: ServerSettings, request: Request, response: Response) -> None:
+    secret = begin_session(db, user, settings.session_hours)
+    note(db, request, user.name, "sign-in")
+    db.commit()
+    _set_cookie(response, SESSION_COOKIE, secret, int(settings.session_hours * 3600), settings)
+
+
+def _set_cookie(response: Response, name: str, value: str, seconds: int, settings: ServerSettings) -> None:
+    response.set_cookie(name, value, seconds, httponly=True, samesite="lax", secure=settings.tls)
+
+
+def _provider(provider: Provider | None) -> Provider:
+    if provider is None:
+        raise not_found("provider")
+    return provider
+
+
+def _return_address(request: Request) -> str:
+    return str(request.url_for("return_from_provider"))

@@ -1,0 +1,69 @@
+"""The names that the server answers to, and what it tells browsers with every answer."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from adaptive_rag.server.machine import host_of
+from adaptive_rag.server.problems import answer
+from adaptive_rag.server.settings import ServerSettings
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'; object-src 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+# What belongs to a caller stays in no cache between them and the server.
+PRIVATE = ("/api/", "/v1/", "/mcp")
+
+
+class Sites:
+    """Middleware that answers to the server's own names alone, with headers that bind a browser."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app = app
+        self._names = {name.lower() for name in settings.names or [socket.gethostname()]} | {"localhost"}
+        # Behind TLS a browser keeps to https for a year (RFC 6797).
+        safe = {"Strict-Transport-Security": "max-age=31536000"} if settings.tls else {}
+        self._headers = HEADERS | safe
+        self._scheme = {"scheme": "https"} if settings.tls else {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it where it was sent to another name."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_bound(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in self._headers.items():
+                    headers.setdefault(name, value)
+                if scope["path"].startswith(PRIVATE):
+                    headers.setdefault("Cache-Control", "no-store")
+            await send(message)
+
+        hosts = Headers(scope=scope).getlist("host")
+        app = self._app if len(hosts) == 1 and self._is_own(host_of(f"//{hosts[0]}")) else _REFUSED
+        await app({**scope, **self._scheme}, receive, send_bound)
+
+    def _is_own(self, host: str | None) -> bool:
+        """Tell whether a name is the server's. An address always is: no other site's name leads to it."""
+        if host in self._names:
+            return True
+        try:
+            ipaddress.ip_address(host or "")
+        except ValueError:
+            return False
+        return True
+
+
+_REFUSED = answer(400, "The server does not answer to this name. Its operator sets them by server.names.")
