@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
@@ -169,22 +169,30 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         config: RunnableConfig | None = None,
         *,
         drafts: bool | None = False,
+        steps: bool | None = False,
         **kwargs: Any,
     ) -> Iterator[Any]:
         """Yield the output in one chunk, once the answer has been checked.
 
         With `drafts=True` what a model is writing comes before it, in pieces as `{"draft": ...}`. An empty
         piece says that the model begins anew: forget the draft so far. The answer takes the place of
-        the draft, and may differ from it. With `stream_mode=` the graph's own stream is passed on.
+        the draft, and may differ from it.
+
+        With `steps=True` every step comes before it as it starts and as it ends, as `{"step": ...}` with `id`,
+        `name`, `strategy` (None outside of one), `state` ("started", "finished"), and, once it has ended, its
+        `record` of the trace; the classification as `{"route": analysis}`; and the passages that a strategy
+        has selected as `{"passages": documents}`, of which later ones take the place of earlier ones.
+
+        With `stream_mode=` the graph's own stream is passed on.
         """
-        _refuse_both(drafts, kwargs)
-        if not drafts and "stream_mode" not in kwargs:
+        _refuse_both(drafts or steps, kwargs)
+        if not (drafts or steps or "stream_mode" in kwargs):
             yield AddableDict(self.invoke(input, config, **kwargs))
             return
-        call, draft = self._stream_call(input, config, kwargs)
+        call, progress = self._stream_call(input, config, kwargs, drafts, steps)
         for part in self.graph.stream(**call):
-            yield from draft.feed(*part) if draft else (part,)
-        yield from draft.end() if draft else ()
+            yield from progress.feed(*part) if progress else (part,)
+        yield from progress.end() if progress else ()
 
     async def astream(
         self,
@@ -192,18 +200,19 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         config: RunnableConfig | None = None,
         *,
         drafts: bool | None = False,
+        steps: bool | None = False,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Yield as `stream` does, asynchronously."""
-        _refuse_both(drafts, kwargs)
-        if not drafts and "stream_mode" not in kwargs:
+        _refuse_both(drafts or steps, kwargs)
+        if not (drafts or steps or "stream_mode" in kwargs):
             yield AddableDict(await self.ainvoke(input, config, **kwargs))
             return
-        call, draft = self._stream_call(input, config, kwargs)
+        call, progress = self._stream_call(input, config, kwargs, drafts, steps)
         async for part in self.graph.astream(**call):
-            for chunk in draft.feed(*part) if draft else (part,):
+            for chunk in progress.feed(*part) if progress else (part,):
                 yield chunk
-        for chunk in draft.end() if draft else ():
+        for chunk in progress.end() if progress else ():
             yield chunk
 
     def as_tool(
@@ -274,13 +283,23 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         return {"input": _as_state(input), "config": config, "context": context, **options}
 
     def _stream_call(
-        self, input: Question, config: RunnableConfig | None, options: dict[str, Any]
-    ) -> tuple[dict[str, Any], _DraftStream | None]:
-        """Return the arguments, and what reads the draft from the stream unless it is passed on as it is."""
+        self,
+        input: Question,
+        config: RunnableConfig | None,
+        options: dict[str, Any],
+        drafts: bool | None,
+        steps: bool | None,
+    ) -> tuple[dict[str, Any], _Progress | None]:
+        """Return the arguments, and what reads the stream unless it is passed on as it is."""
         call = self._call(input, config, options)
         if "stream_mode" in call:
             return call, None
-        return {**call, "stream_mode": ["messages", "values"]}, _DraftStream(self.graph.output_channels)
+        modes = ["values", *(["messages"] if drafts else []), *(["tasks"] if steps else [])]
+        # The graphs within this one are nodes of it, and no steps.
+        branches = {path.rpartition("|")[2] for path, _ in self.graph.get_subgraphs(recurse=True)}
+        return {**call, "stream_mode": modes, "subgraphs": True}, _Progress(
+            self.graph.output_channels, branches
+        )
 
     def _context_for(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Context:
         given = kwargs.pop("context", None)
@@ -300,25 +319,36 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         return context
 
 
-def _refuse_both(drafts: bool | None, options: Mapping[str, Any]) -> None:
-    if drafts and "stream_mode" in options:
-        raise ConfigurationError("Got drafts=True and stream_mode; name one: a stream_mode passes all on.")
+def _refuse_both(progress: bool | None, options: Mapping[str, Any]) -> None:
+    if progress and "stream_mode" in options:
+        raise ConfigurationError(
+            "Got stream_mode beside drafts=True or steps=True; name one: a stream_mode passes all on."
+        )
 
 
-class _DraftStream:
-    """Turns the graph's stream into the pieces of a model's draft, and the output."""
+class _Progress:
+    """Turns the graph's stream into its steps, the pieces of a model's draft, and the output."""
 
-    def __init__(self, keys: Sequence[str]) -> None:
+    def __init__(self, keys: Sequence[str], branches: Set[str]) -> None:
         self._keys = keys
+        self._branches = branches
         self._attempt: object = None
         self._redactor = PiecewiseRedactor()
         self.output = AddableDict()
 
-    def feed(self, mode: str, part: Any) -> Iterator[AddableDict]:
-        if mode == "values":
+    def feed(self, path: tuple[str, ...], mode: str, part: Any) -> Iterator[AddableDict]:
+        if mode == "messages":
+            yield from self._draft(*part)
+        elif mode == "tasks" and part["name"] not in self._branches:
+            yield from self._step(path, part)
+        elif mode == "values" and not path:
             self.output = AddableDict({key: part[key] for key in self._keys if key in part})
-            return
-        message, metadata = part
+
+    def end(self) -> Iterator[AddableDict]:
+        yield from self._held_back()
+        yield self.output
+
+    def _draft(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[AddableDict]:
         if not isinstance(message, AIMessageChunk) or metadata.get("langgraph_node") != "generate":
             return
         if message.text:
@@ -329,13 +359,27 @@ class _DraftStream:
             if piece := self._redactor.feed(message.text):
                 yield AddableDict(draft=piece)
 
-    def end(self) -> Iterator[AddableDict]:
-        yield from self._held_back()
-        yield self.output
-
     def _held_back(self) -> Iterator[AddableDict]:
         if piece := self._redactor.rest():
             yield AddableDict(draft=piece)
+
+    def _step(self, path: tuple[str, ...], task: Mapping[str, Any]) -> Iterator[AddableDict]:
+        # "hedge:<id>", then "as_factual:<id>"
+        strategy = path[-1].partition(":")[0].removeprefix("as_") if path else None
+        step = {"id": task["id"], "name": task["name"], "strategy": strategy}
+        if "result" not in task:
+            yield AddableDict(step={**step, "state": "started"})
+            return
+        if task["error"]:
+            return
+        result = task["result"]
+        # The branches of a fan-out hand their records on with what they found.
+        trace = result.get("trace") or [hit["record"] for hit in result["hits"]]
+        yield AddableDict(step={**step, "state": "finished", "record": trace[-1]})
+        if task["name"] == "classify":
+            yield AddableDict(route=result["analysis"])
+        elif path and result.get("documents"):
+            yield AddableDict(passages=result["documents"])
 
 
 def _names_documents(place: object) -> bool:

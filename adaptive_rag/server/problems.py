@@ -11,7 +11,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
-from adaptive_rag.errors import InputError
+from adaptive_rag.context.caller import served_error
+from adaptive_rag.errors import InputError, ServedError
 from adaptive_rag.server.machine import Refused
 
 MEDIA_TYPE = "application/problem+json"
@@ -50,7 +51,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         "description": HTTPStatus(status).phrase,
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}},
     }
-    for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503, 504)
+    for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504)
 }
 
 
@@ -80,6 +81,10 @@ def answer_with_problems(app: FastAPI) -> None:
     @app.exception_handler(Conflict)
     async def does_not_fit(request: Request, error: Conflict) -> JSONResponse:
         return answer(409, str(error))
+
+    @app.exception_handler(ServedError)
+    async def failed_within(request: Request, error: ServedError) -> JSONResponse:
+        return answer(500, str(error))
 
     @app.exception_handler(RequestValidationError)
     async def wrong_form(request: Request, error: RequestValidationError) -> JSONResponse:
