@@ -139,8 +139,8 @@ class Provider:
                 },
                 leeway=_CLOCK_SECONDS,
             )
-        except (httpx2.HTTPError, OAuthError, JoseError, ValueError, RuntimeError) as error:
-            raise NotSignedIn(f"{type(error).__name__} at the provider") from error
+        except (httpx2.HTTPError, OAuthError, JoseError, ValueError, KeyError, RuntimeError) as error:
+            raise NotSignedIn(f"{type(error).__name__}: {error}"[:300]) from error
         if not claims or not isinstance(claims.get("sub"), str) or not 0 < len(claims["sub"]) <= 255:
             raise NotSignedIn("the provider's token names nobody")
         names = (claims.get(claim) for claim in ("preferred_username", "email", "name"))
