@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import warnings
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
@@ -18,6 +19,7 @@ from langchain_core.tools import BaseTool
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
+from langgraph.types import Overwrite
 from pydantic import BaseModel
 
 from adaptive_rag.compare import (
@@ -178,10 +180,10 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         piece says that the model begins anew: forget the draft so far. The answer takes the place of
         the draft, and may differ from it.
 
-        With `steps=True` every step comes before it as it starts and as it ends, as `{"step": ...}` with `id`,
-        `name`, `strategy` (None outside of one), `state` ("started", "finished"), and, once it has ended, its
-        `record` of the trace; the classification as `{"route": analysis}`; and the passages that a strategy
-        has selected as `{"passages": documents}`, of which later ones take the place of earlier ones.
+        With `steps=True` every step comes before it as it starts and as it ends, as `{"step": ...}` with
+        `id`, `name`, `strategy` (None outside of one), `state` ("started", "finished"), and, once it has
+        ended, its `record` of the trace; the classification as `{"route": analysis}`; and the passages that
+        a strategy has selected as `{"passages": documents}`; later ones take the place of earlier ones.
 
         With `stream_mode=` the graph's own stream is passed on.
         """
@@ -246,24 +248,53 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         Raises:
             ConfigurationError: a route or a recipe is not known; nothing has been asked yet.
         """
-        named = name_columns(routes, recipes)
-        for settings in named.values():
-            self._context_for(None, {"context": settings})
-        rag = self if self._parts["checkpointer"] is None else self._without_threads()
-        source = source_of(self.context)
-        # The first search of an index pays for what the others find warm, so it is none of theirs.
-        source.search([read_question({"question": question})[0]], limit=1)
+        named, rag = self._ways(question, name_columns(routes, recipes), self.context)
         columns = [rag._column(name, question, user_context, named[name]) for name in named]
         if len(columns) == 1:
             second = second_likeliest(columns[0].output["analysis"])
             columns.append(rag._column(second, question, user_context, {"route": second}))
         return compare_columns(question, user_context, columns)
 
+    async def acompare(
+        self,
+        question: str,
+        *,
+        routes: Sequence[str] = (),
+        user_context: str = "",
+        context: Context | None = None,
+    ) -> Comparison:
+        """Return what `compare` does of routes, asynchronously; `context` holds their other settings."""
+        base = context or self.context
+        named, rag = await asyncio.to_thread(self._ways, question, name_columns(routes, ()), base)
+        columns = [await rag._acolumn(name, question, user_context, named[name], base) for name in named]
+        if len(columns) == 1:
+            second = second_likeliest(columns[0].output["analysis"])
+            columns.append(await rag._acolumn(second, question, user_context, {"route": second}, base))
+        return compare_columns(question, user_context, columns)
+
+    def _ways(
+        self, question: str, named: dict[str, dict[str, Any]], context: Context
+    ) -> tuple[dict[str, dict[str, Any]], Self]:
+        """Return the settings of each column, checked, and what answers them without a conversation."""
+        for settings in named.values():
+            self._context_for(None, {"context": settings})
+        # The first search of an index pays for what the others find warm, so it is none of theirs.
+        source_of(context).search([read_question({"question": question})[0]], limit=1)
+        return named, self if self._parts["checkpointer"] is None else self._without_threads()
+
     def _column(self, name: str, question: str, user_context: str, settings: dict[str, Any]) -> Column:
         # No column profits from what the one before it has embedded.
         load_minilm().forget()
         started = time.perf_counter()
         output = self.invoke(_asked(question, user_context), context=settings)
+        return make_column(name, settings, output, (time.perf_counter() - started) * 1000)
+
+    async def _acolumn(
+        self, name: str, question: str, user_context: str, settings: dict[str, Any], base: Context
+    ) -> Column:
+        started = time.perf_counter()
+        context = base.model_copy(update=settings)
+        output = await self.ainvoke(_asked(question, user_context), context=context)
         return make_column(name, settings, output, (time.perf_counter() - started) * 1000)
 
     def _without_threads(self) -> Self:
@@ -378,8 +409,9 @@ class _Progress:
         yield AddableDict(step={**step, "state": "finished", "record": trace[-1]})
         if task["name"] == "classify":
             yield AddableDict(route=result["analysis"])
-        elif path and result.get("documents"):
-            yield AddableDict(passages=result["documents"])
+        elif path and (documents := result.get("documents")):
+            # The hedge's fused passages take the place of what both strategies added.
+            yield AddableDict(passages=documents.value if isinstance(documents, Overwrite) else documents)
 
 
 def _names_documents(place: object) -> bool:

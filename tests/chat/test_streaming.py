@@ -13,6 +13,7 @@ from adaptive_rag.testing import ScriptedChatModel
 from tests.chat.conftest import ANSWER
 from tests.conftest import EVERY_STEP
 
+UNSURE = {"threshold": 1.0, "classify": "router"}
 QUESTION = "How long is the sea wall of Saltmere?"
 
 
@@ -158,18 +159,18 @@ def test_the_chunks_of_the_runnable_add_up_to_the_output(rag, path):
 @both_paths
 @pytest.mark.parametrize("route", [*QUERY_TYPES, None])
 def test_steps_are_told_as_they_start_and_end_with_what_they_found(rag, path, route):
-    # Without a route this question is left open between two types, and both are run.
-    question = QUESTION if route else "Is it worth taking the causeway to Saltmere?"
-    given = {"drafts": True, "steps": True, "context": {"route": route}}
+    # Without a route the question is left open between two types, and both are run.
+    given = {"drafts": True, "steps": True, "context": {"route": route, "routing": UNSURE}}
     if path == "sync":
-        chunks = list(rag.stream(question, **given))
+        chunks = list(rag.stream(QUESTION, **given))
     else:
 
         async def gather():
-            return [chunk async for chunk in rag.astream(question, **given)]
+            return [chunk async for chunk in rag.astream(QUESTION, **given)]
 
         chunks = asyncio.run(gather())
     output = chunks[-1]
+    assert bool(output["analysis"]["alternatives"]) == (route is None)
     steps = [chunk["step"] for chunk in chunks if "step" in chunk]
     started = [step["id"] for step in steps if step["state"] == "started"]
     finished = [step for step in steps if step["state"] == "finished"]
