@@ -16,7 +16,18 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.server import operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections, events, members, session, threads, tokens, users
+from adaptive_rag.server.api import (
+    ask,
+    collections,
+    compare,
+    events,
+    feedback,
+    members,
+    session,
+    threads,
+    tokens,
+    users,
+)
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.oidc import Provider
@@ -32,7 +43,9 @@ NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     members.router,
     ask.router,
+    compare.router,
     threads.router,
+    feedback.router,
     session.router,
     tokens.router,
     users.router,

@@ -12,9 +12,9 @@ from sqlalchemy import Engine
 
 from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
+from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.rates import Rates
-from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection
 
