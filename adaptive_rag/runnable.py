@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 import warnings
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, TypeAlias, cast
@@ -18,6 +19,7 @@ from langchain_core.tools import BaseTool
 from langgraph.cache.base import BaseCache
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
+from langgraph.types import Overwrite
 from pydantic import BaseModel
 
 from adaptive_rag.compare import (
@@ -169,22 +171,30 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         config: RunnableConfig | None = None,
         *,
         drafts: bool | None = False,
+        steps: bool | None = False,
         **kwargs: Any,
     ) -> Iterator[Any]:
         """Yield the output in one chunk, once the answer has been checked.
 
         With `drafts=True` what a model is writing comes before it, in pieces as `{"draft": ...}`. An empty
         piece says that the model begins anew: forget the draft so far. The answer takes the place of
-        the draft, and may differ from it. With `stream_mode=` the graph's own stream is passed on.
+        the draft, and may differ from it.
+
+        With `steps=True` every step comes before it as it starts and as it ends, as `{"step": ...}` with
+        `id`, `name`, `strategy` (None outside of one), `state` ("started", "finished"), and, once it has
+        ended, its `record` of the trace; the classification as `{"route": analysis}`; and the passages that
+        a strategy has selected as `{"passages": documents}`; later ones take the place of earlier ones.
+
+        With `stream_mode=` the graph's own stream is passed on.
         """
-        _refuse_both(drafts, kwargs)
-        if not drafts and "stream_mode" not in kwargs:
+        _refuse_both(drafts or steps, kwargs)
+        if not (drafts or steps or "stream_mode" in kwargs):
             yield AddableDict(self.invoke(input, config, **kwargs))
             return
-        call, draft = self._stream_call(input, config, kwargs)
+        call, progress = self._stream_call(input, config, kwargs, drafts, steps)
         for part in self.graph.stream(**call):
-            yield from draft.feed(*part) if draft else (part,)
-        yield from draft.end() if draft else ()
+            yield from progress.feed(*part) if progress else (part,)
+        yield from progress.end() if progress else ()
 
     async def astream(
         self,
@@ -192,18 +202,19 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         config: RunnableConfig | None = None,
         *,
         drafts: bool | None = False,
+        steps: bool | None = False,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
         """Yield as `stream` does, asynchronously."""
-        _refuse_both(drafts, kwargs)
-        if not drafts and "stream_mode" not in kwargs:
+        _refuse_both(drafts or steps, kwargs)
+        if not (drafts or steps or "stream_mode" in kwargs):
             yield AddableDict(await self.ainvoke(input, config, **kwargs))
             return
-        call, draft = self._stream_call(input, config, kwargs)
+        call, progress = self._stream_call(input, config, kwargs, drafts, steps)
         async for part in self.graph.astream(**call):
-            for chunk in draft.feed(*part) if draft else (part,):
+            for chunk in progress.feed(*part) if progress else (part,):
                 yield chunk
-        for chunk in draft.end() if draft else ():
+        for chunk in progress.end() if progress else ():
             yield chunk
 
     def as_tool(
@@ -237,24 +248,53 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         Raises:
             ConfigurationError: a route or a recipe is not known; nothing has been asked yet.
         """
-        named = name_columns(routes, recipes)
-        for settings in named.values():
-            self._context_for(None, {"context": settings})
-        rag = self if self._parts["checkpointer"] is None else self._without_threads()
-        source = source_of(self.context)
-        # The first search of an index pays for what the others find warm, so it is none of theirs.
-        source.search([read_question({"question": question})[0]], limit=1)
+        named, rag = self._ways(question, name_columns(routes, recipes), self.context)
         columns = [rag._column(name, question, user_context, named[name]) for name in named]
         if len(columns) == 1:
             second = second_likeliest(columns[0].output["analysis"])
             columns.append(rag._column(second, question, user_context, {"route": second}))
         return compare_columns(question, user_context, columns)
 
+    async def acompare(
+        self,
+        question: str,
+        *,
+        routes: Sequence[str] = (),
+        user_context: str = "",
+        context: Context | None = None,
+    ) -> Comparison:
+        """Return what `compare` does of routes, asynchronously; `context` holds their other settings."""
+        base = context or self.context
+        named, rag = await asyncio.to_thread(self._ways, question, name_columns(routes, ()), base)
+        columns = [await rag._acolumn(name, question, user_context, named[name], base) for name in named]
+        if len(columns) == 1:
+            second = second_likeliest(columns[0].output["analysis"])
+            columns.append(await rag._acolumn(second, question, user_context, {"route": second}, base))
+        return compare_columns(question, user_context, columns)
+
+    def _ways(
+        self, question: str, named: dict[str, dict[str, Any]], context: Context
+    ) -> tuple[dict[str, dict[str, Any]], Self]:
+        """Return the settings of each column, checked, and what answers them without a conversation."""
+        for settings in named.values():
+            self._context_for(None, {"context": settings})
+        # The first search of an index pays for what the others find warm, so it is none of theirs.
+        source_of(context).search([read_question({"question": question})[0]], limit=1)
+        return named, self if self._parts["checkpointer"] is None else self._without_threads()
+
     def _column(self, name: str, question: str, user_context: str, settings: dict[str, Any]) -> Column:
         # No column profits from what the one before it has embedded.
         load_minilm().forget()
         started = time.perf_counter()
         output = self.invoke(_asked(question, user_context), context=settings)
+        return make_column(name, settings, output, (time.perf_counter() - started) * 1000)
+
+    async def _acolumn(
+        self, name: str, question: str, user_context: str, settings: dict[str, Any], base: Context
+    ) -> Column:
+        started = time.perf_counter()
+        context = base.model_copy(update=settings)
+        output = await self.ainvoke(_asked(question, user_context), context=context)
         return make_column(name, settings, output, (time.perf_counter() - started) * 1000)
 
     def _without_threads(self) -> Self:
@@ -274,13 +314,23 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         return {"input": _as_state(input), "config": config, "context": context, **options}
 
     def _stream_call(
-        self, input: Question, config: RunnableConfig | None, options: dict[str, Any]
-    ) -> tuple[dict[str, Any], _DraftStream | None]:
-        """Return the arguments, and what reads the draft from the stream unless it is passed on as it is."""
+        self,
+        input: Question,
+        config: RunnableConfig | None,
+        options: dict[str, Any],
+        drafts: bool | None,
+        steps: bool | None,
+    ) -> tuple[dict[str, Any], _Progress | None]:
+        """Return the arguments, and what reads the stream unless it is passed on as it is."""
         call = self._call(input, config, options)
         if "stream_mode" in call:
             return call, None
-        return {**call, "stream_mode": ["messages", "values"]}, _DraftStream(self.graph.output_channels)
+        modes = ["values", *(["messages"] if drafts else []), *(["tasks"] if steps else [])]
+        # The graphs within this one are nodes of it, and no steps.
+        branches = {path.rpartition("|")[2] for path, _ in self.graph.get_subgraphs(recurse=True)}
+        return {**call, "stream_mode": modes, "subgraphs": True}, _Progress(
+            self.graph.output_channels, branches
+        )
 
     def _context_for(self, config: RunnableConfig | None, kwargs: dict[str, Any]) -> Context:
         given = kwargs.pop("context", None)
@@ -300,25 +350,36 @@ class AdaptiveRAG(Runnable[Question, OutputState]):
         return context
 
 
-def _refuse_both(drafts: bool | None, options: Mapping[str, Any]) -> None:
-    if drafts and "stream_mode" in options:
-        raise ConfigurationError("Got drafts=True and stream_mode; name one: a stream_mode passes all on.")
+def _refuse_both(progress: bool | None, options: Mapping[str, Any]) -> None:
+    if progress and "stream_mode" in options:
+        raise ConfigurationError(
+            "Got stream_mode beside drafts=True or steps=True; name one: a stream_mode passes all on."
+        )
 
 
-class _DraftStream:
-    """Turns the graph's stream into the pieces of a model's draft, and the output."""
+class _Progress:
+    """Turns the graph's stream into its steps, the pieces of a model's draft, and the output."""
 
-    def __init__(self, keys: Sequence[str]) -> None:
+    def __init__(self, keys: Sequence[str], branches: Set[str]) -> None:
         self._keys = keys
+        self._branches = branches
         self._attempt: object = None
         self._redactor = PiecewiseRedactor()
         self.output = AddableDict()
 
-    def feed(self, mode: str, part: Any) -> Iterator[AddableDict]:
-        if mode == "values":
+    def feed(self, path: tuple[str, ...], mode: str, part: Any) -> Iterator[AddableDict]:
+        if mode == "messages":
+            yield from self._draft(*part)
+        elif mode == "tasks" and part["name"] not in self._branches:
+            yield from self._step(path, part)
+        elif mode == "values" and not path:
             self.output = AddableDict({key: part[key] for key in self._keys if key in part})
-            return
-        message, metadata = part
+
+    def end(self) -> Iterator[AddableDict]:
+        yield from self._held_back()
+        yield self.output
+
+    def _draft(self, message: BaseMessage, metadata: Mapping[str, Any]) -> Iterator[AddableDict]:
         if not isinstance(message, AIMessageChunk) or metadata.get("langgraph_node") != "generate":
             return
         if message.text:
@@ -329,13 +390,28 @@ class _DraftStream:
             if piece := self._redactor.feed(message.text):
                 yield AddableDict(draft=piece)
 
-    def end(self) -> Iterator[AddableDict]:
-        yield from self._held_back()
-        yield self.output
-
     def _held_back(self) -> Iterator[AddableDict]:
         if piece := self._redactor.rest():
             yield AddableDict(draft=piece)
+
+    def _step(self, path: tuple[str, ...], task: Mapping[str, Any]) -> Iterator[AddableDict]:
+        # "hedge:<id>", then "as_factual:<id>"
+        strategy = path[-1].partition(":")[0].removeprefix("as_") if path else None
+        step = {"id": task["id"], "name": task["name"], "strategy": strategy}
+        if "result" not in task:
+            yield AddableDict(step={**step, "state": "started"})
+            return
+        if task["error"]:
+            return
+        result = task["result"]
+        # The branches of a fan-out hand their records on with what they found.
+        trace = result.get("trace") or [hit["record"] for hit in result["hits"]]
+        yield AddableDict(step={**step, "state": "finished", "record": trace[-1]})
+        if task["name"] == "classify":
+            yield AddableDict(route=result["analysis"])
+        elif path and (documents := result.get("documents")):
+            # The hedge's fused passages take the place of what both strategies added.
+            yield AddableDict(passages=documents.value if isinstance(documents, Overwrite) else documents)
 
 
 def _names_documents(place: object) -> bool:

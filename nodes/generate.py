@@ -172,7 +172,7 @@ def _answer(
         "citations": citations,
         "grounding": grounding,
         "abstained": abstained,
-        "messages": _messages(state, text, citations, message_id),
+        "messages": _messages(state, text, citations, message_id, abstained=abstained),
         "record": {"decisions": list(decisions)},
     }
 
@@ -194,13 +194,22 @@ def _abstain(
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
 
 
-def _messages(state: State, answer: str, citations: Sequence[Citation], message_id: str | None) -> list[Any]:
+def _messages(
+    state: State, answer: str, citations: Sequence[Citation], message_id: str | None, *, abstained: bool
+) -> list[Any]:
     """Return what the conversation gains: the question, where it did not come as a message, and the answer.
 
-    The answer bears the id of the message that was streamed, so that streams of messages do not repeat
-    it; the question is a plain dict, which they leave out altogether.
+    The answer's `response_metadata` says when the question was asked (seconds since 1970) and how it was
+    answered, for whoever reads the conversation later. It bears the id of the message that was streamed, so
+    that streams of messages do not repeat it; the question is a plain dict, which they leave out altogether.
     """
     earlier: list[Any] = state.get("messages", [])
     came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)
     asked = [] if came_as_message else [{"role": "user", "content": state["question"]}]
-    return [*asked, answer_message(answer, citations, message_id)]
+    message = answer_message(answer, citations, message_id)
+    message.response_metadata |= {
+        "query_type": state["query_type"],
+        "abstained": abstained,
+        "asked_at": state.get("started_at"),
+    }
+    return [*asked, message]

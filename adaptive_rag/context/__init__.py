@@ -16,7 +16,15 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
-from pydantic import AfterValidator, BeforeValidator, Field, InstanceOf, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    InstanceOf,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import PydanticCustomError
 from pydantic_settings import (
@@ -177,6 +185,14 @@ class Context(BaseSettings):
         """Read what is passed first, then the environment, the config file, and the recipe that they name."""
         toml = _ConfigFile(settings_cls)
         return init_settings, env_settings, _OldEnvironment(settings_cls), toml, _Recipe(settings_cls)
+
+    _is_served: bool = PrivateAttr(False)
+
+    def for_caller(self) -> Context:
+        """Return the settings as those of a server's caller, who reads no details of what went wrong."""
+        served = self.model_copy()
+        served._is_served = True
+        return served
 
     def uses(self, mechanism: Mechanism) -> bool:
         """Tell whether a mechanism is on."""
@@ -394,7 +410,8 @@ def context_of(runtime: Runtime[Any]) -> Context:
 
 def is_served(runtime: Runtime[Any]) -> bool:
     """Tell whether whoever asks is a caller of a server rather than the program's own user."""
-    return isinstance(runtime.context, CallerSettings)
+    given: Context | CallerSettings | None = runtime.context
+    return given._is_served if isinstance(given, Context) else given is not None
 
 
 class IndexingContext(Group):

@@ -174,7 +174,7 @@ def newest(history: Sequence[Turn], serving: ServingSettings) -> list[Turn]:
 
 def user_of(runtime: Runtime[Any], context: Context) -> str | None:
     """Return who asks: on a server the authenticated caller, whatever the settings say."""
-    if not is_served(runtime):
+    if not isinstance(runtime.context, CallerSettings):
         return context.user_id
     server = runtime.server_info
     return server.user.identity if server is not None and server.user is not None else None

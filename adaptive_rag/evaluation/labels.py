@@ -63,11 +63,11 @@ def append_questions(file: Path, questions: Iterable[QuestionLine]) -> Appended:
 
 def _append(file: Path, questions: Iterable[QuestionLine]) -> Appended:
     held = read_questions(file, labelled=True) if file.exists() else []
-    lines = {_format(question) for question in held}
+    lines = {format_question(question) for question in held}
     labels = {_asked(question): question.type for question in held}
     known, fresh, disputed = 0, list[str](), list[QuestionLine]()
     for question in questions:
-        line = _format(question)
+        line = format_question(question)
         if line in lines:
             known += 1
             continue
@@ -92,7 +92,8 @@ def _append(file: Path, questions: Iterable[QuestionLine]) -> Appended:
     return Appended(len(fresh), known, disputed)
 
 
-def _format(question: QuestionLine) -> str:
+def format_question(question: QuestionLine) -> str:
+    """Return a question as a line of such a file."""
     row = {"text": question.text, "type": question.type}
     more = {"user_context": question.user_context, "history": question.history}
     # Escaped to ASCII: a line separator inside a text must not end the line.
@@ -101,4 +102,4 @@ def _format(question: QuestionLine) -> str:
 
 def _asked(question: QuestionLine) -> str:
     """Return a question without its label."""
-    return _format(question._replace(type=None))
+    return format_question(question._replace(type=None))

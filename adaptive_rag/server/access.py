@@ -9,13 +9,13 @@ from datetime import timedelta
 from typing import Annotated
 
 from fastapi import Depends, Path, Request
-from sqlalchemy import ColumnElement, exists, select, true
+from sqlalchemy import ColumnElement, Select, exists, select, true
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine, host_of
 from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.tables import Collection, Membership, Role, Token, User, now
+from adaptive_rag.server.tables import Collection, Membership, Role, Thread, Token, User, now
 
 SESSION_COOKIE = "adaptive_rag_session"
 # A token's last use is written at most this often.
@@ -175,6 +175,24 @@ def collection_open_to(db: Session, caller: Caller, name: str, role: Role = Role
     return found
 
 
+def threads_of(caller: Caller) -> Select[tuple[Thread]]:
+    """Return the query of the caller's own threads, over what they may read today."""
+    own = select(Thread).join(Collection, Collection.id == Thread.collection_id)
+    return own.where(Thread.owner_id == caller.id, caller.readable())
+
+
+def own_thread(thread: Annotated[str, Path(max_length=32)], caller: CurrentCaller, db: Db) -> Thread:
+    """Return a thread of the caller's own.
+
+    Raises:
+        Problem: 404; it is not there, another's, or over a collection that is not open to them any more.
+    """
+    found = db.scalar(threads_of(caller).where(Thread.id == thread))
+    if found is None:
+        raise not_found("thread")
+    return found
+
+
 def _needing(role: Role) -> Callable[..., Collection]:
     def find(collection: Annotated[str, Path(max_length=200)], caller: CurrentCaller, db: Db) -> Collection:
         return collection_open_to(db, caller, collection, role)
@@ -183,6 +201,7 @@ def _needing(role: Role) -> Callable[..., Collection]:
 
 
 Administrator = Annotated[Caller, Depends(server_admin)]
+OwnThread = Annotated[Thread, Depends(own_thread)]
 # The collection that a path names, where the caller has that role in it.
 ReadableCollection = Annotated[Collection, Depends(_needing(Role.READER))]
 WritableCollection = Annotated[Collection, Depends(_needing(Role.WRITER))]

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Literal
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import BaseCheckpointSaver
 from pydantic import BaseModel, ConfigDict, Field
 
+from adaptive_rag.compare import Comparison
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
-from adaptive_rag.errors import AdaptiveRAGError, InputError
+from adaptive_rag.errors import AdaptiveRAGError, InputError, ServedError
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.runnable import AdaptiveRAG
+from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.metrics import count_answer, counting_inside
 from adaptive_rag.server.problems import Problem
@@ -35,7 +35,7 @@ class Turn(BaseModel):
     text: str
 
 
-class Question(BaseModel):
+class BareQuestion(BaseModel):
     """A question, and what its caller may set for it."""
 
     model_config = ConfigDict(
@@ -45,16 +45,25 @@ class Question(BaseModel):
         },
     )
 
-    question: str = Field(min_length=1, max_length=20_000, description="What is asked.")
+    question: str = Field(max_length=20_000, pattern=r"\S", description="What is asked.")
     user_context: str = Field("", max_length=20_000, description="Who asks, or in what situation.")
-    history: list[Turn] = Field([], max_length=100, description="Earlier turns, where no thread keeps them.")
     settings: dict[str, Any] = Field(
         {}, description="Any of route, k, profile, where, retrieval.alpha and budget.deadline_s."
     )
 
     def as_input(self) -> InputState:
         """Return what the graph is given."""
-        asked: InputState = {"question": self.question, "user_context": self.user_context}
+        return {"question": self.question, "user_context": self.user_context}
+
+
+class Question(BareQuestion):
+    """A question outside of the threads that the server keeps, and what its caller may set for it."""
+
+    history: list[Turn] = Field([], max_length=100, description="Earlier turns, where no thread keeps them.")
+
+    def as_input(self) -> InputState:
+        """Return what the graph is given."""
+        asked = super().as_input()
         if self.history:
             asked["history"] = [{"role": turn.role, "text": turn.text} for turn in self.history]
         return asked
@@ -64,10 +73,7 @@ class Answering:
     """The graph, for callers. Its answers depend on the operator's settings and on what a caller may set."""
 
     def __init__(
-        self,
-        settings: ServerSettings,
-        operator: Mapping[str, Any],
-        checkpointer: BaseCheckpointSaver[Any] | None = None,
+        self, settings: ServerSettings, operator: Mapping[str, Any], conversations: Conversations
     ) -> None:
         self._settings = settings
         self._operator = operator
@@ -75,7 +81,8 @@ class Answering:
         self._serving = known.serving
         self._form = caller_settings(known, tuple(STRATEGIES))
         self._alone = AdaptiveRAG(**operator)
-        self._in_threads = AdaptiveRAG(checkpointer=checkpointer, **operator)
+        self._conversations = conversations
+        self._in_threads = AdaptiveRAG(checkpointer=conversations.saver, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting)
 
     def context_for(self, index: Path, caller_id: str, given: Mapping[str, Any]) -> Context:
@@ -90,40 +97,108 @@ class Answering:
         if not (index / MANIFEST).exists():
             raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
-        return make_context(self._operator, allowed, index=str(index), user_id=caller_id)
+        return make_context(self._operator, allowed, index=str(index), user_id=caller_id).for_caller()
 
     async def answer(
-        self, asked: Question, index: Path, caller_id: str, thread_id: str | None = None
+        self, asked: BareQuestion, index: Path, caller_id: str, thread_id: str | None = None
     ) -> OutputState:
-        """Answer a question.
+        """Answer a question; in a thread where one is named.
 
         Raises:
             InputError: the question, or what is set beside it, cannot be used.
             Problem: the collection is empty, the server has too much to do, or it took too long.
             ServedError: it failed for a reason that is not the caller's; the log has it.
         """
-        async with self.running(asked, index, caller_id) as context:
+        async with self._running(asked, index, caller_id, thread_id) as (rag, call):
             started = time.perf_counter()
-            if thread_id is None:
-                output = await self._alone.ainvoke(asked.as_input(), context=context)
-            else:
-                config: RunnableConfig = {"configurable": {"thread_id": thread_id}}
-                output = await self._in_threads.ainvoke(
-                    asked.as_input(), config, context=context, durability="exit"
-                )
+            output = await rag.ainvoke(**call)
             count_answer(output, time.perf_counter() - started)
             return output
 
     @asynccontextmanager
-    async def running(self, asked: Question, index: Path, caller_id: str) -> AsyncIterator[Context]:
-        """Hold a place for a question while it is answered; its errors become what callers may read."""
+    async def stream(
+        self, asked: BareQuestion, index: Path, caller_id: str, thread_id: str | None = None
+    ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
+        """Yield what `AdaptiveRAG.astream` does with drafts and steps, while the question is answered.
+
+        It is answered in a task of its own, which does not wait for a slow reader, and is cancelled where
+        the block is left before the answer.
+
+        Raises:
+            Exception: what `answer` raises: before the first chunk, or in its turn among them.
+        """
+        chunks: asyncio.Queue[dict[str, Any] | Exception | None] = asyncio.Queue()
+
+        async def run() -> None:
+            last = None
+            try:
+                async with self._running(asked, index, caller_id, thread_id) as (rag, call):
+                    started = time.perf_counter()
+                    async for chunk in rag.astream(**call, drafts=True, steps=True):
+                        if "answer" in chunk:
+                            last = chunk
+                            count_answer(chunk, time.perf_counter() - started)
+                        else:
+                            chunks.put_nowait(chunk)
+                # Whoever has the answer may ask on: its place and its thread are free.
+                chunks.put_nowait(last)
+            except Exception as error:
+                chunks.put_nowait(error)
+            chunks.put_nowait(None)
+
+        async def rest(chunk: dict[str, Any] | Exception | None) -> AsyncIterator[dict[str, Any]]:
+            while chunk is not None:
+                if isinstance(chunk, Exception):
+                    raise chunk
+                yield chunk
+                chunk = await chunks.get()
+
+        task = asyncio.create_task(run())
+        try:
+            first = await chunks.get()
+            if isinstance(first, Exception):
+                raise first
+            yield rest(first)
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def compare(
+        self, asked: BareQuestion, routes: Sequence[str], index: Path, caller_id: str
+    ) -> Comparison:
+        """Answer a question by several routes, one after the other, and say in what they differ.
+
+        Raises:
+            Exception: what `answer` raises.
+        """
+        async with self._running(asked, index, caller_id) as (rag, call):
+            return await rag.acompare(
+                asked.question, routes=routes, user_context=asked.user_context, context=call["context"]
+            )
+
+    @asynccontextmanager
+    async def _running(
+        self, asked: BareQuestion, index: Path, caller_id: str, thread_id: str | None = None
+    ) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
+        """Hold a place for a question, and its thread; yield the graph and what it is called with.
+
+        Errors within the block become what callers may read.
+        """
         check_input(asked.as_input(), self._serving)
-        context = self.context_for(index, caller_id, asked.settings)
+        call: dict[str, Any] = {
+            "input": asked.as_input(),
+            "context": self.context_for(index, caller_id, asked.settings),
+        }
+        rag = self._alone
+        thread: AbstractAsyncContextManager[None] = nullcontext()
+        if thread_id is not None:
+            rag, thread = self._in_threads, self._conversations.hold(thread_id, asked.question)
+            call |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
         try:
             with counting_inside():
-                async with asyncio.timeout(self._settings.max_seconds), self.gate.enter():
-                    yield context
-        except InputError:
+                async with thread, asyncio.timeout(self._settings.max_seconds), self.gate.enter():
+                    yield rag, call
+        except (InputError, ServedError):
             raise
         except TimeoutError:
             raise Problem(504, "The answer took longer than this server allows.") from None

@@ -7,18 +7,28 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.private import make_file
 from adaptive_rag.server import operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
-from adaptive_rag.server.api import ask, collections, events, members, session, tokens, users
+from adaptive_rag.server.api import (
+    ask,
+    collections,
+    compare,
+    events,
+    feedback,
+    members,
+    session,
+    threads,
+    tokens,
+    users,
+)
+from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
@@ -33,6 +43,9 @@ NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     members.router,
     ask.router,
+    compare.router,
+    threads.router,
+    feedback.router,
     session.router,
     tokens.router,
     users.router,
@@ -75,14 +88,13 @@ async def _running(
     app: FastAPI, settings: ServerSettings, given: Mapping[str, Any], operator: Context, engine: Engine
 ) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
-        file = settings.data / "conversations.sqlite"
-        make_file(file)
-        saver = await stack.enter_async_context(AsyncSqliteSaver.from_conn_string(str(file)))
-        await saver.setup()
+        conversations = await stack.enter_async_context(open_conversations(settings, engine))
         stack.callback(engine.dispose)
-        answering, rates = Answering(settings, given, saver), Rates(settings.rate)
         provider = Provider(settings) if settings.oidc_issuer else None
-        app.state.services = Services(settings, given, operator, engine, answering, rates, provider)
+        answering, rates = Answering(settings, given, conversations), Rates(settings.rate)
+        app.state.services = Services(
+            settings, given, operator, engine, answering, conversations, rates, provider
+        )
         yield
 
 

@@ -9,9 +9,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
+from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
-from adaptive_rag.errors import InputError
+from adaptive_rag.context.caller import served_error
+from adaptive_rag.errors import AdaptiveRAGError, InputError, ServedError
 from adaptive_rag.server.machine import Refused
 
 MEDIA_TYPE = "application/problem+json"
@@ -34,6 +36,10 @@ class Problem(HTTPException):
         super().__init__(status, detail, headers)
 
 
+class Conflict(InputError):
+    """What is asked does not fit what there is."""
+
+
 def not_found(what: str) -> Problem:
     """Return the refusal of what is not there, or not for this caller: both read alike."""
     return Problem(404, f"There is no such {what}, or it is not open to you.")
@@ -46,7 +52,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
         "description": HTTPStatus(status).phrase,
         "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemDetails"}}},
     }
-    for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 503, 504)
+    for status in (400, 401, 403, 404, 409, 413, 415, 422, 429, 500, 503, 504)
 }
 
 
@@ -58,20 +64,30 @@ def answer(status: int, detail: str, headers: Any = None, errors: Any = ()) -> J
     return JSONResponse(problem.model_dump(), status, headers, media_type=MEDIA_TYPE)
 
 
+def details_of(error: Exception) -> ProblemDetails:
+    """Return an error as problem details, for where the response has begun already."""
+    problem = problem_of(error)
+    title = HTTPStatus(problem.status_code).phrase
+    return ProblemDetails(title=title, status=problem.status_code, detail=problem.detail)
+
+
+def problem_of(error: Exception) -> HTTPException:
+    """Return what a caller reads of an error; what is not their fault is logged."""
+    if isinstance(error, HTTPException):
+        return error
+    if isinstance(error, Refused):
+        return Problem(error.status, str(error))
+    if isinstance(error, InputError):
+        return Problem(409 if isinstance(error, Conflict) else 422, str(error))
+    return Problem(500, str(error if isinstance(error, ServedError) else served_error(error)))
+
+
 def answer_with_problems(app: FastAPI) -> None:
     """Let what an app refuses be answered by problem details."""
 
-    @app.exception_handler(HTTPException)
-    async def refused(request: Request, error: HTTPException) -> JSONResponse:
-        return answer(error.status_code, str(error.detail), error.headers)
-
-    @app.exception_handler(Refused)
-    async def not_let_in(request: Request, error: Refused) -> JSONResponse:
-        return answer(error.status, str(error))
-
-    @app.exception_handler(InputError)
-    async def wrong_input(request: Request, error: InputError) -> JSONResponse:
-        return answer(422, str(error))
+    @app.exception_handler(IntegrityError)
+    async def overtaken(request: Request, error: IntegrityError) -> JSONResponse:
+        return answer(409, "Another request changed this meanwhile. Send yours again.")
 
     @app.exception_handler(RequestValidationError)
     async def wrong_form(request: Request, error: RequestValidationError) -> JSONResponse:
@@ -81,3 +97,10 @@ def answer_with_problems(app: FastAPI) -> None:
         ]
         detail = "; ".join(f"{each['field']}: {each['problem']}" for each in errors[:5])
         return answer(422, f"The request does not have the form that is expected. {detail}.", errors=errors)
+
+    async def failed(request: Request, error: Exception) -> JSONResponse:
+        problem = problem_of(error)
+        return answer(problem.status_code, problem.detail, problem.headers)
+
+    for kind in (HTTPException, Refused, AdaptiveRAGError):
+        app.add_exception_handler(kind, failed)

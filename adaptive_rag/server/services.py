@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 
 from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
+from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.settings import ServerSettings
@@ -31,6 +32,7 @@ class Services:
     rates: Rates
     # who signs people in, beside their passwords here
     provider: Provider | None
+    conversations: Conversations
 
     def folder_of(self, collection: Collection) -> Path:
         """Return the folder of a collection; its name has no part in the path."""

@@ -202,9 +202,12 @@ class Thread(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     owner_id: Mapped[str] = mapped_column(ForeignKey("users.id", ondelete="CASCADE"), index=True)
     collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
-    title: Mapped[str] = mapped_column(NAME)
+    # its first question until it is given another
+    title: Mapped[str] = mapped_column(NAME, default="")
     created: Mapped[datetime] = mapped_column(default=now)
     updated: Mapped[datetime] = mapped_column(default=now)
+    # since when a question of it is being answered
+    asked: Mapped[datetime | None]
 
 
 class Feedback(Base):
@@ -217,6 +220,9 @@ class Feedback(Base):
     collection_id: Mapped[str] = mapped_column(ForeignKey("collections.id", ondelete="CASCADE"), index=True)
     thread_id: Mapped[str | None] = mapped_column(ForeignKey("threads.id", ondelete="SET NULL"))
     question: Mapped[str] = mapped_column(Text)
+    user_context: Mapped[str] = mapped_column(Text, default="")
+    # the turns before it, as {"role": ..., "text": ...}
+    history: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     route: Mapped[str] = mapped_column(String(40))
     # the way that the user found better, where two were compared
     better_route: Mapped[str | None] = mapped_column(String(40))

@@ -13,6 +13,7 @@ from adaptive_rag.testing import ScriptedChatModel
 from tests.chat.conftest import ANSWER
 from tests.conftest import EVERY_STEP
 
+UNSURE = {"threshold": 1.0, "classify": "router"}
 QUESTION = "How long is the sea wall of Saltmere?"
 
 
@@ -153,6 +154,37 @@ def test_the_chunks_of_the_runnable_add_up_to_the_output(rag, path):
     assert whole["answer"] == whole["draft"] == ANSWER
     assert len([chunk for chunk in chunks if "draft" in chunk]) > 5
     assert whole["query_type"] in QUERY_TYPES
+
+
+@both_paths
+@pytest.mark.parametrize("route", [*QUERY_TYPES, None])
+def test_steps_are_told_as_they_start_and_end_with_what_they_found(rag, path, route):
+    # Without a route the question is left open between two types, and both are run.
+    given = {"drafts": True, "steps": True, "context": {"route": route, "routing": UNSURE}}
+    if path == "sync":
+        chunks = list(rag.stream(QUESTION, **given))
+    else:
+
+        async def gather():
+            return [chunk async for chunk in rag.astream(QUESTION, **given)]
+
+        chunks = asyncio.run(gather())
+    output = chunks[-1]
+    assert bool(output["analysis"]["alternatives"]) == (route is None)
+    steps = [chunk["step"] for chunk in chunks if "step" in chunk]
+    started = [step["id"] for step in steps if step["state"] == "started"]
+    finished = [step for step in steps if step["state"] == "finished"]
+    assert sorted(started) == sorted(step["id"] for step in finished)
+    records = [step["record"] for step in finished]
+    assert all(record in records for record in output["trace"])
+    assert [step["name"] for step in finished] == [record["step"] for record in records]
+    ways = {step["strategy"] for step in steps if step["name"] not in ("classify", "generate", "fuse")}
+    assert ways == {output["query_type"], *output["analysis"]["alternatives"]}
+    assert [chunk["route"] for chunk in chunks if "route" in chunk] == [output["analysis"]]
+    *_, passages = [chunk["passages"] for chunk in chunks if "passages" in chunk]
+    assert {p["id"] for p in passages} >= {d["id"] for d in output["documents"]}
+    kinds = list(dict.fromkeys(next(iter(chunk)) for chunk in chunks[:-1]))
+    assert kinds == ["step", "route", "passages", "draft"]
 
 
 @both_paths

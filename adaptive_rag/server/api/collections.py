@@ -17,7 +17,7 @@ from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.services import Parts
-from adaptive_rag.server.tables import Collection, Document, Role
+from adaptive_rag.server.tables import Collection, Document, Role, Thread
 
 router = APIRouter(prefix="/collections", tags=["collections"])
 # A name stands in addresses and in the names of models; "." and ".." mean something else there.
@@ -80,6 +80,8 @@ def delete_collection(
 ) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
     folder = parts.folder_of(found)
+    for thread_id in db.scalars(select(Thread.id).where(Thread.collection_id == found.id)):
+        parts.conversations.forget(thread_id)
     note(db, request, caller, "collection.delete", found.name)
     db.delete(found)
     db.commit()

@@ -130,6 +130,7 @@ def upgrade() -> None:
         sa.Column("title", sa.String(length=200), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("asked", sa.DateTime(timezone=True), nullable=True),
         sa.ForeignKeyConstraint(
             ["collection_id"],
             ["collections.id"],
@@ -184,6 +185,8 @@ def upgrade() -> None:
         sa.Column("collection_id", sa.String(length=32), nullable=False),
         sa.Column("thread_id", sa.String(length=32), nullable=True),
         sa.Column("question", sa.Text(), nullable=False),
+        sa.Column("user_context", sa.Text(), nullable=False),
+        sa.Column("history", sa.JSON(), nullable=False),
         sa.Column("route", sa.String(length=40), nullable=False),
         sa.Column("better_route", sa.String(length=40), nullable=True),
         sa.Column("is_good", sa.Boolean(), nullable=True),

@@ -1,0 +1,170 @@
+"""Conversations that the server keeps: each is its owner's alone, while they may read its collection."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, Response
+from fastapi.responses import JSONResponse, PlainTextResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import BaseModel, ConfigDict, Field
+
+from adaptive_rag.server.access import CurrentCaller, OwnThread, ReadableCollection, threads_of
+from adaptive_rag.server.answering import BareQuestion
+from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, events_of
+from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.conversations import TurnShown, format_markdown
+from adaptive_rag.server.database import Db
+from adaptive_rag.server.rates import AskingCaller
+from adaptive_rag.server.services import Parts
+from adaptive_rag.server.tables import Collection, Thread
+
+router = APIRouter(tags=["threads"])
+
+Title = Annotated[str, Field(max_length=200, examples=["Storms of 1953"])]
+
+
+class NewThread(BaseModel):
+    """A thread that is begun."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Title = Field("", description="By default its first question.")
+
+
+class Renamed(BaseModel):
+    """A thread's new title."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: Title = Field(min_length=1)
+
+
+class ThreadShown(BaseModel):
+    """A thread as its owner sees it."""
+
+    id: str
+    title: str
+    collection: str
+    created: datetime
+    updated: datetime
+
+
+class ThreadWithTurns(ThreadShown):
+    """A thread with all that was asked and answered."""
+
+    turns: list[TurnShown]
+
+
+@router.post("/collections/{collection}/threads", status_code=201)
+def create_thread(new: NewThread, found: ReadableCollection, caller: CurrentCaller, db: Db) -> ThreadShown:
+    """Begin a thread over a collection."""
+    row = Thread(owner_id=caller.id, collection_id=found.id, title=new.title.strip())
+    db.add(row)
+    db.commit()
+    return _shown(db, row)
+
+
+@router.get("/threads")
+def list_threads(
+    caller: CurrentCaller,
+    db: Db,
+    collection: str | None = None,
+    search: Annotated[str, Field(max_length=200, description="A part of the title.")] = "",
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> Page[ThreadShown]:
+    """List your threads, the one that was continued last first."""
+    query = threads_of(caller).where(Thread.title.icontains(search, autoescape=True))
+    if collection is not None:
+        query = query.where(Collection.name == collection)
+    rows, total = page_of(db, query.order_by(Thread.updated.desc(), Thread.id), limit, offset)
+    return Page(items=[_shown(db, row) for row in rows], total=total)
+
+
+@router.get("/threads/{thread}")
+def show_thread(found: OwnThread, db: Db, parts: Parts) -> ThreadWithTurns:
+    """Show a thread with its questions and answers."""
+    return ThreadWithTurns(**_shown(db, found).model_dump(), turns=parts.conversations.turns(found.id))
+
+
+@router.patch("/threads/{thread}")
+def rename_thread(renamed: Renamed, found: OwnThread, db: Db) -> ThreadShown:
+    """Give a thread another title."""
+    found.title = renamed.title.strip()
+    db.commit()
+    return _shown(db, found)
+
+
+@router.delete("/threads/{thread}", status_code=204)
+def delete_thread(found: OwnThread, db: Db, parts: Parts) -> None:
+    """Delete a thread with all that was said in it."""
+    parts.conversations.forget(found.id)
+    db.delete(found)
+    db.commit()
+
+
+@router.get(
+    "/threads/{thread}/export",
+    response_class=Response,
+    responses={200: {"content": {"text/markdown": {}, "application/json": {}}}},
+)
+def export_thread(
+    found: OwnThread, db: Db, parts: Parts, form: Literal["markdown", "json"] = "markdown"
+) -> Response:
+    """Download a thread as a text or as data."""
+    shown = show_thread(found, db, parts)
+    headers = {"Content-Disposition": f'attachment; filename="thread.{"json" if form == "json" else "md"}"'}
+    if form == "json":
+        return JSONResponse(shown.model_dump(mode="json"), headers=headers)
+    text = format_markdown(shown.title, shown.turns)
+    return PlainTextResponse(text, headers=headers, media_type="text/markdown")
+
+
+def index_of_thread(found: OwnThread, db: Db, parts: Parts) -> Path:
+    """Return the index that a thread is about, and free the database while its question is answered."""
+    collection = db.get_one(Collection, found.collection_id)
+    db.close()
+    return parts.index_of(collection)
+
+
+IndexOfThread = Annotated[Path, Depends(index_of_thread)]
+
+
+async def _open_stream(
+    asked: BareQuestion, found: OwnThread, index: IndexOfThread, caller: AskingCaller, parts: Parts
+) -> AsyncIterator[Chunks]:
+    async with parts.answering.stream(asked, index, caller.id, found.id) as chunks:
+        yield chunks
+
+
+@router.post("/threads/{thread}/ask")
+async def ask_in_thread(
+    asked: BareQuestion, found: OwnThread, index: IndexOfThread, caller: AskingCaller, parts: Parts
+) -> Answer:
+    """Answer a question in the light of what was said before it; one at a time."""
+    return answer_of(await parts.answering.answer(asked, index, caller.id, found.id))
+
+
+@router.post(
+    "/threads/{thread}/ask/events", response_class=EventSourceResponse, responses={200: {"content": EVENTS}}
+)
+async def ask_in_thread_with_events(
+    chunks: Annotated[Chunks, Depends(_open_stream)],
+) -> AsyncIterator[ServerSentEvent]:
+    """Answer a question in a thread with the events of a collection's /ask/events."""
+    async for event in events_of(chunks):
+        yield event
+
+
+def _shown(db: Db, row: Thread) -> ThreadShown:
+    return ThreadShown(
+        id=row.id,
+        title=row.title,
+        collection=db.get_one(Collection, row.collection_id).name,
+        created=row.created,
+        updated=row.updated,
+    )

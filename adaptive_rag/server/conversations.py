@@ -1,0 +1,176 @@
+"""Conversations and profiles as LangGraph keeps them: in SQLite files, or in the server's PostgreSQL."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from pydantic import BaseModel, Field
+from sqlalchemy import Engine, case, or_, update
+from sqlalchemy.orm import Session
+from starlette.concurrency import run_in_threadpool
+
+from adaptive_rag.errors import ConfigurationError, import_extra
+from adaptive_rag.private import make_file
+from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.tables import Thread, now
+from adaptive_rag.state import Citation
+from adaptive_rag.text.redaction import redact
+
+FILE = "conversations.sqlite"
+
+
+class TurnShown(BaseModel):
+    """A question of a thread with its answer."""
+
+    number: int = Field(description="Its place in the thread, from 1.")
+    question: str
+    answer: str
+    citations: list[Citation]
+    route: str
+    abstained: bool
+    asked: datetime
+
+
+class Conversations:
+    """What was said in each thread, by the thread's id."""
+
+    def __init__(self, saver: BaseCheckpointSaver[Any], engine: Engine, max_seconds: float) -> None:
+        self.saver = saver
+        self._engine = engine
+        # What an interrupted server held is free once no question can still be running.
+        self._longest = timedelta(seconds=max_seconds + 10)
+
+    def turns(self, thread_id: str) -> list[TurnShown]:
+        """Return what was asked and answered so far, oldest first."""
+        kept = self.saver.get_tuple({"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}})
+        return _read_turns(kept.checkpoint["channel_values"].get("messages", ())) if kept else []
+
+    def forget(self, thread_id: str) -> None:
+        """Delete what was said in a thread."""
+        self.saver.delete_thread(thread_id)
+
+    @asynccontextmanager
+    async def hold(self, thread_id: str, question: str) -> AsyncIterator[None]:
+        """Keep a thread for one question, which names it where nothing else has.
+
+        Raises:
+            Problem: 409; another question of the thread is being answered, or it was deleted.
+        """
+        began = now()
+        await run_in_threadpool(self._take, thread_id, question, began)
+        try:
+            # Each checkpoint holds the whole conversation.
+            await self.saver.aprune([thread_id])
+            yield
+        finally:
+            await run_in_threadpool(self._free, thread_id, began)
+
+    def _take(self, thread_id: str, question: str, began: datetime) -> None:
+        is_free = or_(Thread.asked.is_(None), Thread.asked < began - self._longest)
+        title = case((Thread.title == "", question.strip()[:200]), else_=Thread.title)
+        with Session(self._engine) as db:
+            taken = update(Thread).where(Thread.id == thread_id, is_free)
+            rows = db.execute(taken.values(asked=began, updated=began, title=title))
+            db.commit()
+        if not rows.rowcount:
+            raise Problem(409, "A question of this thread is being answered. Wait for its answer.")
+
+    def _free(self, thread_id: str, began: datetime) -> None:
+        with Session(self._engine) as db:
+            db.execute(update(Thread).where(Thread.id == thread_id, Thread.asked == began).values(asked=None))
+            db.commit()
+            is_deleted = db.get(Thread, thread_id) is None
+        if is_deleted:
+            self.forget(thread_id)
+
+
+@asynccontextmanager
+async def open_conversations(settings: ServerSettings, engine: Engine) -> AsyncIterator[Conversations]:
+    """Open the conversations; their tables are made where they are missing.
+
+    Raises:
+        ConfigurationError: the database cannot be reached.
+        MissingExtraError: they are to be kept in PostgreSQL, and its packages are not installed.
+    """
+    async with AsyncExitStack() as stack:
+        if settings.database is None:
+            file = settings.data / FILE
+            make_file(file)
+            saver: Any = await stack.enter_async_context(_SqliteSaver.from_conn_string(str(file)))
+        else:
+            saver = await _open_postgres(settings.database.get_secret_value(), stack)
+        await saver.setup()
+        yield Conversations(saver, engine, settings.max_seconds)
+
+
+async def _open_postgres(address: str, stack: AsyncExitStack) -> BaseCheckpointSaver[Any]:
+    import_extra("psycopg_pool", extra="postgres", purpose="Keeping threads in PostgreSQL")
+    from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from psycopg.rows import dict_row
+    from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    pool: Any = AsyncConnectionPool(
+        address, kwargs=options, open=False, check=AsyncConnectionPool.check_connection
+    )
+    try:
+        await pool.open(wait=True)
+    except PoolTimeout as error:
+        raise ConfigurationError(f"server.database cannot be reached: {redact(str(error))}.") from error
+    stack.push_async_callback(pool.close)
+    return AsyncPostgresSaver(pool)
+
+
+class _SqliteSaver(AsyncSqliteSaver):
+    """The saver for SQLite, which by itself cannot leave out what is older."""
+
+    async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """Keep the newest checkpoint of threads; those of interrupted strategies go with the older ones."""
+        newest = (
+            "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = :thread AND checkpoint_ns = '')"
+        )
+        older = f"thread_id = :thread AND (checkpoint_ns <> '' OR checkpoint_id < {newest})"
+        async with self.lock:
+            for thread_id in thread_ids:
+                await self.conn.execute(f"DELETE FROM writes WHERE {older}", {"thread": thread_id})
+                await self.conn.execute(f"DELETE FROM checkpoints WHERE {older}", {"thread": thread_id})
+            await self.conn.commit()
+
+
+def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
+    turns: list[TurnShown] = []
+    question = ""
+    for message in messages:
+        if isinstance(message, HumanMessage):
+            question = message.text
+        elif isinstance(message, AIMessage):
+            facts = message.response_metadata
+            turn = TurnShown(
+                number=len(turns) + 1,
+                question=question,
+                answer=message.text,
+                citations=facts["citations"],
+                route=facts["query_type"],
+                abstained=facts["abstained"],
+                asked=datetime.fromtimestamp(facts["asked_at"], UTC),
+            )
+            turns.append(turn)
+    return turns
+
+
+def format_markdown(title: str, turns: Sequence[TurnShown]) -> str:
+    """Return a thread as Markdown, each answer with what its marks stand for."""
+    lines = [f"# {title}"]
+    for turn in turns:
+        lines += ["", f"## {turn.question}", "", turn.answer, ""]
+        for citation in turn.citations:
+            page = f", page {citation['page']}" if citation["page"] is not None else ""
+            lines.append(f"- [{citation['marker']}] {citation['source']}{page}: “{citation['quote']}”")
+    return "\n".join(lines) + "\n"
