@@ -29,6 +29,7 @@ from adaptive_rag.cli.serve import serve
 from adaptive_rag.cli.settings import settings
 from adaptive_rag.cli.show import show
 from adaptive_rag.cli.users import users_app
+from adaptive_rag.cli.worker import worker
 
 app = typer.Typer(
     name="adaptive-rag",
@@ -42,7 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask, "chat": chat, "index": index, "list": list_documents, "show": show, "remove": remove,
     "search": search, "compare": compare, "recipes": recipes,
     "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
-    "doctor": doctor, "eval": evaluate, "serve": serve,
+    "doctor": doctor, "eval": evaluate, "serve": serve, "worker": worker,
 }  # fmt: skip
 
 for name, command in COMMANDS.items():

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from adaptive_rag.state import Chunk
 
 AROUND = 200  # characters that are shown before and after a span
-UNSTORED = "\n"  # between chunks there are blanks, which no chunk holds
 
 
 def show(
@@ -74,11 +73,12 @@ def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as
         InputError: it lies outside the text.
     """
     from adaptive_rag.errors import InputError
+    from adaptive_rag.index.sources import join_chunks
 
     last = chunks[-1]["end"]
     if end > last:
         raise InputError(f"The text of {source} ends at {last}: there is no span {start}-{end}.")
-    text = _join(chunks, max(0, start - AROUND), min(last, end + AROUND))
+    text = join_chunks(chunks, max(0, start - AROUND), min(last, end + AROUND))
     before = min(start, AROUND)
     parts = text[:before], text[before : before + end - start], text[before + end - start :]
     inside = next((chunk for chunk in reversed(chunks) if chunk["start"] <= start), chunks[0])
@@ -90,13 +90,3 @@ def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as
         return
     print_line(_heading(source, inside, start, end), style="bold")
     print_block(parts[0].lstrip(), (parts[1], "bold reverse"), parts[2].rstrip())
-
-
-def _join(chunks: Sequence[Chunk], start: int, end: int) -> str:
-    """Return the characters of a document from `start` to `end`, put together from its chunks."""
-    text = [UNSTORED] * (end - start)
-    for chunk in chunks:
-        low, high = max(start, chunk["start"]), min(end, chunk["end"])
-        if low < high:
-            text[low - start : high - start] = chunk["text"][low - chunk["start"] : high - chunk["start"]]
-    return "".join(text)

@@ -92,10 +92,19 @@ class IndexReport:
         return bool(self.added or self.updated or self.moved or self.removed)
 
 
-def nothing_read(failed: Sequence[Failure]) -> IndexingError:
+class NothingReadError(IndexingError):
+    """None of the documents could be read, and the index holds nothing yet."""
+
+    def __init__(self, line: str, failed: Sequence[Failure]) -> None:
+        super().__init__(line)
+        self.failed = failed
+
+
+def nothing_read(failed: Sequence[Failure]) -> NothingReadError:
     """Return the error that says, in a line for each document, why none could be read."""
     lines = [f"{failure}." for failure in failed] or ["none was named."]
-    return IndexingError(("\n" if len(lines) > 1 else " ").join(["No document could be read:", *lines]))
+    line = ("\n" if len(lines) > 1 else " ").join(["No document could be read:", *lines])
+    return NothingReadError(line, failed)
 
 
 def build_index(

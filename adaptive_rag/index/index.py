@@ -7,6 +7,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
@@ -45,6 +46,17 @@ EARLIER_CHUNKS = 100_000
 FEWEST_CHUNKS = 5_000
 
 
+@dataclass(frozen=True)
+class Without:
+    """All but the chunks of some sources."""
+
+    sources: frozenset[str]
+
+
+# What narrows an index: sources by name, sources that are left out, or a condition.
+Choice = frozenset[str] | Without | Where
+
+
 class Index:
     """An index that is open for searching.
 
@@ -73,7 +85,7 @@ class Index:
         self._pinned: TableReader | None = None
         # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
         self._whole: Index | None = None
-        self._chosen: tuple[frozenset[str] | Where, ...] = ()
+        self._chosen: tuple[Choice, ...] = ()
         # The rows that are chosen go with the state of the index that they were read from.
         self._rows: WeakKeyDictionary[TableReader, Ids] = WeakKeyDictionary()
 
@@ -154,7 +166,11 @@ class Index:
         """Return a view of the chunks of some sources; it follows what is written to the index."""
         return self._narrowed_by(frozenset(sources))
 
-    def _narrowed_by(self, chosen: frozenset[str] | Where) -> Index:
+    def without(self, sources: Collection[str]) -> Index:
+        """Return a view without the chunks of some sources; it follows what is written to the index."""
+        return self._narrowed_by(Without(frozenset(sources)))
+
+    def _narrowed_by(self, chosen: Choice) -> Index:
         view = copy.copy(self)
         view._whole, view._chosen, view._rows = (
             self._whole or self,
@@ -170,8 +186,7 @@ class Index:
         with self._lock:
             rows = self._rows.get(reader)
         if rows is None:
-            each = (reader.rows_where(c) if isinstance(c, Where) else reader.rows_of(c) for c in self._chosen)
-            rows = reduce(np.intersect1d, each)
+            rows = reduce(np.intersect1d, (_rows(reader, chosen) for chosen in self._chosen))
             with self._lock:
                 self._rows[reader] = rows
         return rows if len(rows) < reader.manifest.chunks else None
@@ -215,6 +230,10 @@ class Index:
         """Return the whole path of the file that a document was read from; None where there was none."""
         record = self.reader().manifest.sources.get(source)
         return record.path if record else None
+
+    def __repr__(self) -> str:
+        # Names the view too: it stands in the keys of what is remembered of questions.
+        return f"Index({self.uri!r}, {self._chosen!r})"
 
     def __len__(self) -> int:
         reader = self.reader()
@@ -269,6 +288,12 @@ class Index:
                     self._reader = reader
                 self._stamp = stamp
             return self._reader
+
+
+def _rows(reader: TableReader, chosen: Choice) -> Ids:
+    if isinstance(chosen, Where):
+        return reader.rows_where(chosen)
+    return reader.rows_without(chosen.sources) if isinstance(chosen, Without) else reader.rows_of(chosen)
 
 
 def describe_fields(uri: str | Path) -> dict[str, str]:

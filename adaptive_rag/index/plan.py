@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from adaptive_rag.ingest import Confined, Failure, Note, Patterns, Site, SourceFile, SourceText
     from adaptive_rag.ingest.web import Fetching
 
-    One = str | Path | Site | SourceText | Document
+    One = str | Path | SourceFile | Site | SourceText | Document
     Documents = Confined | One | Iterable[One]
 
 # File systems keep times to 2 seconds at worst: a file written so shortly before it was looked at
@@ -96,16 +96,17 @@ def plan_run(
         ConfigurationError: the documents are of no known kind, a path leads nowhere, or a pattern cannot be
             read.
     """
-    from adaptive_rag.ingest import Confined, Site, SourceText, from_langchain
+    from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
     from adaptive_rag.ingest.web import is_address
 
     if isinstance(documents, Confined):
         return _plan_files(documents, manifest, folder, patterns, prune=prune)
-    alone = isinstance(documents, str | Path | Site | SourceText) or hasattr(documents, "page_content")
+    kinds = str | Path | SourceFile | Site | SourceText
+    alone = isinstance(documents, kinds) or hasattr(documents, "page_content")
     items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
     items = [Site(item) if is_address(item) else item for item in items]
     sites = [item for item in items if isinstance(item, Site)]
-    paths = [item for item in items if isinstance(item, str | Path)]
+    paths = [item for item in items if isinstance(item, str | Path | SourceFile)]
     if len(paths) + len(sites) == len(items):
         files = paths or not sites
         plan = _plan_files(paths, manifest, folder, patterns, prune=prune) if files else Plan()
@@ -173,14 +174,14 @@ def _add_site(
 
 
 def _plan_files(
-    paths: Sequence[str | Path] | Confined,
+    paths: Sequence[str | Path | SourceFile] | Confined,
     manifest: Manifest,
     folder: Path | None,
     patterns: Patterns,
     *,
     prune: bool,
 ) -> Plan:
-    from adaptive_rag.ingest import Confined, discover, hash_file
+    from adaptive_rag.ingest import Confined, SourceFile, discover, hash_file
     from adaptive_rag.ingest.archives import is_archive
     from adaptive_rag.ingest.loaders import find_loader
 
@@ -219,7 +220,10 @@ def _plan_files(
         plan.work.append(Work(source, stamp.size if stamp else 0, named, None, stamp, record))
     if prune:
         asked = paths.paths if isinstance(paths, Confined) else paths
-        roots = [Path(os.path.realpath(Path(path).expanduser())) for path in asked]
+        roots = [
+            Path(os.path.realpath(path.path if isinstance(path, SourceFile) else Path(path).expanduser()))
+            for path in asked
+        ]
         folders = [root for root in roots if root.is_dir() or is_archive(root)]
         plan.removed = [
             source

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -285,6 +286,14 @@ class TableReader:
         held = self.manifest.sources
         owners = {(held[source].copy_of or source) if source in held else source for source in sources}
         return rows[[source in owners for source in fields.sources]]
+
+    def rows_without(self, sources: Collection[str]) -> Ids:
+        """Return the rows that are of no source in `sources`, nor of a file in an archive among them."""
+        from adaptive_rag.ingest.archives import is_archive
+
+        rows, fields = self.fields
+        inside = tuple(f"{source}/" for source in sources if is_archive(Path(source)))
+        return rows[[source not in sources and not source.startswith(inside) for source in fields.sources]]
 
     def sources_of(self, rows: Ids) -> list[str]:
         """Return the source of each row."""

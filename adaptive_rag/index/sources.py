@@ -19,6 +19,8 @@ from adaptive_rag.index.plan import Plan, find_heirs
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.state import Chunk
 
+UNSTORED = "\n"  # between chunks there are blanks, which no chunk holds
+
 
 @dataclass(frozen=True, slots=True)
 class ListedSource:
@@ -75,6 +77,16 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
             chunk["metadata"]["also_as"] = [other for other in names if other != source]
             chunk["source"] = source
     return source, chunks
+
+
+def join_chunks(chunks: Sequence[Chunk], start: int, end: int) -> str:
+    """Return the characters of a document from `start` to `end`, put together from its chunks."""
+    text = [UNSTORED] * (end - start)
+    for chunk in chunks:
+        low, high = max(start, chunk["start"]), min(end, chunk["end"])
+        if low < high:
+            text[low - start : high - start] = chunk["text"][low - chunk["start"] : high - chunk["start"]]
+    return "".join(text)
 
 
 def remove_sources(

@@ -35,7 +35,7 @@ class Confined:
 
 
 def discover(
-    paths: str | Path | Sequence[str | Path] | Confined,
+    paths: str | Path | Sequence[str | Path | SourceFile] | Confined,
     *,
     index: Path | None = None,
     patterns: Patterns = EVERY_FILE,
@@ -44,11 +44,11 @@ def discover(
     """List the readable files under paths, folders and glob patterns, each once, in a stable order.
 
     A source is named by its path as POSIX text: relative to the working directory where it lies below
-    it, else absolute. In folders, hidden files, the `index` folder, and what `patterns`, a `.gitignore` and a
-    list of our own leave out are passed over; a path that is named itself is not. A folder that cannot be
-    listed is listed itself, so that reading says why. Files of folders that no loader reads are named in
-    `unknown`, where it is given. Of confined paths nothing outside the roots is read,
-    wherever links lead.
+    it, else absolute; a `SourceFile` has a name of its own. In folders, hidden files, the `index` folder,
+    and what `patterns`, a `.gitignore` and a list of our own leave out are passed over; a path that is
+    named itself is not. A folder that cannot be listed is listed itself, so that reading says why. Files of
+    folders that no loader reads are named in `unknown`, where it is given. Of confined paths nothing
+    outside the roots is read, wherever links lead.
 
     Raises:
         InputError: a path does not exist or is outside the roots, a file's suffix is not read, nothing
@@ -68,6 +68,9 @@ def discover(
     walk = _Walk(os.path.realpath(index) if index else None, patterns, roots, unknown)
     found: dict[str, SourceFile] = {}
     for path in asked:
+        if isinstance(path, SourceFile):
+            found.setdefault(os.path.realpath(path.path), path)
+            continue
         for file in _find(Path(path).expanduser(), walk):
             real = file.real or os.path.realpath(file.path)
             if roots is None:

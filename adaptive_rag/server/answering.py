@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,9 +15,12 @@ from adaptive_rag.context import Context, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
 from adaptive_rag.errors import AdaptiveRAGError, InputError, ServedError
 from adaptive_rag.graph.strategies import STRATEGIES
+from adaptive_rag.index import Index
+from adaptive_rag.index.index import open_source
 from adaptive_rag.index.manifest import MANIFEST
 from adaptive_rag.runnable import AdaptiveRAG
 from adaptive_rag.server.conversations import Conversations
+from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.metrics import count_answer, counting_inside
 from adaptive_rag.server.problems import Problem
@@ -78,14 +80,14 @@ class Answering:
         self._settings = settings
         self._operator = operator
         known = make_context(operator)
-        self._serving = known.serving
+        self._serving, self._embeddings = known.serving, known.embeddings
         self._form = caller_settings(known, tuple(STRATEGIES))
         self._alone = AdaptiveRAG(**operator)
         self._conversations = conversations
         self._in_threads = AdaptiveRAG(checkpointer=conversations.saver, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting)
 
-    def context_for(self, index: Path, caller_id: str, given: Mapping[str, Any]) -> Context:
+    def context_for(self, place: Searched, caller_id: str, given: Mapping[str, Any]) -> Context:
         """Return the settings of one question over one index.
 
         Raises:
@@ -94,13 +96,16 @@ class Answering:
         """
         nested = _nested(given)
         check_settings(self._form, nested)
-        if not (index / MANIFEST).exists():
+        if not (place.index / MANIFEST).exists():
             raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
-        return make_context(self._operator, allowed, index=str(index), user_id=caller_id).for_caller()
+        uri = str(place.index)
+        whole = open_source(uri, self._embeddings) if place.hidden else None
+        index = whole.without(place.hidden) if isinstance(whole, Index) else uri
+        return make_context(self._operator, allowed, index=index, user_id=caller_id).for_caller()
 
     async def answer(
-        self, asked: BareQuestion, index: Path, caller_id: str, thread_id: str | None = None
+        self, asked: BareQuestion, place: Searched, caller_id: str, thread_id: str | None = None
     ) -> OutputState:
         """Answer a question; in a thread where one is named.
 
@@ -109,7 +114,7 @@ class Answering:
             Problem: the collection is empty, the server has too much to do, or it took too long.
             ServedError: it failed for a reason that is not the caller's; the log has it.
         """
-        async with self._running(asked, index, caller_id, thread_id) as (rag, call):
+        async with self._running(asked, place, caller_id, thread_id) as (rag, call):
             started = time.perf_counter()
             output = await rag.ainvoke(**call)
             count_answer(output, time.perf_counter() - started)
@@ -117,7 +122,7 @@ class Answering:
 
     @asynccontextmanager
     async def stream(
-        self, asked: BareQuestion, index: Path, caller_id: str, thread_id: str | None = None
+        self, asked: BareQuestion, place: Searched, caller_id: str, thread_id: str | None = None
     ) -> AsyncIterator[AsyncIterator[dict[str, Any]]]:
         """Yield what `AdaptiveRAG.astream` does with drafts and steps, while the question is answered.
 
@@ -132,7 +137,7 @@ class Answering:
         async def run() -> None:
             last = None
             try:
-                async with self._running(asked, index, caller_id, thread_id) as (rag, call):
+                async with self._running(asked, place, caller_id, thread_id) as (rag, call):
                     started = time.perf_counter()
                     async for chunk in rag.astream(**call, drafts=True, steps=True):
                         if "answer" in chunk:
@@ -164,21 +169,21 @@ class Answering:
             await asyncio.wait({task})
 
     async def compare(
-        self, asked: BareQuestion, routes: Sequence[str], index: Path, caller_id: str
+        self, asked: BareQuestion, routes: Sequence[str], place: Searched, caller_id: str
     ) -> Comparison:
         """Answer a question by several routes, one after the other, and say in what they differ.
 
         Raises:
             Exception: what `answer` raises.
         """
-        async with self._running(asked, index, caller_id) as (rag, call):
+        async with self._running(asked, place, caller_id) as (rag, call):
             return await rag.acompare(
                 asked.question, routes=routes, user_context=asked.user_context, context=call["context"]
             )
 
     @asynccontextmanager
     async def _running(
-        self, asked: BareQuestion, index: Path, caller_id: str, thread_id: str | None = None
+        self, asked: BareQuestion, place: Searched, caller_id: str, thread_id: str | None = None
     ) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
         """Hold a place for a question, and its thread; yield the graph and what it is called with.
 
@@ -187,7 +192,7 @@ class Answering:
         check_input(asked.as_input(), self._serving)
         call: dict[str, Any] = {
             "input": asked.as_input(),
-            "context": self.context_for(index, caller_id, asked.settings),
+            "context": self.context_for(place, caller_id, asked.settings),
         }
         rag = self._alone
         thread: AbstractAsyncContextManager[None] = nullcontext()

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
@@ -20,8 +21,10 @@ from adaptive_rag.server.api import (
     ask,
     collections,
     compare,
+    documents,
     events,
     feedback,
+    jobs,
     members,
     session,
     threads,
@@ -30,6 +33,7 @@ from adaptive_rag.server.api import (
 )
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.indexing import clear_leftovers, workshop_of
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
 from adaptive_rag.server.rates import Rates
@@ -37,11 +41,14 @@ from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.sites import Sites
+from adaptive_rag.server.workers import Queue, watching_workers
 
 # The nouns of the REST interface, in the order of its documentation.
 NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     members.router,
+    documents.router,
+    jobs.router,
     ask.router,
     compare.router,
     threads.router,
@@ -90,11 +97,19 @@ async def _running(
     async with AsyncExitStack() as stack:
         conversations = await stack.enter_async_context(open_conversations(settings, engine))
         stack.callback(engine.dispose)
-        provider = Provider(settings) if settings.oidc_issuer else None
-        answering, rates = Answering(settings, given, conversations), Rates(settings.rate)
         app.state.services = Services(
-            settings, given, operator, engine, answering, conversations, rates, provider
+            settings,
+            given,
+            operator,
+            engine,
+            Answering(settings, given, conversations),
+            conversations,
+            Queue(settings),
+            Rates(settings.rate),
+            Provider(settings) if settings.oidc_issuer else None,
         )
+        await run_in_threadpool(clear_leftovers, settings.data, engine)
+        await stack.enter_async_context(watching_workers(settings, workshop_of(settings, operator)))
         yield
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -13,10 +12,12 @@ from sqlalchemy import Engine
 from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.conversations import Conversations
+from adaptive_rag.server.folders import CollectionFolder, Searched, folder_of
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.rates import Rates
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection
+from adaptive_rag.server.workers import Queue
 
 
 @dataclass(frozen=True)
@@ -29,22 +30,19 @@ class Services:
     operator: Context
     engine: Engine
     answering: Answering
+    conversations: Conversations
+    queue: Queue
     rates: Rates
     # who signs people in, beside their passwords here
     provider: Provider | None
-    conversations: Conversations
 
-    def folder_of(self, collection: Collection) -> Path:
+    def folder_of(self, collection: Collection) -> CollectionFolder:
         """Return the folder of a collection; its name has no part in the path."""
-        return self.settings.data.absolute() / "collections" / collection.id
+        return folder_of(self.settings.data, collection.id)
 
-    def index_of(self, collection: Collection) -> Path:
-        """Return the index of a collection."""
-        return self.folder_of(collection) / "index"
-
-    def files_of(self, collection: Collection) -> Path:
-        """Return the folder of a collection's documents."""
-        return self.folder_of(collection) / "documents"
+    def index_of(self, collection: Collection) -> Searched:
+        """Return what a question over a collection searches."""
+        return Searched(self.folder_of(collection).index, frozenset(collection.hidden))
 
 
 def services_of(request: Request) -> Services:

@@ -81,7 +81,9 @@ class ServerSettings(BaseSettings):
     oidc_client_id: str | None = Field(None, description="Name of this server at that provider.")
     oidc_client_secret: SecretStr | None = Field(None, description="Its secret there.")
     oidc_scopes: str = Field("openid profile email", description="What the provider is asked to tell.")
-    max_upload_megabytes: int = Field(200, ge=1, description="Size of one uploaded document, at most.")
+    max_upload_megabytes: int = Field(
+        200, ge=1, description="Size of one upload with all its documents, at most."
+    )
     max_collection_megabytes: int = Field(
         20_000, ge=1, description="Size of the documents of one collection together, at most."
     )

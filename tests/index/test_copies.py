@@ -10,6 +10,7 @@ from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.index import Index, IndexReport
 from adaptive_rag.index.sources import read_chunks
+from adaptive_rag.ingest import SourceFile
 from adaptive_rag.llm.passages import format_passages
 from adaptive_rag.tool import format_answer
 from adaptive_rag.where import read_where
@@ -178,3 +179,13 @@ def test_a_damaged_index_with_copies_is_mended(here: Path, kept: list[str]) -> N
     assert {f"docs/{name}" for name in [*kept, "b.txt"]} <= left
     assert set(open_index(kb).sources()) == left
     assert is_whole(kb)
+
+
+def test_a_view_leaves_out_sources_and_the_files_in_an_archive(here: Path) -> None:
+    docs, kb = write_files(here / "docs", TIDES | {"d.md": "Tides are slow waves."}), here / "kb"
+    build([SourceFile(docs / "d.md", "old.zip/d.md"), SourceFile(docs / "b.txt", "b.txt")], kb)
+    index = open_index(kb)
+    assert sorted(index.sources()) == ["b.txt", "old.zip/d.md"]
+    assert sorted(index.without(["old.zip"]).sources()) == ["b.txt"]
+    assert sorted(index.without(["b.txt", "old"]).sources()) == ["old.zip/d.md"]
+    assert repr(index.without(["b.txt"])) != repr(index) != repr(index.without(["old.zip"]))

@@ -15,6 +15,7 @@ from adaptive_rag import Index
 from adaptive_rag.samples import samples_path
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.app import build_app
+from adaptive_rag.server.indexing import waiting_collections, work_off, workshop_of
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
 
@@ -39,7 +40,9 @@ def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Serve:
 
     @contextmanager
     def start(given: dict[str, Any] | None = None, **settings: Any) -> Iterator[TestClient]:
-        app = build_app(read_server_settings(**{"data": tmp_path / "data", **settings}), given or {})
+        app = build_app(
+            read_server_settings(**{"data": tmp_path / "data", "workers": 0, **settings}), given or {}
+        )
         with client_of(app) as client:
             yield client
 
@@ -53,6 +56,14 @@ def client_of(app: FastAPI, address: str = "127.0.0.1") -> TestClient:
     )
 
 
+def work(client: TestClient) -> None:
+    """Do the jobs that wait, as a worker would."""
+    services = client.app.state.services  # type: ignore[attr-defined]
+    for collection_id in waiting_collections(services.engine):
+        workshop = workshop_of(services.settings, services.operator)
+        work_off(workshop, services.engine, collection_id, lambda: False)
+
+
 def add_samples(client: TestClient, sample_index: Path, name: str = SAMPLES) -> Collection:
     """Make a collection whose index holds the samples; its documents are not listed."""
     services = client.app.state.services  # type: ignore[attr-defined]
@@ -60,7 +71,7 @@ def add_samples(client: TestClient, sample_index: Path, name: str = SAMPLES) -> 
         db.add(Collection(name=name))
         db.commit()
         row = db.scalars(select(Collection).where(Collection.name == name)).one()
-    place = services.index_of(row)
+    place = services.folder_of(row).index
     place.parent.mkdir(parents=True)
     place.symlink_to(sample_index)
     return row

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends
@@ -13,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from adaptive_rag.server.access import ReadableCollection
 from adaptive_rag.server.answering import Question
 from adaptive_rag.server.database import Db
+from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import details_of
 from adaptive_rag.server.rates import AskingCaller
 from adaptive_rag.server.services import Parts
@@ -61,13 +61,13 @@ class Answer(BaseModel):
     trace: list[TraceRecord]
 
 
-def index_to_ask(found: ReadableCollection, db: Db, parts: Parts) -> Path:
+def index_to_ask(found: ReadableCollection, db: Db, parts: Parts) -> Searched:
     """Return the index of a collection, and free the database while its question is answered."""
     db.close()
     return parts.index_of(found)
 
 
-IndexToAsk = Annotated[Path, Depends(index_to_ask)]
+IndexToAsk = Annotated[Searched, Depends(index_to_ask)]
 
 
 async def _open_stream(

@@ -79,7 +79,7 @@ def delete_collection(
     found: OwnCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
 ) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
-    folder = parts.folder_of(found)
+    folder = parts.folder_of(found).path
     for thread_id in db.scalars(select(Thread.id).where(Thread.collection_id == found.id)):
         parts.conversations.forget(thread_id)
     note(db, request, caller, "collection.delete", found.name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Depends, Response
@@ -18,6 +17,7 @@ from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, event
 from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
 from adaptive_rag.server.conversations import TurnShown, format_markdown
 from adaptive_rag.server.database import Db
+from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.rates import AskingCaller
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Collection, Thread
@@ -124,14 +124,14 @@ def export_thread(
     return PlainTextResponse(text, headers=headers, media_type="text/markdown")
 
 
-def index_of_thread(found: OwnThread, db: Db, parts: Parts) -> Path:
+def index_of_thread(found: OwnThread, db: Db, parts: Parts) -> Searched:
     """Return the index that a thread is about, and free the database while its question is answered."""
     collection = db.get_one(Collection, found.collection_id)
     db.close()
     return parts.index_of(collection)
 
 
-IndexOfThread = Annotated[Path, Depends(index_of_thread)]
+IndexOfThread = Annotated[Searched, Depends(index_of_thread)]
 
 
 async def _open_stream(

@@ -1,0 +1,22 @@
+"""`adaptive-rag worker`: index what is uploaded to a server, in a process of its own."""
+
+from __future__ import annotations
+
+
+def worker() -> None:
+    """Index what is uploaded to a server whose `server.workers` is 0, until Ctrl-C.
+
+    It reads the same config file and environment as the server, and needs the same data folder. Several may
+    run at the same time; each collection is indexed by one of them.
+    """
+    from adaptive_rag.context import make_context
+    from adaptive_rag.errors import import_extra
+
+    for package in ("sqlalchemy", "huey"):
+        import_extra(package, extra="server", purpose="Indexing for a server")
+    from adaptive_rag.server.indexing import workshop_of
+    from adaptive_rag.server.settings import read_server_settings
+    from adaptive_rag.server.workers import work
+
+    settings = read_server_settings()
+    work(settings, workshop_of(settings, make_context({})))

@@ -1,0 +1,255 @@
+"""Documents: listed, shown as they are indexed, downloaded, read again, and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Annotated, Any, Self
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Path as InPath
+from fastapi.responses import FileResponse
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
+
+from adaptive_rag.index.sources import join_chunks, read_chunks
+from adaptive_rag.ingest.web import is_address
+from adaptive_rag.server.access import (
+    Caller,
+    CurrentCaller,
+    OwnCollection,
+    ReadableCollection,
+    WritableCollection,
+)
+from adaptive_rag.server.api.jobs import JobShown, add_job
+from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.audit import note
+from adaptive_rag.server.database import Db
+from adaptive_rag.server.indexing import indexed_sources, sources_of
+from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.services import Parts
+from adaptive_rag.server.tables import Collection, Document
+from adaptive_rag.text.places import page_at, section_at
+
+router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
+LONGEST_TEXT = 100_000
+
+
+class DocumentState(StrEnum):
+    """Whether a document can be searched."""
+
+    WAITING = "waiting"
+    INDEXED = "indexed"
+    FAILED = "failed"
+
+
+_CONDITIONS = {
+    DocumentState.WAITING: Document.chunks.is_(None) & Document.problem.is_(None),
+    DocumentState.INDEXED: Document.chunks.is_not(None),
+    DocumentState.FAILED: Document.chunks.is_(None) & Document.problem.is_not(None),
+}
+
+
+class DocumentShown(BaseModel):
+    """A document and what came of it."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "0d3f9d1f2a664ef1bb4a3b7c8a3c5f0e", "name": "reports/2024.pdf", "state": "indexed",
+                    "bytes": 48213, "chunks": 31, "problem": None, "notes": ["3 of 12 pages hold no text"],
+                    "added": "2026-05-04T10:00:00Z",
+                }
+            ]
+        }
+    )  # fmt: skip
+
+    id: str
+    name: str = Field(description="The name by which answers cite it.")
+    state: DocumentState
+    bytes: int
+    chunks: int | None = Field(description="Passages in the index.")
+    problem: str | None = Field(description="Why it could not be read, or what of it could not.")
+    notes: list[str] = Field(description="What to know of its text, such as pages without any.")
+    added: datetime
+
+    @classmethod
+    def of(cls, row: Document) -> Self:
+        """Show a row."""
+        indexed = DocumentState.INDEXED if row.chunks is not None else None
+        state = indexed or (DocumentState.FAILED if row.problem else DocumentState.WAITING)
+        facts = {name: getattr(row, name) for name in ("id", "name", "chunks", "problem", "notes", "added")}
+        return cls(state=state, bytes=row.size, **facts)
+
+
+class DocumentFacts(DocumentShown):
+    """A document with the names by which answers cite it: those of its files, where it is an archive."""
+
+    sources: list[str]
+
+
+class Accepted(BaseModel):
+    """Documents that are on disk, and the job that indexes them."""
+
+    documents: list[DocumentShown]
+    job: JobShown
+
+
+class Stretch(BaseModel):
+    """A part of a text with one section and page."""
+
+    start: int
+    end: int
+    section: str | None
+    page: int | None
+
+
+class Text(BaseModel):
+    """A part of a document's text as it is indexed. Spans of citations count in the whole text."""
+
+    source: str
+    start: int = Field(description="Where this part begins, in characters (Unicode code points).")
+    end: int
+    length: int = Field(description="Characters of the whole text.")
+    text: str
+    stretches: list[Stretch]
+
+
+def _document_of(
+    found: ReadableCollection, db: Db, document: Annotated[str, InPath(max_length=32)]
+) -> Document:
+    row = db.get(Document, document)
+    if row is None or row.collection_id != found.id:
+        raise not_found("document")
+    return row
+
+
+ReadableDocument = Annotated[Document, Depends(_document_of)]
+
+
+def accept(db: Session, found: Collection, caller: Caller, rows: Sequence[Document]) -> Accepted:
+    """Add the job that reads documents, which wait for it from now on."""
+    for row in rows:
+        row.chunks, row.problem, row.notes = None, None, []
+    db.flush()
+    job = add_job(db, found, "index", caller.id, [row.id for row in rows])
+    return Accepted(documents=[DocumentShown.of(row) for row in rows], job=JobShown.model_validate(job))
+
+
+@router.get("")
+def list_documents(
+    found: ReadableCollection,
+    db: Db,
+    search: Annotated[str, Query(max_length=200, description="Part of the name.")] = "",
+    state: DocumentState | None = None,
+    limit: Limit = 100,
+    offset: Offset = 0,
+) -> Page[DocumentShown]:
+    """List the documents of a collection by name."""
+    query: Select[Any] = select(Document).where(Document.collection_id == found.id).order_by(Document.name)
+    if search:
+        query = query.where(Document.name.icontains(search, autoescape=True))
+    if state is not None:
+        query = query.where(_CONDITIONS[state])
+    rows, total = page_of(db, query, limit, offset)
+    return Page(items=[DocumentShown.of(row) for row in rows], total=total)
+
+
+@router.get("/{document}")
+def show_document(row: ReadableDocument, found: ReadableCollection, parts: Parts) -> DocumentFacts:
+    """Show a document, and the names by which answers cite it."""
+    sources = sorted(sources_of(row, indexed_sources(parts.folder_of(found).index)))
+    return DocumentFacts(sources=sources, **DocumentShown.of(row).model_dump())
+
+
+@router.get("/{document}/text")
+def show_text(
+    row: ReadableDocument,
+    found: ReadableCollection,
+    parts: Parts,
+    source: Annotated[str | None, Query(max_length=2000, description="Which file, of an archive.")] = None,
+    start: Annotated[int, Query(ge=0, le=2**31)] = 0,
+    length: Annotated[int, Query(ge=1, le=LONGEST_TEXT)] = LONGEST_TEXT,
+) -> Text:
+    """Show the text of a document as it is indexed, in which the spans of citations count."""
+    folder = parts.folder_of(found)
+    sources = sources_of(row, indexed_sources(folder.index))
+    if not sources or (source is not None and source not in sources):
+        raise Problem(409 if not sources else 404, "This document has no such text in the index.")
+    name, chunks = read_chunks(folder.index, source or sources[0])
+    whole = chunks[-1]["end"] if chunks else 0
+    start, end = min(start, whole), min(start + length, whole)
+    stretches = [
+        Stretch(start=low, end=high, section=section_at(chunk, low), page=page_at(chunk, low))
+        for chunk in chunks
+        if (low := max(start, chunk["start"])) < (high := min(end, chunk["end"]))
+    ]
+    text = join_chunks(chunks, start, end)
+    return Text(source=name, start=start, end=end, length=whole, text=text, stretches=stretches)
+
+
+@router.get("/{document}/file", response_class=FileResponse)
+def download_document(row: ReadableDocument, found: ReadableCollection, parts: Parts) -> FileResponse:
+    """Download a document as it was uploaded."""
+    path = parts.folder_of(found).file_of(row)
+    if is_address(row.name) or not path.is_file():
+        raise Problem(404, "This document has no file: it is a page of the web.")
+    headers = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "sandbox; default-src 'none'"}
+    return FileResponse(
+        path, headers=headers, media_type="application/octet-stream", filename=PurePosixPath(row.name).name
+    )
+
+
+@router.post("/{document}/reindex", status_code=202)
+def reindex_document(
+    row: ReadableDocument,
+    found: WritableCollection,
+    db: Db,
+    caller: CurrentCaller,
+    parts: Parts,
+    request: Request,
+) -> Accepted:
+    """Read a document again: one that could not be read, or a page that may have changed."""
+    accepted = accept(db, found, caller, [row])
+    note(db, request, caller, "document.reindex", f"{found.name}: {row.name}")
+    db.commit()
+    parts.queue.tell(found.id)
+    return accepted
+
+
+@router.post("/reindex", status_code=202)
+def rebuild_index(
+    found: OwnCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
+) -> JobShown:
+    """Make the index anew, as after a change of the embedding model; the old one serves meanwhile."""
+    job = add_job(db, found, "rebuild", caller.id, [])
+    note(db, request, caller, "collection.rebuild", found.name)
+    db.commit()
+    parts.queue.tell(found.id)
+    return JobShown.model_validate(job)
+
+
+@router.delete("/{document}", status_code=202)
+def delete_document(
+    row: ReadableDocument,
+    found: WritableCollection,
+    db: Db,
+    caller: CurrentCaller,
+    parts: Parts,
+    request: Request,
+) -> JobShown:
+    """Delete a document. No answer uses it from now on; the job takes its passages out of the index."""
+    folder = parts.folder_of(found)
+    with folder.changing():
+        db.refresh(found)
+        found.hidden = sorted({*found.hidden, row.name, *sources_of(row, indexed_sources(folder.index))})
+        job = add_job(db, found, "remove", caller.id, [])
+        note(db, request, caller, "document.delete", f"{found.name}: {row.name}")
+        db.delete(row)
+        db.commit()
+    parts.queue.tell(found.id)
+    return JobShown.model_validate(job)

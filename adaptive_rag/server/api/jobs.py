@@ -1,0 +1,134 @@
+"""Jobs: work on a collection that goes on after its request was answered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from datetime import datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Path, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from pydantic import BaseModel, ConfigDict, Field
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from adaptive_rag.server.access import CurrentCaller, ReadableCollection, WritableCollection
+from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.audit import note
+from adaptive_rag.server.database import Db
+from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.services import Parts
+from adaptive_rag.server.tables import Collection, Job, JobState
+
+router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
+SECONDS_PER_LOOK = 0.3
+
+
+class ProblemShown(BaseModel):
+    """A document that could not be read, or not whole."""
+
+    document: str
+    problem: str
+
+
+class JobShown(BaseModel):
+    """A job and how far it is."""
+
+    model_config = ConfigDict(
+        from_attributes=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "5f0c6a9e4a7f4d0f9a86f1f6ab3f2c11", "kind": "index", "state": "done", "done": 42,
+                    "total": 42, "problems": [], "error": None, "is_cancelled": False, "attempts": 1,
+                    "created": "2026-05-04T10:00:00Z", "started": "2026-05-04T10:00:01Z",
+                    "ended": "2026-05-04T10:00:04Z",
+                }
+            ]
+        },
+    )  # fmt: skip
+
+    id: str
+    kind: str = Field(description="index, remove, or rebuild.")
+    state: JobState
+    done: int = Field(description="Passages written.")
+    total: int | None = Field(description="Passages to write, as far as that is known.")
+    problems: list[ProblemShown] = Field(description="Documents that could not be read, or not whole.")
+    error: str | None = Field(description="Why the whole job failed.")
+    is_cancelled: bool = Field(description="Whether somebody cancelled it; it ends soon after.")
+    attempts: int = Field(description="How often it was begun: again where its worker ended unexpectedly.")
+    created: datetime
+    started: datetime | None
+    ended: datetime | None
+
+
+def _job_of(found: ReadableCollection, db: Db, job: Annotated[str, Path(max_length=32)]) -> Job:
+    row = db.get(Job, job)
+    if row is None or row.collection_id != found.id:
+        raise not_found("job")
+    return row
+
+
+ReadableJob = Annotated[Job, Depends(_job_of)]
+
+
+def add_job(db: Session, found: Collection, kind: str, caller_id: str, documents: list[str]) -> Job:
+    """Add a job for some documents, by id; when it is committed, the queue has to be told."""
+    job = Job(collection_id=found.id, kind=kind, details={"documents": documents}, asked_by=caller_id)
+    db.add(job)
+    db.flush()
+    return job
+
+
+@router.get("")
+def list_jobs(
+    found: ReadableCollection, db: Db, state: JobState | None = None, limit: Limit = 100, offset: Offset = 0
+) -> Page[JobShown]:
+    """List the jobs of a collection, the newest first."""
+    query = select(Job).where(Job.collection_id == found.id).order_by(Job.created.desc(), Job.id)
+    if state is not None:
+        query = query.where(Job.state == state)
+    rows, total = page_of(db, query, limit, offset)
+    return Page(items=[JobShown.model_validate(row) for row in rows], total=total)
+
+
+@router.get("/{job}")
+def show_job(job: ReadableJob) -> JobShown:
+    """Show a job, and which files it could not read."""
+    return JobShown.model_validate(job)
+
+
+@router.post("/{job}/cancel", status_code=202)
+def cancel_job(
+    job: ReadableJob, found: WritableCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
+) -> JobShown:
+    """Cancel a job. What it has indexed stays; one at its end stays as it is."""
+    if job.ended is None:
+        job.is_cancelled = True
+        note(db, request, caller, "job.cancel", f"{found.name}/{job.id}")
+        db.commit()
+        parts.queue.tell(found.id)
+    return JobShown.model_validate(job)
+
+
+@router.get("/{job}/events", response_class=EventSourceResponse)
+async def follow_job(job: ReadableJob, db: Db, parts: Parts) -> AsyncIterator[ServerSentEvent]:
+    """Follow a job: an event "progress" whenever something has changed, and "end" with its last state."""
+    shown: JobShown | None = JobShown.model_validate(job)
+    await run_in_threadpool(db.close)
+    while shown is not None and shown.ended is None:
+        yield ServerSentEvent(event="progress", data=shown)
+        before = shown
+        while shown == before:
+            await asyncio.sleep(SECONDS_PER_LOOK)
+            shown = await run_in_threadpool(_look, parts.engine, before.id)
+    # of a job whose collection was deleted nothing is left to show
+    yield ServerSentEvent(event="end", data=shown.model_dump(mode="json") if shown else {})
+
+
+def _look(engine: Any, job_id: str) -> JobShown | None:
+    with Session(engine) as db:
+        row = db.get(Job, job_id)
+        return JobShown.model_validate(row) if row else None

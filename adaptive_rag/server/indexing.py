@@ -1,0 +1,285 @@
+"""What a job does: brings the index of a collection in line with its documents, and says how it went.
+
+The table of jobs is the truth. A job whose worker died is taken up again, and each step may be repeated. Who
+works on a collection holds a lock that the system takes away from a process that ends, however it ends.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+from langchain_core.embeddings import Embeddings
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from adaptive_rag.context import Context
+from adaptive_rag.context.caller import served_error
+from adaptive_rag.index import Index, IndexReport, Progress
+from adaptive_rag.index.build import NothingReadError
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import SourceRecord, read_manifest
+from adaptive_rag.index.sources import remove_sources
+from adaptive_rag.ingest import Failure, Site, SourceFile
+from adaptive_rag.ingest.archives import is_archive
+from adaptive_rag.ingest.web import is_address
+from adaptive_rag.private import make_folder
+from adaptive_rag.server.folders import CollectionFolder, folder_of
+from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.tables import Collection, Document, Job, JobState, now
+
+MOST_ATTEMPTS = 5
+SECONDS_PER_NOTE = 1.0
+MOST_PROBLEMS = 1000
+_CANCELLED = "was not indexed: the job was cancelled"
+OPEN = (JobState.QUEUED, JobState.RUNNING)
+
+
+class Cancelled(KeyboardInterrupt):
+    """Somebody cancelled the job. As after Ctrl-C, what is complete is kept."""
+
+
+class Stopped(KeyboardInterrupt):
+    """The worker is told to end; another one goes on with the job."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """What indexing needs. It can be sent to another process."""
+
+    data: Path
+    embeddings: str | Embeddings | None = None
+    web: Mapping[str, Any] = field(default_factory=dict)
+
+
+def workshop_of(settings: ServerSettings, operator: Context) -> Workshop:
+    """Return what indexing needs of the operator's settings."""
+    return Workshop(settings.data, operator.embeddings, operator.web.model_dump())
+
+
+def work_off(workshop: Workshop, engine: Engine, collection_id: str, stops: Callable[[], bool]) -> None:
+    """Do the jobs of a collection, one after the other, unless another worker is at it."""
+    folder = folder_of(workshop.data, collection_id)
+    while not stops() and _has_work(engine, collection_id):
+        make_folder(folder.path)
+        try:
+            with FileLock(folder.path / "jobs.lock", timeout=0):
+                while not stops() and (job := _begin_next(engine, collection_id)):
+                    _Run(workshop, engine, folder, job, stops).end()
+        except Timeout:
+            return  # who holds the lock looks once more after letting go of it
+    with Session(engine) as db:
+        if db.get(Collection, collection_id) is None:
+            shutil.rmtree(folder.path, ignore_errors=True)
+
+
+def waiting_collections(engine: Engine) -> Sequence[str]:
+    """Return the collections with jobs that are not at their end."""
+    with Session(engine) as db:
+        return db.scalars(select(Job.collection_id).where(Job.state.in_(OPEN)).distinct()).all()
+
+
+def clear_leftovers(data: Path, engine: Engine) -> None:
+    """Remove what an interruption has left: folders of deleted collections, files of no document."""
+    places = data.absolute() / "collections"
+    # listed before we ask which are known: a collection has its row before its folder
+    for path in list(places.iterdir()) if places.is_dir() else []:
+        folder = CollectionFolder(path)
+        with Session(engine) as db:
+            if db.get(Collection, path.name) is None:
+                shutil.rmtree(path, ignore_errors=True)
+                continue
+            with folder.changing():
+                folder.clear(_documents(db, path.name))
+
+
+def _documents(db: Session, collection_id: str) -> Sequence[Document]:
+    return db.scalars(select(Document).where(Document.collection_id == collection_id)).all()
+
+
+def _has_work(engine: Engine, collection_id: str) -> bool:
+    return collection_id in waiting_collections(engine)
+
+
+def _begin_next(engine: Engine, collection_id: str) -> str | None:
+    """Return the job to do now. One that is running has lost its worker, whose lock we hold."""
+    with Session(engine) as db:
+        waiting = select(Job).where(Job.collection_id == collection_id, Job.state.in_(OPEN))
+        for job in db.scalars(waiting.order_by(Job.started.is_(None), Job.created, Job.id)):
+            if job.is_cancelled:
+                _close(job, JobState.CANCELLED)
+                _give_up(db, job, _CANCELLED)
+            elif job.attempts >= MOST_ATTEMPTS:
+                _close(job, JobState.FAILED)
+                job.error = f"Its worker ended unexpectedly {job.attempts} times, so it was given up."
+                _give_up(db, job, "was not indexed: the job was given up")
+            else:
+                job.state, job.started, job.attempts = JobState.RUNNING, now(), job.attempts + 1
+                db.commit()
+                return job.id
+            db.commit()
+    return None
+
+
+def _close(job: Job, state: JobState) -> None:
+    job.state, job.ended = state, now()
+
+
+def _give_up(db: Session, job: Job, why: str) -> None:
+    """Say of a job's documents that no job will read them."""
+    for row in _documents(db, job.collection_id):
+        if row.id in job.details["documents"] and row.chunks is None and row.problem is None:
+            row.problem = f"{row.name} {why}. Index it again, or delete it."
+
+
+class _Run:
+    """One job, from its documents to what is said of each."""
+
+    def __init__(
+        self,
+        workshop: Workshop,
+        engine: Engine,
+        folder: CollectionFolder,
+        job_id: str,
+        stops: Callable[[], bool],
+    ) -> None:
+        self._workshop, self._engine, self._folder = workshop, engine, folder
+        self._job_id, self._stops = job_id, stops
+        self._noted = 0.0
+
+    def end(self) -> None:
+        """Do the job, and bring it to an end whatever happens in it."""
+        try:
+            self._do()
+        except Stopped:
+            with Session(self._engine) as db:
+                if job := db.get(Job, self._job_id):
+                    job.state, job.attempts = JobState.QUEUED, job.attempts - 1
+                    db.commit()
+        except Cancelled:
+            self._close(JobState.CANCELLED, None, _CANCELLED)
+        except Exception as error:  # whatever it is, the job says that it failed, and the next one is done
+            self._close(JobState.FAILED, str(served_error(error)), "was not indexed: the job failed")
+
+    def _do(self) -> None:
+        with Session(self._engine, expire_on_commit=False) as db:
+            job, collection = db.get(Job, self._job_id), None
+            if job is not None:
+                collection = db.get(Collection, job.collection_id)
+            if job is None or collection is None:
+                return  # deleted a moment ago
+            rows = _documents(db, collection.id)
+            hidden = set(collection.hidden)
+        is_rebuild = job.kind == "rebuild"
+        asked = rows if is_rebuild else [row for row in rows if row.id in job.details["documents"]]
+        self._remove_unlisted(rows, hidden)
+        report = self._index(asked, is_rebuild=is_rebuild) if asked else IndexReport()
+        # What became of a page that its site no longer has is a note.
+        notes = [
+            Failure(note.source, note.text) for note in report.notes if note.source not in report.sources
+        ]
+        self._say(asked, [*report.failed, *notes], hidden)
+
+    def _remove_unlisted(self, rows: Sequence[Document], hidden: set[str]) -> None:
+        """Take out of the index what is of no document, and what was of one that has been deleted."""
+        records = indexed_sources(self._folder.index)
+        owned = set[str]()
+        for row in rows:
+            owned.update(sources_of(row, records))
+        gone = [source for source in records if source not in owned or _is_hidden(source, hidden)]
+        if gone:
+            remove_sources(self._folder.index, gone)
+
+    def _index(self, asked: Sequence[Document], *, is_rebuild: bool) -> IndexReport:
+        documents: list[SourceFile | Site] = []
+        for row in asked:
+            web = dict(self._workshop.web)
+            page = is_address(row.name)
+            documents.append(
+                Site(row.name, **web) if page else SourceFile(self._folder.file_of(row), row.name)
+            )
+        try:
+            return Index.build(
+                documents,
+                self._folder.index,
+                embeddings=self._workshop.embeddings,
+                progress=self._progress,
+                rebuild=is_rebuild,
+            )
+        except NothingReadError as error:
+            return IndexReport(failed=list(error.failed))
+
+    def _progress(self, progress: Progress) -> None:
+        if self._stops():
+            raise Stopped
+        if time.monotonic() - self._noted < SECONDS_PER_NOTE:
+            return
+        self._noted = time.monotonic()
+        with Session(self._engine) as db:
+            job = db.get(Job, self._job_id)
+            if job is None or job.is_cancelled:
+                raise Cancelled
+            job.done, job.total = progress.done, progress.total
+            db.commit()
+
+    def _say(self, asked: Sequence[Document], failed: Sequence[Failure], hidden: set[str]) -> None:
+        """Write what came of each document, and end the job."""
+        records = indexed_sources(self._folder.index)
+        problems = list[dict[str, Any]]()
+        with self._folder.changing(), Session(self._engine) as db:
+            for before in asked:
+                row = db.get(Document, before.id)
+                if row is None or row.digest != before.digest:
+                    continue  # deleted or replaced meanwhile, which has a job of its own
+                found = [records[source] for source in sources_of(row, records)]
+                reasons = [str(failure) for failure in failed if is_of(failure.source, row.name)]
+                row.chunks = sum(record.chunks for record in found) if found else None
+                row.problem = "; ".join(reasons)[:2000] or (None if found else f"{row.name} holds no text")
+                row.notes = [note for record in found for note in record.notes][:100]
+                problems += [{"document": row.name, "problem": reason} for reason in reasons]
+            if job := db.get(Job, self._job_id):
+                job.problems, job.total = problems[:MOST_PROBLEMS], job.done
+                _close(job, JobState.DONE)
+                if collection := db.get(Collection, job.collection_id):
+                    collection.hidden = [name for name in collection.hidden if name not in hidden]
+                db.flush()
+                self._folder.clear(_documents(db, job.collection_id))
+            db.commit()
+
+    def _close(self, state: JobState, error: str | None, why: str) -> None:
+        with Session(self._engine) as db:
+            if job := db.get(Job, self._job_id):
+                _close(job, state)
+                job.error = error
+                _give_up(db, job, why)
+                db.commit()
+
+
+def indexed_sources(index: Path) -> Mapping[str, SourceRecord]:
+    """Return what an index knows of its sources, by name; nothing where there is no index yet."""
+    manifest = read_manifest(open_location(index))
+    return manifest.sources if manifest else {}
+
+
+def sources_of(row: Document, records: Mapping[str, SourceRecord]) -> list[str]:
+    """Return the names under which a document is cited: its own, its files', or a page's own address."""
+    if row.name in records:
+        return [row.name]
+    if is_archive(Path(row.name)):
+        return [source for source in records if is_of(source, row.name)]
+    return [source for source, record in records.items() if record.web and record.web["start"] == row.name]
+
+
+def is_of(source: str, name: str) -> bool:
+    """Tell whether a source is a document, or lies in it where that is an archive."""
+    return source == name or (is_archive(Path(name)) and source.startswith(f"{name}/"))
+
+
+def _is_hidden(source: str, hidden: set[str]) -> bool:
+    """Tell whether a source is of a document that has been deleted."""
+    return any(is_of(source, name) for name in hidden)

@@ -1,0 +1,315 @@
+"""Documents by REST: uploaded safely, indexed by a job, shown, downloaded, and removed."""
+
+import io
+import itertools
+import os
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from adaptive_rag.server.tables import Collection
+from tests.server.conftest import Serve, work
+
+URL = "/api/v1/collections/tides"
+FERRY = "# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
+TIDE = "# Tides\n\nThe highest tide of 1911 stood at 6.2 metres above the mark.\n"
+
+
+@pytest.fixture
+def client(serve: Serve) -> Iterator[TestClient]:
+    """Serve with an empty collection."""
+    with serve(max_upload_megabytes=1, max_collection_megabytes=2) as client:
+        client.post("/api/v1/collections", json={"name": "tides"})
+        yield client
+
+
+def upload(client: TestClient, files: dict[str, str | bytes], **headers: str) -> Any:
+    form = [("files", (name, content)) for name, content in files.items()]
+    return client.post(f"{URL}/documents", files=form, headers=headers)
+
+
+def files_below(client: TestClient) -> list[str]:
+    data = client.app.state.services.settings.data  # type: ignore[attr-defined]
+    places = (data / "collections").rglob("documents/**/*")
+    return sorted(place.name for place in places if place.is_file())
+
+
+def ask(client: TestClient, question: str) -> Any:
+    return client.post(f"{URL}/ask", json={"question": question}).json()
+
+
+def test_documents_are_uploaded_indexed_and_cited_by_their_names(client: TestClient) -> None:
+    accepted = upload(client, {"plans/ferry.md": FERRY, "tides.md": TIDE})
+    assert accepted.status_code == 202, accepted.json()
+    assert [row["state"] for row in accepted.json()["documents"]] == ["waiting", "waiting"]
+    assert accepted.json()["job"]["state"] == "queued"
+    work(client)
+    listed = client.get(f"{URL}/documents").json()
+    assert [(row["name"], row["state"], row["chunks"]) for row in listed["items"]] == [
+        ("plans/ferry.md", "indexed", 1),
+        ("tides.md", "indexed", 1),
+    ]
+    answer = ask(client, "When does the ferry to Grauholm leave?")
+    assert "7:45" in answer["answer"]
+    assert answer["citations"][0]["source"] == "plans/ferry.md"
+    assert client.get(URL).json()["documents"] == 2
+    found = client.get(f"{URL}/documents", params={"search": "FERRY", "state": "indexed"}).json()
+    assert [row["name"] for row in found["items"]] == ["plans/ferry.md"]
+    assert client.get(f"{URL}/documents", params={"state": "failed"}).json()["total"] == 0
+
+
+def test_the_text_of_a_document_is_the_one_that_citations_count_in(client: TestClient) -> None:
+    upload(client, {"ferry.md": FERRY})
+    work(client)
+    cited = ask(client, "When does the ferry to Grauholm leave?")["citations"][0]
+    row = client.get(f"{URL}/documents").json()["items"][0]
+    shown = client.get(f"{URL}/documents/{row['id']}").json()
+    assert shown["sources"] == ["ferry.md"]
+    text = client.get(f"{URL}/documents/{row['id']}/text").json()
+    assert text["stretches"][0]["section"] == "Ferry"
+    assert text["length"] == len(text["text"])
+    assert cited["quote"] in text["text"]
+    part = client.get(
+        f"{URL}/documents/{row['id']}/text", params={"start": cited["start"], "length": 9}
+    ).json()
+    assert part["text"] == text["text"][cited["start"] :][:9]
+
+
+def test_a_document_is_downloaded_and_never_opened(client: TestClient) -> None:
+    page = "<h1>Hi</h1><script>alert(1)</script>"
+    row = upload(client, {'odd "name".html': page}).json()["documents"][0]
+    file = client.get(f"{URL}/documents/{row['id']}/file")
+    assert file.text == page
+    assert file.headers["content-disposition"].startswith("attachment")
+    assert file.headers["content-type"] == "application/octet-stream"
+    assert file.headers["x-content-type-options"] == "nosniff"
+
+
+def test_a_document_of_the_same_name_is_replaced(client: TestClient) -> None:
+    first = upload(client, {"ferry.md": FERRY}).json()["documents"][0]
+    work(client)
+    second = upload(client, {"ferry.md": FERRY.replace("7:45", "9:15")}).json()["documents"][0]
+    assert (second["id"], second["state"]) == (first["id"], "waiting")
+    work(client)
+    assert "9:15" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
+    assert files_below(client) == ["ferry.md"]
+
+
+def test_a_deleted_document_is_out_of_sight_before_its_job_has_run(client: TestClient) -> None:
+    rows = upload(client, {"ferry.md": FERRY, "tides.md": TIDE}).json()["documents"]
+    work(client)
+    deleted = client.delete(f"{URL}/documents/{rows[0]['id']}")
+    assert (deleted.status_code, deleted.json()["kind"]) == (202, "remove")
+    for _ in range(2):
+        answer = ask(client, "When does the ferry to Grauholm leave?")
+        assert "7:45" not in str(answer)
+        assert {cited["source"] for cited in answer["documents"]} <= {"tides.md"}
+        for path in ("", "/text", "/file"):
+            assert client.get(f"{URL}/documents/{rows[0]['id']}{path}").status_code == 404
+        work(client)
+    assert files_below(client) == ["tides.md"]
+    assert client.get(f"{URL}/documents").json()["total"] == 1
+
+
+def test_a_deleted_document_that_comes_back_is_found_again(client: TestClient) -> None:
+    row = upload(client, {"ferry.md": FERRY, "tides.md": TIDE}).json()["documents"][0]
+    work(client)
+    client.delete(f"{URL}/documents/{row['id']}")
+    upload(client, {"ferry.md": FERRY})
+    work(client)
+    assert "7:45" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
+    client.delete(f"{URL}/documents/{client.get(f'{URL}/documents').json()['items'][0]['id']}")
+    work(client)
+    client.delete(f"{URL}/documents/{client.get(f'{URL}/documents').json()['items'][0]['id']}")
+    work(client)
+    assert client.get(f"{URL}/documents").json()["total"] == 0
+    assert "7:45" not in str(ask(client, "When does the ferry to Grauholm leave?"))
+
+
+def test_an_archive_is_one_document_with_the_sources_in_it(client: TestClient) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("ferry.md", FERRY)
+        archive.writestr("old/tides.md", TIDE)
+    row = upload(client, {"all.zip": packed.getvalue()}).json()["documents"][0]
+    work(client)
+    shown = client.get(f"{URL}/documents/{row['id']}").json()
+    assert (shown["sources"], shown["chunks"]) == (["all.zip/ferry.md", "all.zip/old/tides.md"], 2)
+    text = client.get(f"{URL}/documents/{row['id']}/text", params={"source": "all.zip/old/tides.md"})
+    assert "6.2 metres" in text.json()["text"]
+    assert (
+        client.get(f"{URL}/documents/{row['id']}/text", params={"source": "/etc/passwd"}).status_code == 404
+    )
+    client.delete(f"{URL}/documents/{row['id']}")
+    assert "7:45" not in str(ask(client, "When does the ferry to Grauholm leave?"))
+
+
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_indexed(client: TestClient) -> None:
+    job = upload(client, {"bad.pdf": b"%PDF-1.4 no more", "ferry.md": FERRY}).json()["job"]
+    work(client)
+    job = client.get(f"{URL}/jobs/{job['id']}").json()
+    assert (job["state"], [each["document"] for each in job["problems"]]) == ("done", ["bad.pdf"])
+    failed = client.get(f"{URL}/documents", params={"state": "failed"}).json()["items"]
+    assert [row["name"] for row in failed] == ["bad.pdf"]
+    assert "bad.pdf" in failed[0]["problem"]
+
+
+def test_bad_files_alone_are_named_too(client: TestClient) -> None:
+    job = upload(client, {"bad.pdf": b"%PDF-1.4 no more"}).json()["job"]
+    work(client)
+    job = client.get(f"{URL}/jobs/{job['id']}").json()
+    assert (job["state"], job["problems"][0]["document"]) == ("done", "bad.pdf")
+
+
+def test_a_key_gives_the_same_answer_once_more_and_is_for_one_upload(client: TestClient) -> None:
+    first = upload(client, {"ferry.md": FERRY}, **{"Idempotency-Key": "k1"})
+    again = upload(client, {"ferry.md": FERRY}, **{"Idempotency-Key": "k1"})
+    assert (again.status_code, again.json()) == (202, first.json())
+    assert client.get(f"{URL}/jobs").json()["total"] == 1
+    other = upload(client, {"ferry.md": TIDE}, **{"Idempotency-Key": "k1"})
+    assert other.status_code == 422
+    assert files_below(client) == ["ferry.md"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "../ferry.md", "a/../../ferry.md", "/etc/ferry.md", "a//ferry.md", "a\\ferry.md", ".md",
+        ".hidden/ferry.md", "ferry.exe", "ferry", " ferry.md", "a/ ferry.md", "fer\x1bry.md",
+        "fer\u202ery.md", "fer\u200bry.md", "x" * 300 + ".md", "/".join(["long"] * 300) + "/ferry.md",
+        "a.zip/ferry.md",
+    ],
+)  # fmt: skip
+def test_a_name_that_leads_elsewhere_is_refused(client: TestClient, name: str) -> None:
+    refused = upload(client, {"good.md": FERRY, name: FERRY})
+    assert refused.status_code == 422, refused.json()
+    assert refused.json()["detail"]
+    assert files_below(client) == []
+    assert client.get(f"{URL}/documents").json()["total"] == 0
+
+
+def test_what_is_no_upload_is_refused(client: TestClient) -> None:
+    assert client.post(f"{URL}/documents", json={"name": "x"}).status_code == 415
+    assert client.post(f"{URL}/documents", files={}).status_code in (415, 422)
+    broken = {"content-type": "multipart/form-data; boundary=x"}
+    assert client.post(f"{URL}/documents", content=b"--y\r\nnonsense", headers=broken).status_code == 400
+    twice = [("files", ("a.md", FERRY)), ("files", ("a.md", TIDE))]
+    assert client.post(f"{URL}/documents", files=twice).status_code == 422
+    fields = client.post(f"{URL}/documents", files={"f": ("a.md", FERRY)}, data={"path": "/etc"})
+    assert fields.status_code == 400
+    assert files_below(client) == []
+
+
+def test_an_upload_that_is_too_large_is_refused_and_leaves_nothing(client: TestClient) -> None:
+    refused = upload(client, {"a.txt": b"a" * 2_100_000})
+    assert (refused.status_code, "1 MB" in refused.json()["detail"]) == (413, True)
+    assert files_below(client) == []
+
+
+def stream(client: TestClient, parts: Iterator[bytes | None]) -> tuple[int, str]:
+    """Send a form part by part, as long as it is read; None is a caller who goes away."""
+    head = b'--x\r\ncontent-disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+    answer = list[Any]()
+
+    async def receive() -> dict[str, Any]:
+        part = next(sent)
+        gone = {"type": "http.disconnect"}
+        return gone if part is None else {"type": "http.request", "body": part, "more_body": True}
+
+    async def send(message: Any) -> None:
+        answer.append(message)
+
+    sent = itertools.chain([head], parts)
+    headers = [(b"host", b"localhost"), (b"content-type", b"multipart/form-data; boundary=x")]
+    scope = {
+        "type": "http", "method": "POST", "path": f"{URL}/documents", "query_string": b"", "headers": headers,
+        "client": ("127.0.0.1", 1), "server": ("localhost", 80), "scheme": "http", "http_version": "1.1",
+    }  # fmt: skip
+    client.portal.call(client.app, scope, receive, send)  # type: ignore[union-attr]
+    return answer[0]["status"], answer[1]["body"].decode()
+
+
+def test_an_endless_upload_is_read_up_to_the_limit_and_leaves_nothing(client: TestClient) -> None:
+    megabytes = itertools.count()
+    status, said = stream(client, (b"a" * 1_000_000 for _ in megabytes))
+    assert (status, "1 MB" in said) == (413, True)
+    assert next(megabytes) < 5
+    assert files_below(client) == []
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(client: TestClient) -> None:
+    status, said = stream(client, iter([b"a" * 900_000, None]))
+    assert (status, "broke off" in said) == (400, True)
+    assert files_below(client) == []
+    assert client.get(f"{URL}/documents").json()["total"] == 0
+
+
+def test_a_disk_that_is_full_is_said_and_leaves_nothing(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(file: int) -> None:
+        raise OSError(28, "No space left on device", "/secret/place")
+
+    monkeypatch.setattr(os, "fsync", full)
+    refused = upload(client, {"ferry.md": FERRY})
+    assert (refused.status_code, "secret" in refused.text) == (503, False)
+    assert files_below(client) == []
+
+
+def test_a_collection_holds_so_much(client: TestClient) -> None:
+    for name in ("a.txt", "b.txt"):
+        assert upload(client, {name: b"a" * 900_000}).status_code == 202
+    assert upload(client, {"c.txt": b"c" * 900_000}).status_code == 413
+    assert upload(client, {"b.txt": b"c" * 900_000}).status_code == 202
+    assert client.get(f"{URL}/documents").json()["total"] == 2
+
+
+def test_a_document_of_another_collection_is_not_found(client: TestClient) -> None:
+    row = upload(client, {"ferry.md": FERRY}).json()
+    client.post("/api/v1/collections", json={"name": "other"})
+    other = URL.replace("tides", "other")
+    for place in (f"documents/{row['documents'][0]['id']}", f"jobs/{row['job']['id']}"):
+        missing = client.get(f"{other}/{place[:-3]}xyz").json()
+        assert client.get(f"{other}/{place}").json() == missing
+        assert missing["status"] == 404
+
+
+def test_a_page_that_cannot_be_fetched_is_a_document_with_a_problem(client: TestClient) -> None:
+    accepted = client.post(f"{URL}/documents/address", json={"address": "http://127.0.0.1:9/x#top"})
+    row = accepted.json()["documents"][0]
+    assert (accepted.status_code, row["name"]) == (202, "http://127.0.0.1:9/x")
+    work(client)
+    shown = client.get(f"{URL}/documents/{row['id']}").json()
+    assert (shown["state"], shown["sources"]) == ("failed", [])
+    assert client.get(f"{URL}/documents/{row['id']}/file").status_code == 404
+    for address in ("http://ann:secret@example.org/", "http://"):
+        refused = client.post(f"{URL}/documents/address", json={"address": address})
+        assert refused.status_code == 422, refused.json()
+
+
+def test_an_index_is_made_anew_from_the_documents(client: TestClient) -> None:
+    upload(client, {"ferry.md": FERRY, "tides.md": TIDE})
+    work(client)
+    job = client.post(f"{URL}/documents/reindex").json()
+    work(client)
+    shown = client.get(f"{URL}/jobs/{job['id']}").json()
+    assert (shown["kind"], shown["state"], shown["done"]) == ("rebuild", "done", 2)
+    assert "7:45" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
+
+
+def test_files_that_an_interruption_left_are_cleared_at_the_start(serve: Serve) -> None:
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "tides"})
+        upload(client, {"ferry.md": FERRY})
+        services = client.app.state.services  # type: ignore[attr-defined]
+        [place] = (services.settings.data / "collections").iterdir()
+        folder = services.folder_of(Collection(id=place.name))
+        for place in (folder.documents / "1.partial" / "a.md", folder.path.parent / "gone" / "b.md"):
+            place.parent.mkdir()
+            place.write_text("left")
+    with serve() as client:
+        assert files_below(client) == ["ferry.md"]
+        assert not (folder.path.parent / "gone").exists()

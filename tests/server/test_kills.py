@@ -1,0 +1,44 @@
+"""A server and its worker killed while documents come in: what was acknowledged is there afterwards, once."""
+
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.server.processes import ServerProcess, wait_for
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    """Start a server with one worker, and end it with the test."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = ServerProcess(tmp_path, port)
+    server.start()
+    server.http.post("/collections", json={"name": "kills"})
+    yield server
+    server.stop()
+
+
+def text_of(name: str) -> str:
+    return " ".join(f"The mark of {name} stands at {at} metres above the quay." for at in range(60))
+
+
+def test_what_was_acknowledged_survives_kills_of_server_and_worker(server: ServerProcess) -> None:
+    jobs = [server.upload("a.md", text_of("a"))]
+    wait_for(server.workers, "a worker runs")
+    server.workers()[0].kill()
+    jobs.append(server.upload("b.md", text_of("b")))
+    wait_for(lambda: server.job(jobs[0])["state"] != "queued", "the first job is taken up")
+    server.workers()[0].kill()
+    jobs.append(server.upload("c.md", text_of("c")))
+    server.kill()
+    server.start()
+    jobs.append(server.upload("a.md", text_of("new")))
+    wait_for(lambda: all(server.job(job)["ended"] for job in jobs), "all jobs have ended", 100)
+    assert [server.job(job)["state"] for job in jobs] == ["done"] * 4
+    assert server.texts() == {"a.md": text_of("new"), "b.md": text_of("b"), "c.md": text_of("c")}
+    held, stored = server.indexed_chunks()
+    assert held == stored > 3
