@@ -175,7 +175,7 @@ def collection_open_to(db: Session, caller: Caller, name: str, role: Role = Role
     return found
 
 
-def threads_of(caller: Caller) -> Select[tuple[Thread]]:
+def threads_of(caller: Caller) -> Select[Thread]:
     """Return the query of the caller's own threads, over what they may read today."""
     own = select(Thread).join(Collection, Collection.id == Thread.collection_id)
     return own.where(Thread.owner_id == caller.id, caller.readable())

@@ -82,9 +82,11 @@ class Answering:
         known = make_context(operator)
         self._serving, self._embeddings = known.serving, known.embeddings
         self._form = caller_settings(known, tuple(STRATEGIES))
-        self._alone = AdaptiveRAG(**operator)
+        self._alone = AdaptiveRAG(store=conversations.store, **operator)
         self._conversations = conversations
-        self._in_threads = AdaptiveRAG(checkpointer=conversations.saver, **operator)
+        self._in_threads = AdaptiveRAG(
+            checkpointer=conversations.saver, store=conversations.store, **operator
+        )
         self.gate = Gate(settings.max_running, settings.max_waiting)
 
     def context_for(self, place: Searched, caller_id: str, given: Mapping[str, Any]) -> Context:

@@ -10,6 +10,8 @@ from typing import Any
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.store.base import BaseStore
+from langgraph.store.sqlite.aio import AsyncSqliteStore
 from pydantic import BaseModel, Field
 from sqlalchemy import Engine, case, or_, update
 from sqlalchemy.orm import Session
@@ -39,10 +41,13 @@ class TurnShown(BaseModel):
 
 
 class Conversations:
-    """What was said in each thread, by the thread's id."""
+    """What was said in each thread, by the thread's id; and what users told of themselves, by theirs."""
 
-    def __init__(self, saver: BaseCheckpointSaver[Any], engine: Engine, max_seconds: float) -> None:
+    def __init__(
+        self, saver: BaseCheckpointSaver[Any], store: BaseStore, engine: Engine, max_seconds: float
+    ) -> None:
         self.saver = saver
+        self.store = store
         self._engine = engine
         # What an interrupted server held is free once no question can still be running.
         self._longest = timedelta(seconds=max_seconds + 10)
@@ -64,8 +69,8 @@ class Conversations:
             Problem: 409; another question of the thread is being answered, or it was deleted.
         """
         began = now()
-        await run_in_threadpool(self._take, thread_id, question, began)
         try:
+            await run_in_threadpool(self._take, thread_id, question, began)
             # Each checkpoint holds the whole conversation.
             await self.saver.aprune([thread_id])
             yield
@@ -77,9 +82,10 @@ class Conversations:
         title = case((Thread.title == "", question.strip()[:200]), else_=Thread.title)
         with Session(self._engine) as db:
             taken = update(Thread).where(Thread.id == thread_id, is_free)
-            rows = db.execute(taken.values(asked=began, updated=began, title=title))
+            values = taken.values(asked=began, updated=began, title=title)
+            is_taken = db.scalar(values.returning(Thread.id)) is not None
             db.commit()
-        if not rows.rowcount:
+        if not is_taken:
             raise Problem(409, "A question of this thread is being answered. Wait for its answer.")
 
     def _free(self, thread_id: str, began: datetime) -> None:
@@ -104,15 +110,18 @@ async def open_conversations(settings: ServerSettings, engine: Engine) -> AsyncI
             file = settings.data / FILE
             make_file(file)
             saver: Any = await stack.enter_async_context(_SqliteSaver.from_conn_string(str(file)))
+            store: Any = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
         else:
-            saver = await _open_postgres(settings.database.get_secret_value(), stack)
+            saver, store = await _open_postgres(settings.database.get_secret_value(), stack)
         await saver.setup()
-        yield Conversations(saver, engine, settings.max_seconds)
+        await store.setup()
+        yield Conversations(saver, store, engine, settings.max_seconds)
 
 
-async def _open_postgres(address: str, stack: AsyncExitStack) -> BaseCheckpointSaver[Any]:
+async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheckpointSaver[Any], BaseStore]:
     import_extra("psycopg_pool", extra="postgres", purpose="Keeping threads in PostgreSQL")
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+    from langgraph.store.postgres.aio import AsyncPostgresStore
     from psycopg.rows import dict_row
     from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -125,7 +134,7 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> BaseCheckpointS
     except PoolTimeout as error:
         raise ConfigurationError(f"server.database cannot be reached: {redact(str(error))}.") from error
     stack.push_async_callback(pool.close)
-    return AsyncPostgresSaver(pool)
+    return AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
 
 
 class _SqliteSaver(AsyncSqliteSaver):

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import Serve, add_samples
 
 URL = "/api/v1/collections/samples/ask"
@@ -49,3 +50,13 @@ def test_an_empty_collection_says_that_it_is_empty(serve: Serve) -> None:
 def test_a_collection_that_is_not_there_is_not_found(serve: Serve) -> None:
     with serve() as client:
         assert client.post(URL, json=QUESTION).status_code == 404
+
+
+def test_what_a_models_server_says_is_read_in_the_log_alone(serve: Serve, sample_index: Path) -> None:
+    model = ScriptedChatModel(script={"generate": RuntimeError("10.0.0.5 refused the key XYZ-1")})
+    with serve({"model": model}) as client:
+        add_samples(client, sample_index)
+        for way in (URL, f"{URL}/events"):
+            answer = client.post(way, json=QUESTION)
+            assert answer.status_code == 200 and "the server's log says why" in answer.text
+            assert "10.0.0.5" not in answer.text and "XYZ-1" not in answer.text

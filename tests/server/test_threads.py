@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.tables import Membership, Role, Thread, Token, User, now
+from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import Serve, add_samples
 
 API = "/api/v1"
@@ -152,3 +153,22 @@ def test_a_collection_takes_its_threads_with_it(serve: Serve, sample_index: Path
         client.delete(f"{API}/collections/samples")
         assert client.get(thread).status_code == 404
         assert checkpoints(client) == []
+
+
+def test_no_connection_of_the_database_is_held_while_a_model_answers(
+    serve: Serve, sample_index: Path
+) -> None:
+    held: list[int] = []
+    pools: list[Any] = []
+
+    def look(step: str, messages: list[Any]) -> None:
+        held.append(pools[0].checkedout())
+
+    with serve({"model": ScriptedChatModel(script=look)}) as client:
+        pools.append(client.app.state.services.engine.pool)  # type: ignore[attr-defined]
+        add_samples(client, sample_index)
+        thread = begin(client)
+        for place in (f"{API}/collections/samples", thread):
+            for way in ("ask", "ask/events"):
+                assert client.post(f"{place}/{way}", json={"question": ASKED[0]}).status_code == 200
+        assert len(held) >= 4 and set(held) == {0}

@@ -21,7 +21,7 @@ from adaptive_rag.state import Candidate, Citation, OutputState, QueryAnalysis, 
 router = APIRouter(prefix="/collections/{collection}", tags=["questions"])
 
 Chunks = AsyncIterator[dict[str, Any]]
-EXAMPLE = {
+EXAMPLE: dict[str, Any] = {
     "answer": "The harbour of Saltmere was founded in 1612. [1]",
     "citations": [
         {
