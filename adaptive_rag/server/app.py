@@ -30,6 +30,7 @@ from adaptive_rag.server.api import (
     session,
     threads,
     tokens,
+    uploads,
     users,
 )
 from adaptive_rag.server.conversations import open_conversations
@@ -49,6 +50,7 @@ NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     members.router,
     documents.router,
+    uploads.router,
     jobs.router,
     ask.router,
     compare.router,
