@@ -27,6 +27,7 @@ _TASK = "work_off"
 _LONGEST_POLL = 0.5  # seconds until a worker without work looks again
 _GRACE_SECONDS = 10.0  # for a job to reach a point where it can be handed back
 _WATCH_SECONDS = 0.5
+_LONGEST_PAUSE = 5.0
 
 
 def open_queue(settings: ServerSettings) -> Huey:
@@ -127,8 +128,8 @@ async def _replace_the_dead(crew: list[SpawnProcess], settings: ServerSettings, 
     while True:
         await asyncio.sleep(pause)
         dead = [at for at, process in enumerate(crew) if not process.is_alive()]
-        # One that ends again and again is started ever more slowly, at least each half minute.
-        pause = min(2 * pause, 30.0) if dead else _WATCH_SECONDS
+        # One that ends again and again is started ever more slowly.
+        pause = min(2 * pause, _LONGEST_PAUSE) if dead else _WATCH_SECONDS
         for at in dead:
             log.warning("An indexing worker ended (exit code %s). Another is started.", crew[at].exitcode)
             crew[at] = await asyncio.to_thread(_start, settings, workshop)

@@ -50,13 +50,19 @@ class ServerProcess:
         except httpx.TransportError:
             return False
 
-    def workers(self) -> list[psutil.Process]:
-        """Return the processes that index."""
-        return [
-            child
-            for child in psutil.Process(self.process.pid).children()
-            if "spawn_main" in " ".join(child.cmdline())
-        ]
+    def kill_worker(self) -> None:
+        """Kill the process that indexes, once there is one."""
+        wait_for(self._killed_worker, "a worker runs")
+
+    def _killed_worker(self) -> bool:
+        for child in psutil.Process(self.process.pid).children():
+            try:
+                if "spawn_main" in " ".join(child.cmdline()):
+                    child.kill()
+                    return True
+            except psutil.NoSuchProcess:
+                continue  # it has ended, and its parent has not noticed yet
+        return False
 
     def upload(self, name: str, content: str) -> str:
         """Upload a document; return its job."""

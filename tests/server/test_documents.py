@@ -5,6 +5,8 @@ import itertools
 import os
 import zipfile
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -288,6 +290,40 @@ def test_a_page_that_cannot_be_fetched_is_a_document_with_a_problem(client: Test
     for address in ("http://ann:secret@example.org/", "http://"):
         refused = client.post(f"{URL}/documents/address", json={"address": address})
         assert refused.status_code == 422, refused.json()
+
+
+def test_a_page_is_read_by_a_job_and_cited_by_its_address(serve: Serve) -> None:
+    class Site(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = page.encode() if self.path == "/ferry" else b""
+            self.send_response(200 if body else 404)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    page = "<html><body><p>The ferry to Grauholm leaves at 7:45 from the east quay.</p></body></html>"
+    with (
+        HTTPServer(("127.0.0.1", 0), Site) as site,
+        serve({"web": {"private_networks": True}}) as client,
+    ):
+        Thread(target=site.serve_forever, daemon=True).start()
+        client.post("/api/v1/collections", json={"name": "tides"})
+        address = f"http://127.0.0.1:{site.server_port}/ferry"
+        row = client.post(f"{URL}/documents/address", json={"address": address}).json()["documents"][0]
+        work(client)
+        assert ask(client, "When does the ferry to Grauholm leave?")["citations"][0]["source"] == address
+        page = page.replace("7:45", "9:15")
+        client.post(f"{URL}/documents/{row['id']}/reindex")
+        work(client)
+        assert "9:15" in ask(client, "When does the ferry to Grauholm leave?")["answer"]
+        client.delete(f"{URL}/documents/{row['id']}")
+        assert "9:15" not in str(ask(client, "When does the ferry to Grauholm leave?"))
+        work(client)
+        assert client.get(URL).json()["chunks"] == 0
+        site.shutdown()
 
 
 def test_an_index_is_made_anew_from_the_documents(client: TestClient) -> None:

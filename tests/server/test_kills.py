@@ -1,11 +1,16 @@
 """A server and its worker killed while documents come in: what was acknowledged is there afterwards, once."""
 
+import os
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.server.conftest import Serve
 from tests.server.processes import ServerProcess, wait_for
 
 
@@ -28,11 +33,10 @@ def text_of(name: str) -> str:
 
 def test_what_was_acknowledged_survives_kills_of_server_and_worker(server: ServerProcess) -> None:
     jobs = [server.upload("a.md", text_of("a"))]
-    wait_for(server.workers, "a worker runs")
-    server.workers()[0].kill()
+    server.kill_worker()
     jobs.append(server.upload("b.md", text_of("b")))
     wait_for(lambda: server.job(jobs[0])["state"] != "queued", "the first job is taken up")
-    server.workers()[0].kill()
+    server.kill_worker()
     jobs.append(server.upload("c.md", text_of("c")))
     server.kill()
     server.start()
@@ -42,3 +46,20 @@ def test_what_was_acknowledged_survives_kills_of_server_and_worker(server: Serve
     assert server.texts() == {"a.md": text_of("new"), "b.md": text_of("b"), "c.md": text_of("c")}
     held, stored = server.indexed_chunks()
     assert held == stored > 3
+
+
+def test_a_worker_alone_does_the_jobs_and_ends_when_it_is_told_to(serve: Serve, tmp_path: Path) -> None:
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "kills"})
+        place = "/api/v1/collections/kills"
+        job = client.post(f"{place}/documents", files={"files": ("a.md", text_of("a"))}).json()["job"]["id"]
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(sys.path),
+            "ADAPTIVE_RAG_SERVER__DATA": str(tmp_path / "data"),
+        }
+        worker = subprocess.Popen([sys.executable, "-m", "adaptive_rag", "worker"], env=environment)
+        wait_for(lambda: client.get(f"{place}/jobs/{job}").json()["ended"], "the job has ended")
+        assert client.get(f"{place}/jobs/{job}").json()["state"] == "done"
+        worker.send_signal(signal.SIGTERM)
+        assert worker.wait(60) == 0
