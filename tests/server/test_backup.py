@@ -134,7 +134,11 @@ def test_what_is_not_a_whole_backup_is_refused_by_name_and_leaves_nothing(
     with tarfile.open(foreign, "w") as tar:
         tar.add(__file__, "readme")
     empty = read_server_settings(data=tmp_path / "empty")
-    for file, message in ((damaged, r"damaged at conversations/\w+.msgpack"), (cut, "not a whole"), (foreign, "no manifest.json")):
+    for file, message in (
+        (damaged, r"damaged at conversations/\w+.msgpack"),
+        (cut, "not a whole"),
+        (foreign, "no manifest.json"),
+    ):
         with pytest.raises(BackupError, match=message):
             restore(empty, file)
     with pytest.raises(BackupError, match="missing"):
