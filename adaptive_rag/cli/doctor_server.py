@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.doctor import Finding
+from adaptive_rag.cli.output import count_of
 from adaptive_rag.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -60,8 +61,11 @@ def _check_folder(settings: ServerSettings, is_there: bool) -> Iterator[Finding]
                     pass
             except Timeout:
                 use = "a server is running"
-    state, mend = ("ok", "") if free >= LEAST_FREE_MEGABYTES else ("fault", "Make room, or move the folder.")
-    yield Finding("data", state, f"{settings.data}: {use}, {free:,} MB free", mend)
+    found = f"{settings.data}: {use}, {free:,} MB free"
+    if free >= LEAST_FREE_MEGABYTES:
+        yield Finding("data", "ok", found)
+    else:
+        yield Finding("data", "fault", found, "Make room, or move the folder.")
 
 
 def _check_way(settings: ServerSettings) -> Iterator[Finding]:
@@ -136,9 +140,9 @@ def _check_jobs(settings: ServerSettings, engine: Engine) -> Iterator[Finding]:
 
     with engine.connect() as connection:
         count = select(func.count()).where(Job.state.in_((JobState.QUEUED, JobState.RUNNING)))
-        waiting = connection.scalar(count)
+        to_do = count_of(connection.scalar(count) or 0, "job")
     if settings.workers:
-        yield Finding("workers", "ok", f"{settings.workers}, started with the server; {waiting} jobs to do")
+        yield Finding("workers", "ok", f"{settings.workers}, started with the server; {to_do} to do")
     else:
-        found = f"none are started with the server; {waiting} jobs to do"
+        found = f"none are started with the server; {to_do} to do"
         yield Finding("workers", "note", found, "Run: adaptive-rag worker")

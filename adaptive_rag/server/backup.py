@@ -137,11 +137,13 @@ def _save_rows(connection: Connection, folder: Path) -> dict[str, int]:
 
 def _link_files(settings: ServerSettings, connection: Connection, stage: Path) -> None:
     data = settings.data.absolute()
-    for row in connection.execute(select(Document)):
+    with Session(connection) as db:
+        rows, known = db.scalars(select(Document)).all(), db.scalars(select(Collection.id)).all()
+    for row in rows:
         if not is_address(row.name):
             path = folder_of(data, row.collection_id).file_of(row)
             _link(path, stage / "data" / path.relative_to(data))
-    for collection_id in connection.scalars(select(Collection.id)):
+    for collection_id in known:
         index = folder_of(data, collection_id).index
         place = stage / "data" / index.relative_to(data)
         # The manifest names the files of one version, which stay for its readers while another is written.
@@ -185,7 +187,7 @@ def _place_of(thread_id: str) -> Any:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
 
 
-def _pack(stage: Path, partial: Path, revision: str) -> None:
+def _pack(stage: Path, partial: Path, revision: str | None) -> None:
     make_file(partial)
     contents: dict[str, Any] = {
         "format": FORMAT,

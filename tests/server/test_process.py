@@ -53,7 +53,7 @@ def silent_model() -> Iterator[tuple[str, threading.Event]]:
 
 @pytest.fixture
 def start(tmp_path: Path, serve: Serve) -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
-    """Return what starts `adaptive-rag serve` over one indexed document; it returns the process and its address."""
+    """Return what starts `adaptive-rag serve` over one document, and returns its process and address."""
     with serve() as client:
         client.post("/api/v1/collections", json={"name": "samples"})
         client.post(f"{URL}/documents", files=[("files", ("ferry.md", FERRY))])
