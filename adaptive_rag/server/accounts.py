@@ -62,7 +62,9 @@ def add_user(db: Session, name: str, password: str | None = None, *, is_admin: b
 
 def find_user(db: Session, name: str) -> User | None:
     """Return a user by name; the one who stands for this machine is nobody's to change."""
-    return db.scalar(select(User).where(User.name == name, User.name != THIS_MACHINE))
+    if name == THIS_MACHINE or not re.fullmatch(USER_NAME, name):
+        return None
+    return db.scalar(select(User).where(User.name == name))
 
 
 def set_password(db: Session, user: User, password: str, *, keep: str | None = None) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -145,14 +145,13 @@ class Answering:
         chunks: asyncio.Queue[dict[str, Any] | Exception | None] = asyncio.Queue()
 
         async def run() -> None:
-            last = None
+            started, last = time.perf_counter(), None
             try:
                 async with self._running(asked, place, caller_id, thread_id) as (rag, call):
-                    started = time.perf_counter()
                     async for chunk in rag.astream(**call, drafts=True, steps=True):
                         if "answer" in chunk:
                             last = chunk
-                            count_answer(chunk, time.perf_counter() - started)
+                            count_answer(last, time.perf_counter() - started)
                         else:
                             chunks.put_nowait(chunk)
                 # Whoever has the answer may ask on: its place and its thread are free.
@@ -187,9 +186,12 @@ class Answering:
             Exception: what `answer` raises.
         """
         async with self._running(asked, place, caller_id) as (rag, call):
-            return await rag.acompare(
+            found = await rag.acompare(
                 asked.question, routes=routes, user_context=asked.user_context, context=call["context"]
             )
+        for column in found.columns:
+            count_answer(cast(OutputState, column.output), column.ms / 1000)
+        return found
 
     @asynccontextmanager
     async def _running(

@@ -101,16 +101,17 @@ async def _running(
     async with AsyncExitStack() as stack:
         conversations = await stack.enter_async_context(open_conversations(settings, engine))
         stack.callback(engine.dispose)
+        provider = Provider(settings) if settings.oidc_issuer else None
         app.state.services = Services(
-            settings,
-            given,
-            operator,
-            engine,
-            Answering(settings, given, conversations),
-            conversations,
-            Queue(settings),
-            Rates(settings.rate),
-            Provider(settings) if settings.oidc_issuer else None,
+            settings=settings,
+            given=given,
+            operator=operator,
+            engine=engine,
+            answering=Answering(settings, given, conversations),
+            conversations=conversations,
+            queue=Queue(settings),
+            rates=Rates(settings.rate),
+            provider=provider,
         )
         await run_in_threadpool(clear_leftovers, settings.data, engine)
         await stack.enter_async_context(watching_workers(settings, workshop_of(settings, operator)))

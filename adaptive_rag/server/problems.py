@@ -13,7 +13,7 @@ from sqlalchemy.exc import IntegrityError
 from starlette.exceptions import HTTPException
 
 from adaptive_rag.context.caller import served_error
-from adaptive_rag.errors import AdaptiveRAGError, InputError, ServedError
+from adaptive_rag.errors import InputError, ServedError
 from adaptive_rag.server.machine import Refused
 
 MEDIA_TYPE = "application/problem+json"
@@ -102,5 +102,5 @@ def answer_with_problems(app: FastAPI) -> None:
         problem = problem_of(error)
         return answer(problem.status_code, problem.detail, problem.headers)
 
-    for kind in (HTTPException, Refused, AdaptiveRAGError):
+    for kind in (HTTPException, Refused, InputError, ServedError):
         app.add_exception_handler(kind, failed)

@@ -91,14 +91,16 @@ def test_all_refusals_of_a_sign_in_read_alike_and_are_noted(serve: Serve) -> Non
             db.scalars(select(User).where(User.name == "bob")).one().is_disabled = True
             make_user(db, "token-only")
             db.commit()
-        given = [("ada", "wrong"), ("nobody", PASSWORD), ("bob", PASSWORD), ("token-only", "")]
+        given = [
+            ("ada", "wrong"), ("a\0", PASSWORD), ("bob", PASSWORD), ("token-only", ""), ("this-machine", ""),
+        ]  # fmt: skip
         answers = [client.post(f"{API}/session", json={"name": n, "password": p}) for n, p in given]
         assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {
             (401, "The name or the password is wrong.")
         }
         with database(client) as db:
             assert [(event.user, event.action) for event in db.scalars(select(Event).order_by(Event.id))] == [
-                (name, "sign-in.refused") for name in ("ada", None, "bob", "token-only")
+                (name, "sign-in.refused") for name in ("ada", None, "bob", "token-only", None)
             ]
 
 

@@ -7,10 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import select
 
 from adaptive_rag.server.access import SESSION_COOKIE, CurrentCaller, has_users, refuse_other_sites
-from adaptive_rag.server.accounts import begin_session, set_password, user_of_provider
+from adaptive_rag.server.accounts import begin_session, find_user, set_password, user_of_provider
 from adaptive_rag.server.audit import address_of, note
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Provider, SignIn
@@ -71,11 +70,11 @@ def sign_in(given: Credentials, db: Db, parts: Parts, request: Request, response
     refuse_other_sites(request, is_strict=False)
     name, address = given.name.lower(), address_of(request)
     parts.rates.count_sign_in(address, name)
-    user = db.scalar(select(User).where(User.name == name))
+    user = find_user(db, name)
     is_right = is_password(user.password if user else None, given.password)
     if user is None or not is_right or user.is_disabled:
         # A name that nobody has may be a password in the wrong field: it is not kept.
-        note(db, request, user and user.name, "sign-in.refused")
+        note(db, request, user.name if user else None, "sign-in.refused")
         db.commit()
         raise Problem(401, "The name or the password is wrong.")
     parts.rates.forget_sign_in(address, name)
