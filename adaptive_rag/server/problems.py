@@ -36,10 +36,6 @@ class Problem(HTTPException):
         super().__init__(status, detail, headers)
 
 
-class Conflict(InputError):
-    """What is asked does not fit what there is."""
-
-
 def not_found(what: str) -> Problem:
     """Return the refusal of what is not there, or not for this caller: both read alike."""
     return Problem(404, f"There is no such {what}, or it is not open to you.")
@@ -78,7 +74,7 @@ def problem_of(error: Exception) -> HTTPException:
     if isinstance(error, Refused):
         return Problem(error.status, str(error))
     if isinstance(error, InputError):
-        return Problem(409 if isinstance(error, Conflict) else 422, str(error))
+        return Problem(422, str(error))
     return Problem(500, str(error if isinstance(error, ServedError) else served_error(error)))
 
 
