@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Exit, Option
 
 from adaptive_rag.cli import options
+from adaptive_rag.cli.finding import Finding
 from adaptive_rag.cli.output import count_of, print_json, print_line
 from adaptive_rag.cli.route import format_routing
 
@@ -28,15 +29,6 @@ FORM = {
     "title": "Colour", "description": "A colour of the sky.", "type": "object", "additionalProperties": False,
     "properties": {"colour": {"type": "string", "enum": ["blue", "green"]}}, "required": ["colour"],
 }  # fmt: skip
-
-
-class Finding(NamedTuple):
-    """The result of one check."""
-
-    what: str
-    state: Literal["ok", "note", "fault"]
-    found: str
-    mend: str = ""
 
 
 def doctor(

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.doctor import Finding
+from adaptive_rag.cli.finding import Finding
 from adaptive_rag.cli.output import count_of
 from adaptive_rag.errors import ConfigurationError
 
