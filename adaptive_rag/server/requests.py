@@ -7,6 +7,7 @@ import re
 import secrets
 import time
 from contextvars import ContextVar
+from typing import TextIO
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -87,11 +88,11 @@ class WithRequestId(logging.Filter):
         return True
 
 
-def log_as_json() -> None:
-    """Log one JSON object a line, on standard error."""
+def log_as_json(stream: TextIO | None = None) -> None:
+    """Log one JSON object a line, by default on standard error."""
     from pythonjsonlogger.json import JsonFormatter
 
-    handler = logging.StreamHandler()
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(
         JsonFormatter(
             "{asctime}{levelname}{name}{message}{request_id}",

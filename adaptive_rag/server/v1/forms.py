@@ -1,0 +1,239 @@
+"""What is asked and answered at /v1, in the form of OpenAI's chat completions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from adaptive_rag.query.history import MAX_QUESTION
+from adaptive_rag.state import Place, Turn
+
+# The last turns of a conversation that are read, at most.
+MOST_TURNS = 100
+# A long conversation; what is read of it the operator bounds by serving.max_turns and max_characters.
+MOST_BYTES = 4_000_000
+
+
+def _text_of(content: Any) -> Any:
+    """Join a message's parts of text; anything else is left for pydantic to refuse."""
+    if not isinstance(content, list):
+        return content or ""
+    for part in content:
+        kind = part.get("type") if isinstance(part, dict) else None
+        if kind != "text" or not isinstance(part.get("text"), str):
+            raise ValueError(f"only parts of text are read; this one is {str(kind)[:40]!r}")
+    return "\n".join(part["text"] for part in content)
+
+
+class TextPart(BaseModel):
+    """A part of a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+Content = Annotated[str, BeforeValidator(_text_of, json_schema_input_type=str | list[TextPart] | None)]
+
+
+class ChatMessage(BaseModel):
+    """A message of a conversation."""
+
+    role: Literal["system", "developer", "user", "assistant"]
+    content: Content = Field("", max_length=MOST_BYTES)
+
+
+def _ends_with_a_question(messages: list[ChatMessage]) -> list[ChatMessage]:
+    last = messages[-1]
+    if last.role != "user" or not last.content.strip():
+        raise ValueError("the last message must be the user's, with the question as its text")
+    if len(last.content) > MAX_QUESTION:
+        raise ValueError(f"the question has {len(last.content):,} characters; {MAX_QUESTION:,} are read")
+    return messages
+
+
+def _only(*values: Any) -> AfterValidator:
+    """Refuse a parameter, but for values that leave an answer as it is."""
+
+    def check(value: Any) -> Any:
+        if value is not None and value not in values:
+            known = f"; it may be {' or '.join(map(repr, values))}" if values else ""
+            raise ValueError(f"this server does not support it{known}")
+        return value
+
+    return AfterValidator(check)
+
+
+class StreamOptions(BaseModel):
+    """What a stream brings beside the answer."""
+
+    include_usage: bool | None = False
+
+
+class CallerOptions(BaseModel):
+    """What a caller may set beyond OpenAI's parameters: all that `settings` may hold at /api/v1, and this."""
+
+    model_config = ConfigDict(extra="allow")
+
+    user_context: str = Field("", max_length=20_000, description="Who asks, or in what situation.")
+
+
+class ChatRequest(BaseModel):
+    """A conversation that ends with a question.
+
+    Parameters that are not listed here, such as temperature, top_p, max_tokens, seed and user, have no
+    effect: the operator's settings decide. Those that would make the answer mean something else are refused.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "model": "handbook",
+                    "messages": [{"role": "user", "content": "When was the harbour founded?"}],
+                    "stream": False,
+                    "adaptive_rag": {"k": 5},
+                }
+            ]
+        }
+    )
+
+    model: str = Field(
+        max_length=300, description="A collection, a route, or both, as /v1/models lists them."
+    )
+    messages: Annotated[list[ChatMessage], AfterValidator(_ends_with_a_question)] = Field(
+        min_length=1,
+        description="The user's and the assistant's are read. What a system message says has no effect: the "
+        "operator's prompts are in force.",
+    )
+    stream: bool | None = False
+    stream_options: StreamOptions | None = None
+    adaptive_rag: CallerOptions = Field(
+        default_factory=CallerOptions,
+        description="Any of route, k, profile, where, retrieval.alpha, budget.deadline_s and user_context.",
+    )
+    n: Annotated[int | None, _only(1)] = None
+    stop: Annotated[Any, _only([])] = None
+    tools: Annotated[Any, _only([])] = None
+    tool_choice: Annotated[Any, _only("none", "auto")] = None
+    functions: Annotated[Any, _only([])] = None
+    function_call: Annotated[Any, _only("none", "auto")] = None
+    response_format: Annotated[Any, _only({"type": "text"})] = None
+    logprobs: Annotated[Any, _only(False)] = None
+    modalities: Annotated[Any, _only(["text"])] = None
+    audio: Annotated[Any, _only()] = None
+    web_search_options: Annotated[Any, _only()] = None
+
+    @property
+    def question(self) -> str:
+        """What is asked."""
+        return self.messages[-1].content
+
+    @property
+    def history(self) -> list[Turn]:
+        """What was said before, oldest first."""
+        return [
+            Turn(role="user" if message.role == "user" else "agent", text=message.content)
+            for message in self.messages[:-1]
+            if message.role in ("user", "assistant") and message.content
+        ]
+
+
+class ModelShown(BaseModel):
+    """A collection, or one route over it, under the name by which it is asked."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "id": "handbook:factual", "object": "model", "created": 1788220800,
+                    "owned_by": "adaptive-rag",
+                }
+            ]
+        }
+    )  # fmt: skip
+
+    id: str
+    object: Literal["model"] = "model"
+    created: int = Field(description="When the collection was made, in seconds since 1970.")
+    owned_by: Literal["adaptive-rag"] = "adaptive-rag"
+
+
+class ModelList(BaseModel):
+    """What can be asked."""
+
+    object: Literal["list"] = "list"
+    data: list[ModelShown]
+
+
+class URLCitation(BaseModel):
+    """A mark in the answer, and what it stands for."""
+
+    start_index: int = Field(description="Where the mark begins in the answer, in characters.")
+    end_index: int = Field(description="Where it ends: the answer's text from start to end is the mark.")
+    title: str = Field(description="The name of the document.")
+    url: str = Field(description="Where the document can be read: its page, or its file on this server.")
+    marker: int
+    source: str
+    page: int | None
+    place: Place
+    start: int = Field(description="Where the quote begins in the document's text, in characters.")
+    end: int
+    quote: str
+
+
+class Annotation(BaseModel):
+    """A citation, as a message of OpenAI's API carries it."""
+
+    type: Literal["url_citation"] = "url_citation"
+    url_citation: URLCitation
+
+
+class AnswerMessage(BaseModel):
+    """The answer."""
+
+    role: Literal["assistant"] = "assistant"
+    content: str
+    refusal: None = None
+    annotations: list[Annotation]
+
+
+class Choice(BaseModel):
+    """The one answer that there is."""
+
+    index: Literal[0] = 0
+    message: AnswerMessage
+    logprobs: None = None
+    finish_reason: Literal["stop"] = "stop"
+
+
+class Usage(BaseModel):
+    """The tokens of a question and its answer."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+    counted_by: Literal["chat model", "embedded tokenizer"] = Field(
+        description="The chat model's own count, of all its calls for this answer; or where it made none or "
+        "told none, the words asked and answered, by the tokenizer of the embedded model."
+    )
+
+
+class Details(BaseModel):
+    """What OpenAI's form has no place for."""
+
+    query_type: str = Field(description="The route that was taken.")
+    grounding: float = Field(description="Share of the answer's sentences that the passages support.")
+    abstained: bool = Field(description="The documents do not hold an answer.")
+
+
+class Completion(BaseModel):
+    """An answer with its citations."""
+
+    id: str
+    object: Literal["chat.completion"] = "chat.completion"
+    created: int
+    model: str
+    choices: list[Choice]
+    usage: Usage
+    adaptive_rag: Details
