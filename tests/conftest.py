@@ -8,10 +8,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from adaptive_rag.index import Index
 from adaptive_rag.index.cache import FILE, EmbeddingCache
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.samples import samples_path
+from adaptive_rag.samples import lend_vectors
 from adaptive_rag.state import Candidate
 from tests.sample_vectors import begin_with
 
@@ -83,7 +82,7 @@ def public_data() -> Path:
 def sample_vectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The vectors of the sample documents, in the file where an index keeps them."""
     folder = tmp_path_factory.mktemp("samples")
-    Index.build(samples_path(), folder)
+    lend_vectors(folder)
     return folder / FILE
 
 

@@ -26,13 +26,15 @@ def demo(
     ] = None,
 ) -> None:
     """Ask the sample documents a question of each type."""
-    from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
+    from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
 
     if copy is not None:
         _copy(samples_path(), copy)
         return
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:
         given = options.given_settings(index=index or f"{folder}/index", recipe=recipe, model=model)
+        if index is None:
+            lend_vectors(Path(folder) / "index")
         print_note("Indexing the sample documents of a coastal town")
         print_note(format_report(index_documents([samples_path()], given)))
         for sample in SAMPLE_QUESTIONS:

@@ -47,9 +47,18 @@ class EmbeddingCache:
 
     def put(self, model: str, texts: Sequence[str], vectors: Vectors) -> None:
         """Hold the vectors of texts."""
-        pairs = [(_key(model, text), row.tobytes()) for text, row in zip(texts, vectors, strict=True)]
+        self.lend([_key(model, text) for text in texts], vectors)
+
+    def lend(self, keys: Sequence[bytes], vectors: Vectors) -> None:
+        """Hold vectors under keys that another cache gave them."""
+        pairs = [(key, row.tobytes()) for key, row in zip(keys, vectors, strict=True)]
         rows = [(key, vector, _checksum(key, vector)) for key, vector in pairs]
         self._run("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)", rows, many=True)
+
+    def entries(self) -> tuple[list[bytes], Vectors]:
+        """Return all keys, and the vector of each; they have one dimension where one model made them."""
+        rows = self._run("SELECT key, vector FROM entries ORDER BY key")
+        return [key for key, _ in rows], np.stack([np.frombuffer(row, dtype=np.float32) for _, row in rows])
 
     def trim(self) -> None:
         """Let go of the oldest entries beyond the bound."""

@@ -39,3 +39,22 @@ def questions_path() -> Path:
 def ontology_path() -> Path:
     """Return the example ontology that fits the samples (YAML: category -> terms)."""
     return Path(__file__).parent / "ontology.yaml"
+
+
+def lend_vectors(index: Path) -> None:
+    """Begin an index with the vectors of the samples, so that indexing them embeds nothing.
+
+    They are what the embedded model makes of them, to half precision; `training/sample_vectors.py` made them.
+    """
+    import numpy as np
+
+    from adaptive_rag.index.cache import EmbeddingCache
+    from adaptive_rag.private import make_folder
+
+    with np.load(Path(__file__).parent / "vectors.npz") as stored:
+        keys, vectors = [key.tobytes() for key in stored["keys"]], stored["vectors"].astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    make_folder(index)
+    cache = EmbeddingCache(index)
+    cache.lend(keys, vectors)
+    cache.close()

@@ -6,7 +6,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
-from adaptive_rag.samples import samples_path
+from adaptive_rag.samples import lend_vectors, samples_path
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.indexing import work_off, workshop_of
@@ -38,6 +38,7 @@ def _upload(settings: ServerSettings, engine: Engine) -> str | None:
         db.flush()
         folder = folder_of(settings.data, collection.id)
         rows = []
+        lend_vectors(folder.index)
         with folder.changing():
             for path in sorted(path for path in samples_path().iterdir() if path.is_file()):
                 with path.open("rb") as content:

@@ -15,8 +15,18 @@ import pymupdf
 import pytest
 import yaml
 
+from adaptive_rag import Index
+from adaptive_rag.index.build import DEFAULT_CHUNK_SIZE
 from adaptive_rag.ingest import extract_text
-from adaptive_rag.samples import SAMPLE_QUESTIONS, ontology_path, questions_path, samples_path
+from adaptive_rag.ingest.chunking import text_to_embed
+from adaptive_rag.models.embeddings import limit_of
+from adaptive_rag.samples import (
+    SAMPLE_QUESTIONS,
+    lend_vectors,
+    ontology_path,
+    questions_path,
+    samples_path,
+)
 
 TYPES = {"factual", "analytical", "opinion", "contextual"}
 ROOT = Path(__file__).resolve().parents[2]
@@ -215,3 +225,14 @@ def test_every_term_of_the_ontology_occurs_in_the_documents() -> None:
     terms = [term for terms in ontology.values() for term in terms]
     assert len(terms) == len(set(terms))
     assert [term for term in terms if term.lower() not in everything] == []
+
+
+def test_what_is_lent_to_an_index_of_the_samples_is_all_that_it_embeds(tmp_path: Path) -> None:
+    lend_vectors(tmp_path / "lent")
+    report = Index.build(samples_path(), tmp_path / "lent")
+    assert (report.added, report.texts_embedded) == (5, 0)
+    question = ["What is the highest water level ever recorded at Pellhythe?"]
+    index = Index.open(tmp_path / "lent")
+    best = index.search(question, limit=1)[0][0]
+    again = index.embed([text_to_embed(best, limit_of(index.embeddings, DEFAULT_CHUNK_SIZE))])[0]
+    assert again @ index.vectors([best["id"]])[0] > 0.999

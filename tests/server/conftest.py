@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag import Index
-from adaptive_rag.samples import samples_path
+from adaptive_rag.samples import lend_vectors, samples_path
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.indexing import waiting_collections, work_off, workshop_of
@@ -29,6 +29,7 @@ Serve = Callable[..., AbstractContextManager[TestClient]]
 def sample_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make an index of the samples, which tests copy or link."""
     folder = tmp_path_factory.mktemp("samples") / "index"
+    lend_vectors(folder)
     Index.build(samples_path(), folder)
     return folder
 
