@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -26,6 +25,7 @@ from adaptive_rag.server.answering import Question
 from adaptive_rag.server.answering import Turn as AskedTurn
 from adaptive_rag.server.api.ask import Chunks, index_to_ask
 from adaptive_rag.server.database import Db
+from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import Problem, details_of
 from adaptive_rag.server.rates import AskingCaller
 from adaptive_rag.server.services import Parts, Services
@@ -70,14 +70,14 @@ class Task:
 
 def _find_index(
     asked: ChatRequest, caller: AskingCaller, db: Db, parts: Parts
-) -> tuple[ChatRequest, Model, Path]:
+) -> tuple[ChatRequest, Model, Searched]:
     """Return what is asked, of which model, and the index to search; free the database meanwhile."""
     model = find_model(db, caller, asked.model)
     return asked, model, index_to_ask(model.collection, db, parts)
 
 
 async def _begin(
-    found: Annotated[tuple[ChatRequest, Model, Path], Depends(_find_index)],
+    found: Annotated[tuple[ChatRequest, Model, Searched], Depends(_find_index)],
     caller: AskingCaller,
     parts: Parts,
     request: Request,

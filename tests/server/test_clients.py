@@ -1,0 +1,334 @@
+"""Real clients of OpenAI's API against a real server process: answers, streams, cancelling, errors."""
+
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from langchain_openai import ChatOpenAI
+from openai import AsyncOpenAI, OpenAI
+from sqlalchemy.orm import Session
+
+from adaptive_rag.server.access import digest_of
+from adaptive_rag.server.database import open_database
+from adaptive_rag.server.folders import folder_of
+from adaptive_rag.server.settings import read_server_settings
+from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
+from benchmarks.chat_server import Behaviour, ChatServer
+
+pytestmark = pytest.mark.slow
+
+LIST = Path(__file__).with_name("clients.txt")
+TOKEN = "token-of-ada"
+ASKED = "What is the highest water level ever recorded at Pellhythe?"
+HANGING = "Why does HANG hang?"
+ANSWER = "The highest level ever recorded at Pellhythe is 4.83 metres [1]."
+
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@dataclass
+class Place:
+    """The running server, and the chat model that it asks."""
+
+    url: str
+    model: ChatServer
+
+    def wait_until_free(self) -> None:
+        """Wait until the server's one place is free, which a question that was left must give back."""
+        for _ in range(100):
+            if "adaptive_rag_questions_inside 0.0" in self.figures():
+                return
+            time.sleep(0.1)
+        pytest.fail("the question that was left still holds its place")
+
+    def figures(self) -> str:
+        base = self.url.removesuffix("/v1")
+        return httpx.get(f"{base}/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).text
+
+
+def behave(number: int, body: dict[str, Any]) -> Behaviour:
+    return "hang midway" if "HANG" in json.dumps(body) else "answer"
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory, sample_index: Path) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("clients")
+    engine = open_database(read_server_settings(data=folder / "data"))
+    with Session(engine) as db:
+        user, row = User(name="ada"), Collection(name="samples")
+        db.add_all([user, row])
+        db.flush()
+        db.add(Token(user_id=user.id, digest=digest_of(TOKEN), name="test", role=Role.READER))
+        db.add(Membership(collection_id=row.id, user_id=user.id, role=Role.READER))
+        index = folder_of(folder / "data", row.id).index
+        db.commit()
+    index.parent.mkdir(parents=True)
+    index.symlink_to(sample_index)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with ChatServer(behave=behave, say=lambda body: ANSWER) as model:
+        environment = os.environ | {
+            "PYTHONPATH": os.getcwd(),
+            "OPENAI_API_KEY": "key",
+            "ADAPTIVE_RAG_MODEL": "openai:scripted",
+            "ADAPTIVE_RAG_MODELS__BASE_URL": model.url,
+            "ADAPTIVE_RAG_SERVER__MAX_RUNNING": "1",
+            "ADAPTIVE_RAG_SERVER__MAX_WAITING": "0",
+            "ADAPTIVE_RAG_SERVER__WORKERS": "0",
+        }
+        serve = [sys.executable, "-m", "adaptive_rag", "serve", "--data", "data", "--port", str(port)]
+        process = subprocess.Popen(serve, cwd=folder, env=environment)
+        try:
+            wait_until_it_runs(f"http://127.0.0.1:{port}/healthz", process)
+            yield Place(f"http://127.0.0.1:{port}/v1", model)
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def wait_until_it_runs(url: str, process: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        assert process.poll() is None, "the server ended"
+        try:
+            if httpx.get(url).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    pytest.fail("the server does not answer")
+
+
+def asking(text: str = ASKED, **more: Any) -> dict[str, Any]:
+    return {"model": "samples:factual", "messages": [{"role": "user", "content": text}], **more}
+
+
+def client_of(place: Place, key: str = TOKEN, **options: Any) -> OpenAI:
+    return OpenAI(base_url=place.url, api_key=key, **{"max_retries": 0, **options})
+
+
+def test_openai_reads_models_answers_citations_and_usage(place: Place) -> None:
+    with client_of(place) as client:
+        assert "samples:factual" in [model.id for model in client.models.list()]
+        assert client.models.retrieve("adaptive").owned_by == "adaptive-rag"
+        answer = client.chat.completions.create(
+            **asking(temperature=0, extra_body={"adaptive_rag": {"k": 3}})
+        )
+    message = answer.choices[0].message
+    assert message.content == ANSWER
+    assert message.annotations is not None
+    citation = message.annotations[0].url_citation
+    assert ANSWER[citation.start_index : citation.end_index] == "[1]"
+    assert citation.title.endswith("climate_handbook.pdf")
+    assert answer.usage is not None
+    assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.completion_tokens > 0
+
+
+def test_openai_streams(place: Place) -> None:
+    with client_of(place) as client:
+        chunks = list(
+            client.chat.completions.create(**asking(stream=True, stream_options={"include_usage": True}))
+        )
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == ANSWER
+    extra = [chunk.choices[0].delta.model_extra or {} for chunk in chunks if chunk.choices]
+    assert [len(found["annotations"]) for found in extra if "annotations" in found] == [1]
+    assert (chunks[-2].choices[0].finish_reason, chunks[-1].choices) == ("stop", [])
+    assert chunks[-1].usage.total_tokens > 0
+
+
+def test_openai_cancels_and_repeats_by_itself_what_had_no_place(place: Place) -> None:
+    with client_of(place) as client:
+        stream = client.chat.completions.create(**asking(HANGING, stream=True))
+        first = next(
+            chunk for chunk in stream if "reasoning_content" in (chunk.choices[0].delta.model_extra or {})
+        )
+        assert first.choices[0].finish_reason is None
+        with pytest.raises(openai.RateLimitError) as refused:
+            client.chat.completions.create(**asking())
+        assert refused.value.response.headers["Retry-After"] == "5"
+        assert refused.value.code == "rate_limit_exceeded"
+
+        def leave_the_other(response: Any) -> None:
+            if response.status_code == 429:
+                stream.close()
+
+        hooks = {"response": [leave_the_other]}
+        with client_of(
+            place, max_retries=2, http_client=openai.DefaultHttpxClient(event_hooks=hooks)
+        ) as patient:
+            answer = patient.chat.completions.with_raw_response.create(**asking())
+            assert answer.retries_taken == 1
+            assert answer.parse().choices[0].message.content == ANSWER
+    assert [call.abandoned for call in place.model.calls if "HANG" in json.dumps(call.body)][-1]
+
+
+def test_openai_gives_up_waiting_and_its_place_is_free(place: Place) -> None:
+    with client_of(place) as client, pytest.raises(openai.APITimeoutError):
+        client.chat.completions.create(**asking(HANGING, timeout=2))
+    place.wait_until_free()
+
+
+async def test_openai_asks_streams_and_cancels_asynchronously(place: Place) -> None:
+    async with AsyncOpenAI(base_url=place.url, api_key=TOKEN, max_retries=0) as client:
+        answer = await client.chat.completions.create(**asking())
+        assert answer.choices[0].message.content == ANSWER
+        begun = asyncio.Event()
+
+        async def read() -> None:
+            async for _ in await client.chat.completions.create(**asking(HANGING, stream=True)):
+                begun.set()
+
+        reading = asyncio.create_task(read())
+        await begun.wait()
+        reading.cancel()
+        await asyncio.wait({reading})
+        await asyncio.to_thread(place.wait_until_free)
+        texts = [
+            chunk.choices[0].delta.content or ""
+            async for chunk in await client.chat.completions.create(**asking(stream=True))
+        ]
+        assert "".join(texts) == ANSWER
+
+
+@pytest.mark.parametrize(
+    ("key", "changes", "kind", "code"),
+    [
+        ("wrong", {}, openai.AuthenticationError, "invalid_api_key"),
+        (TOKEN, {"model": "nothing"}, openai.NotFoundError, "model_not_found"),
+        (TOKEN, {"n": 2}, openai.BadRequestError, None),
+        (TOKEN, {"extra_body": {"adaptive_rag": {"index": "/etc"}}}, openai.BadRequestError, None),
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_openai_names_what_was_wrong(
+    place: Place,
+    key: str,
+    changes: dict[str, Any],
+    kind: type[openai.APIStatusError],
+    code: str | None,
+    stream: bool,
+) -> None:
+    with client_of(place, key) as client, pytest.raises(kind) as error:
+        client.chat.completions.create(**{**asking(stream=stream), **changes})
+    assert (error.value.code, error.value.type) == (code, "invalid_request_error")
+
+
+def test_langchain_asks_streams_cancels_and_sees_errors(place: Place) -> None:
+    def chat(**options: Any) -> ChatOpenAI:
+        given = {"model": "samples:factual", "base_url": place.url, "api_key": TOKEN, "max_retries": 0}
+        return ChatOpenAI(**{**given, **options})
+
+    answer = chat(extra_body={"adaptive_rag": {"k": 3}}).invoke(ASKED)
+    assert answer.content == ANSWER
+    assert answer.usage_metadata is not None
+    assert answer.usage_metadata["total_tokens"] > 0
+    assert answer.response_metadata["finish_reason"] == "stop"
+    chunks = list(chat(stream_usage=True).stream([("system", "Be brief."), ("human", ASKED)]))
+    assert "".join(str(chunk.content) for chunk in chunks) == ANSWER
+    assert sum(chunk.usage_metadata["total_tokens"] for chunk in chunks if chunk.usage_metadata) > 0
+    with closing(chat().stream(HANGING)) as stream:
+        next(stream)
+    place.wait_until_free()
+    with pytest.raises(openai.NotFoundError, match="no such model"):
+        chat(model="nothing").invoke(ASKED)
+    with pytest.raises(openai.BadRequestError, match="tools"):
+        chat().bind_tools([{"type": "function", "function": {"name": "f", "parameters": {}}}]).invoke(ASKED)
+
+
+@pytest.fixture(scope="module")
+def start(place: Place, tmp_path_factory: pytest.TempPathFactory) -> Start:
+    """Return what runs Python with the clients that want an older library, which pip installs beside ours."""
+    folder = tmp_path_factory.mktemp("older")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    done = subprocess.run(
+        [*pip, "--target", str(folder), "-r", str(LIST)], capture_output=True, text=True, timeout=300
+    )
+    if done.returncode:
+        pytest.skip(f"pip cannot install {LIST.name}: {done.stderr.strip().splitlines()[-1]}")
+
+    def begin(*command: str, **variables: str) -> subprocess.Popen[str]:
+        environment = os.environ | {"PYTHONPATH": str(folder), "URL": place.url, "TOKEN": TOKEN, **variables}
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            [sys.executable, *command], env=environment, text=True, stdout=pipe, stderr=pipe
+        )
+
+    return begin
+
+
+LLAMA_INDEX = f"""
+import asyncio, json, os, openai
+from llama_index.core.llms import ChatMessage
+from llama_index.llms.openai_like import OpenAILike
+
+def model(name="samples:factual", **options):
+    return OpenAILike(model=name, api_base=os.environ["URL"], api_key=os.environ["TOKEN"],
+                      is_chat_model=True, max_retries=0, **options)
+
+def asked(text):
+    return [ChatMessage(role="system", content="Be brief."), ChatMessage(role="user", content=text)]
+
+async def read():
+    return [chunk.delta async for chunk in await model().astream_chat(asked({ASKED!r}))]
+
+shown = {{"version": openai.__version__, "chat": model().chat(asked({ASKED!r})).message.content}}
+shown["complete"] = model().complete({ASKED!r}).text
+shown["stream"] = "".join(chunk.delta or "" for chunk in model().stream_chat(asked({ASKED!r})))
+shown["async"] = "".join(delta or "" for delta in asyncio.run(read()))
+stream = model().stream_chat(asked({HANGING!r}))
+next(stream)
+stream.close()
+try:
+    model("nothing").chat(asked({ASKED!r}))
+except openai.NotFoundError as error:
+    shown["error"] = error.code
+print(json.dumps(shown))
+"""
+
+
+def test_llama_index_asks_streams_cancels_and_sees_errors(place: Place, start: Start) -> None:
+    out, problem = start("-c", LLAMA_INDEX).communicate(timeout=60)
+    assert out, problem
+    shown = json.loads(out)
+    assert shown.pop("version").startswith("2.")
+    assert shown.pop("error") == "model_not_found"
+    assert shown == dict.fromkeys(("chat", "complete", "stream", "async"), ANSWER)
+    place.wait_until_free()
+
+
+def test_llm_asks_streams_cancels_and_sees_errors(place: Place, start: Start, tmp_path: Path) -> None:
+    models = [
+        {"model_id": name, "model_name": name, "api_base": place.url, "api_key_name": "rag"}
+        for name in ("samples", "nothing")
+    ]
+    (tmp_path / "extra-openai-models.yaml").write_text(json.dumps(models))
+    (tmp_path / "keys.json").write_text(json.dumps({"rag": TOKEN}))
+
+    def llm(*options: str, text: str = ASKED) -> subprocess.Popen[str]:
+        return start("-m", "llm", *options, text, LLM_USER_PATH=str(tmp_path), LLM_LOAD_PLUGINS="")
+
+    for options in (("-m", "samples"), ("-m", "samples", "--no-stream")):
+        out, problem = llm(*options).communicate(timeout=60)
+        assert out.strip() == ANSWER, problem
+    calls = len(place.model.calls)
+    left = llm("-m", "samples", text=HANGING)
+    while len(place.model.calls) == calls:
+        assert left.poll() is None, left.communicate()
+        time.sleep(0.1)
+    left.send_signal(signal.SIGINT)
+    left.communicate(timeout=30)
+    place.wait_until_free()
+    assert "There is no such model" in llm("-m", "nothing").communicate(timeout=60)[1]
