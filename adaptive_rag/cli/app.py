@@ -18,6 +18,7 @@ from adaptive_rag.cli.graph import graph
 from adaptive_rag.cli.index import index
 from adaptive_rag.cli.info import info
 from adaptive_rag.cli.list import list_documents
+from adaptive_rag.cli.mcp import mcp
 from adaptive_rag.cli.ontology import ontology_app
 from adaptive_rag.cli.options import load_env_file
 from adaptive_rag.cli.output import reporting_errors
@@ -43,7 +44,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ask": ask, "chat": chat, "index": index, "list": list_documents, "show": show, "remove": remove,
     "search": search, "compare": compare, "recipes": recipes,
     "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
-    "doctor": doctor, "eval": evaluate, "serve": serve, "worker": worker,
+    "doctor": doctor, "eval": evaluate, "serve": serve, "worker": worker, "mcp": mcp,
 }  # fmt: skip
 
 for name, command in COMMANDS.items():

@@ -14,6 +14,7 @@ from adaptive_rag.compare import Comparison
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
 from adaptive_rag.errors import AdaptiveRAGError, InputError, ServedError
+from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index import Index
 from adaptive_rag.index.index import open_source
@@ -25,7 +26,7 @@ from adaptive_rag.server.gate import Gate
 from adaptive_rag.server.metrics import count_answer, counting_inside
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.state import InputState, OutputState
+from adaptive_rag.state import InputState, OutputState, RetrievalState
 
 
 class Turn(BaseModel):
@@ -75,22 +76,26 @@ class Answering:
     """The graph, for callers. Its answers depend on the operator's settings and on what a caller may set."""
 
     def __init__(
-        self, settings: ServerSettings, operator: Mapping[str, Any], conversations: Conversations
+        self,
+        settings: ServerSettings,
+        operator: Mapping[str, Any],
+        conversations: Conversations | None = None,
     ) -> None:
         self._settings = settings
         self._operator = operator
         known = make_context(operator)
         self._serving, self._embeddings = known.serving, known.embeddings
         self._form = caller_settings(known, tuple(STRATEGIES))
-        self._alone = AdaptiveRAG(store=conversations.store, **operator)
         self._conversations = conversations
-        self._in_threads = AdaptiveRAG(
-            checkpointer=conversations.saver, store=conversations.store, **operator
-        )
+        store = conversations.store if conversations else None
+        saver = conversations.saver if conversations else None
+        self._retrieval = build_retrieval_graph().compile(store=store, name="adaptive_retriever")
+        self._alone = AdaptiveRAG(store=store, **operator)
+        self._in_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting)
 
-    def context_for(self, place: Searched, caller_id: str, given: Mapping[str, Any]) -> Context:
-        """Return the settings of one question over one index.
+    def context_for(self, place: Searched | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
+        """Return the settings of one question over one index; None is the operator's own.
 
         Raises:
             InputError: something is not for a caller to set, or beyond the server's bounds.
@@ -98,16 +103,23 @@ class Answering:
         """
         nested = _nested(given)
         check_settings(self._form, nested)
-        if not (place.index / MANIFEST).exists():
+        if place and not (place.index / MANIFEST).exists():
             raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
+        index = {"index": self._index_of(place)} if place else {}
+        return make_context(self._operator, allowed, index, user_id=caller_id).for_caller()
+
+    def _index_of(self, place: Searched) -> str | Index:
         uri = str(place.index)
         whole = open_source(uri, self._embeddings) if place.hidden else None
-        index = whole.without(place.hidden) if isinstance(whole, Index) else uri
-        return make_context(self._operator, allowed, index=index, user_id=caller_id).for_caller()
+        return whole.without(place.hidden) if isinstance(whole, Index) else uri
 
     async def answer(
-        self, asked: BareQuestion, place: Searched, caller_id: str, thread_id: str | None = None
+        self,
+        asked: BareQuestion,
+        place: Searched | None,
+        caller_id: str | None,
+        thread_id: str | None = None,
     ) -> OutputState:
         """Answer a question; in a thread where one is named.
 
@@ -121,6 +133,18 @@ class Answering:
             output = await rag.ainvoke(**call)
             count_answer(output, time.perf_counter() - started)
             return output
+
+    async def search(
+        self, asked: BareQuestion, place: Searched | None, caller_id: str | None
+    ) -> RetrievalState:
+        """Find the passages that a question would be answered from.
+
+        Raises:
+            Exception: what `answer` raises.
+        """
+        async with self._running(asked, place, caller_id) as (_, call):
+            found = await self._retrieval.ainvoke(**call)
+            return cast(RetrievalState, found)
 
     @asynccontextmanager
     async def stream(
@@ -187,7 +211,11 @@ class Answering:
 
     @asynccontextmanager
     async def _running(
-        self, asked: BareQuestion, place: Searched, caller_id: str, thread_id: str | None = None
+        self,
+        asked: BareQuestion,
+        place: Searched | None,
+        caller_id: str | None,
+        thread_id: str | None = None,
     ) -> AsyncIterator[tuple[AdaptiveRAG, dict[str, Any]]]:
         """Hold a place for a question, and its thread; yield the graph and what it is called with.
 
@@ -201,6 +229,7 @@ class Answering:
         rag = self._alone
         thread: AbstractAsyncContextManager[None] = nullcontext()
         if thread_id is not None:
+            assert self._conversations is not None, "threads are kept nowhere"
             rag, thread = self._in_threads, self._conversations.hold(thread_id, asked.question)
             call |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
         try:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, FastAPI
 from fastapi.concurrency import run_in_threadpool
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
+from starlette.types import Lifespan
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
@@ -36,6 +37,7 @@ from adaptive_rag.server.api import (
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.indexing import clear_leftovers, workshop_of
+from adaptive_rag.server.mcp_http import build_mcp_app, mcp_route
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
 from adaptive_rag.server.rates import Rates
@@ -75,10 +77,11 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     operator = make_context(given)
     engine = open_database(settings)
     _refuse_strangers(settings, engine)
+    mcp = build_mcp_app()
     app = FastAPI(
         title="Adaptive RAG",
         description="Ask your documents; each question goes the way that suits it.",
-        lifespan=lambda app: _running(app, settings, given, operator, engine),
+        lifespan=lambda app: _running(app, settings, given, operator, engine, mcp.lifespan),
         docs_url=None,  # it would load scripts from another host
         redoc_url=None,
         openapi_url="/api/openapi.json",
@@ -91,6 +94,7 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     for router in (models.router, completions.router):
         app.include_router(router, prefix=PREFIX, responses=ERRORS, tags=["OpenAI's API"])
     app.include_router(operation.router)
+    app.router.routes.append(mcp_route(mcp))
     # The last stands outermost: all parts see the caller's own address, and all answers have the headers.
     app.add_middleware(RequestLog)
     app.add_middleware(Sites, settings=settings)
@@ -101,7 +105,12 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
 
 @asynccontextmanager
 async def _running(
-    app: FastAPI, settings: ServerSettings, given: Mapping[str, Any], operator: Context, engine: Engine
+    app: FastAPI,
+    settings: ServerSettings,
+    given: Mapping[str, Any],
+    operator: Context,
+    engine: Engine,
+    *others: Lifespan[FastAPI],
 ) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         conversations = await stack.enter_async_context(open_conversations(settings, engine))
@@ -120,6 +129,8 @@ async def _running(
         )
         await run_in_threadpool(clear_leftovers, settings.data, engine)
         await stack.enter_async_context(watching_workers(settings, workshop_of(settings, operator)))
+        for other in others:
+            await stack.enter_async_context(other(app))
         yield
 
 

@@ -1,0 +1,70 @@
+"""`adaptive-rag mcp`: the documents of an index for an agent's program, over standard input and output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Option
+
+from adaptive_rag.cli import options
+
+if TYPE_CHECKING:
+    from adaptive_rag.server.mcp_results import Collections
+    from adaptive_rag.server.mcp_tools import Shelf
+
+NAME = "documents"
+
+
+def mcp(
+    index: options.Index = None,
+    model: options.Model = None,
+    settings: options.Settings = None,
+    about: Annotated[str, Option("--about", help="What the documents are about, for the agent.")] = "",
+) -> None:
+    """Let an agent ask and read the documents of an index, by the Model Context Protocol on stdio."""
+    from adaptive_rag.errors import import_extra
+
+    import_extra("fastapi", extra="server", purpose="adaptive-rag mcp")
+    from adaptive_rag.server.mcp import build_mcp
+
+    reader = _LocalReader(options.given_settings(settings, index=index, model=model), about)
+    build_mcp(lambda: reader).run("stdio", show_banner=False)
+
+
+class _LocalReader:
+    """Whoever sits at this machine, and one index."""
+
+    def __init__(self, given: dict[str, Any], about: str) -> None:
+        from adaptive_rag.context import make_context
+        from adaptive_rag.index.index import source_of
+        from adaptive_rag.server.answering import Answering
+        from adaptive_rag.server.settings import read_server_settings
+
+        context = make_context(given)
+        self.id = context.user_id
+        self.answering = Answering(read_server_settings(), given)
+        self._about, self._uri = about, str(context.index)
+        # What is wrong with the index shows now, where a person reads it, and not at the first question.
+        source_of(context)
+
+    def collections(self, limit: int, offset: int) -> Collections:
+        """List the index."""
+        from adaptive_rag.index.sources import list_sources
+        from adaptive_rag.server.mcp_results import CollectionListed, Collections
+
+        known = list_sources(self._uri)
+        passages = sum(each.chunks for each in known if each.copy_of is None)
+        own = CollectionListed(name=NAME, description=self._about, documents=len(known), passages=passages)
+        return Collections(collections=[own][offset : offset + limit], total=1)
+
+    def open(self, collection: str) -> Shelf:
+        """Return the index; it has one name."""
+        from adaptive_rag.server.mcp_tools import Shelf
+        from adaptive_rag.server.problems import not_found
+
+        if collection not in ("", NAME):
+            raise not_found("collection")
+        return Shelf(NAME, self._uri)
+
+    def count(self) -> None:
+        """Let whoever sits here ask as often as they like."""

@@ -1,0 +1,270 @@
+"""What agents may call: ask, search and read, for whoever calls and in what is open to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Protocol
+from urllib.parse import quote
+
+from pydantic import Field
+from starlette.concurrency import run_in_threadpool
+
+from adaptive_rag.errors import InputError
+from adaptive_rag.graph.strategies import NAMES
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import SourceRecord, read_manifest
+from adaptive_rag.index.sources import join_chunks, read_chunks
+from adaptive_rag.server.answering import Answering, Question
+from adaptive_rag.server.folders import Searched
+from adaptive_rag.server.mcp_results import (
+    Answered,
+    Cited,
+    Collections,
+    DocumentListed,
+    Documents,
+    Found,
+    Passage,
+    Text,
+)
+from adaptive_rag.server.problems import not_found
+from adaptive_rag.state import Citation
+from adaptive_rag.text.places import format_place, place_at
+
+PASSAGES = "adaptive-rag://passages/"
+LONGEST_TEXT = 20_000  # characters of one reading, some 5,000 tokens
+MOST_LISTED = 200
+
+CollectionName = Annotated[
+    str,
+    Field(
+        max_length=200,
+        description="A collection, as list_collections names it. It can be left out where there is only one.",
+    ),
+]
+Asked = Annotated[
+    str,
+    Field(max_length=20_000, pattern=r"\S", description="What is asked, as a question that stands alone."),
+]
+DocumentName = Annotated[
+    str, Field(max_length=2000, description="A document, as citations and list_documents name it.")
+]
+Offset = Annotated[int, Field(ge=0, le=2**31, description="Entries before the first that is returned.")]
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A collection that is open to whoever asks: where its documents are read and searched."""
+
+    name: str
+    uri: str
+    # none where it is the operator's own index
+    searched: Searched | None = None
+
+
+class Reader(Protocol):
+    """Whoever's agent calls: who they are, and what is open to them."""
+
+    @property
+    def answering(self) -> Answering:
+        """What answers their questions."""
+
+    @property
+    def id(self) -> str | None:
+        """Their id, by which the program knows their profile."""
+
+    def collections(self, limit: int, offset: int) -> Collections:
+        """List the collections that are open to them."""
+
+    def open(self, collection: str) -> Shelf:
+        """Return a collection by name; "" is the only one.
+
+        Raises:
+            InputError: no name is given, and there are several.
+            Problem: 404; it is not open to them, or does not exist.
+        """
+
+    def count(self) -> None:
+        """Count a question or a search of theirs.
+
+        Raises:
+            Problem: 429; they have made as many as they may for now.
+        """
+
+
+class Tools:
+    """What agents may call. The docstrings are what an agent decides by."""
+
+    def __init__(self, reader_of: Callable[[], Reader]) -> None:
+        self._reader_of = reader_of
+
+    async def ask(
+        self,
+        question: Asked,
+        collection: CollectionName = "",
+        user_context: Annotated[
+            str, Field(max_length=20_000, description="Who asks, or in what situation, where that matters.")
+        ] = "",
+        settings: Annotated[
+            dict[str, Any] | None,
+            Field(
+                description=f"Any of route ({', '.join(NAMES)}), k (passages that reach the answer), "
+                "profile (conservative, balanced, aggressive), where (a condition such as "
+                "'kind = pdf and page < 10'), retrieval.alpha (0 by words, 1 by meaning) and "
+                "budget.deadline_s."
+            ),
+        ] = None,
+    ) -> Answered:
+        """Answer a question from the documents, with citations.
+
+        Use this where the user wants an answer. It says so where the documents do not hold one.
+        """
+        reader, shelf = await self._open(collection, counted=True)
+        asked = Question(question=question, user_context=user_context, settings=settings or {})
+        output = await reader.answering.answer(asked, shelf.searched, reader.id)
+        return Answered(
+            answer=output["answer"],
+            citations=[_cited(shelf, citation) for citation in output["citations"]],
+            route=output["query_type"],
+            why=output["analysis"]["reason"],
+            grounding=output["grounding"],
+            abstained=output["abstained"],
+            collection=shelf.name,
+        )
+
+    async def search(
+        self,
+        query: Asked,
+        collection: CollectionName = "",
+        limit: Annotated[int, Field(ge=1, le=100, description="Passages to find, at most.")] = 8,
+        where: Annotated[
+            str,
+            Field(
+                max_length=2000,
+                description="A condition that passages must fulfil, such as 'kind = pdf and page < 10'.",
+            ),
+        ] = "",
+    ) -> Found:
+        """Find the passages of the documents that bear on a question, with their scores, without an answer.
+
+        Use this to read the sources yourself, or to compare what several documents say.
+        """
+        reader, shelf = await self._open(collection, counted=True)
+        settings = {"k": limit, "where": where or None}
+        asked = Question(question=query, settings=settings)
+        found = await reader.answering.search(asked, shelf.searched, reader.id)
+        passages = [
+            Passage(
+                **_span(shelf, each["source"], each["start"], each["end"]),
+                place=format_place(place_at(each, each["start"], each["end"])),
+                text=each["text"],
+                scores=each["scores"],
+            )
+            for each in found["documents"]
+        ]
+        return Found(
+            passages=passages,
+            route=found["query_type"],
+            why=found["analysis"]["reason"],
+            collection=shelf.name,
+        )
+
+    async def read_document(
+        self,
+        document: DocumentName,
+        collection: CollectionName = "",
+        start: Annotated[int, Field(ge=0, le=2**31, description="Where to begin, in characters.")] = 0,
+        end: Annotated[
+            int | None,
+            Field(ge=0, le=2**31, description="Where to end; by default as far as one reading goes."),
+        ] = None,
+    ) -> Text:
+        """Read the text of a document as it is indexed, at most 20,000 characters at once.
+
+        Use this to see what stands around a passage: its start and end count in the same text. Where the
+        returned end is less than the length, there is more to read.
+        """
+        _, shelf = await self._open(collection)
+        return await run_in_threadpool(_read, shelf, document, start, end)
+
+    async def list_documents(
+        self,
+        collection: CollectionName = "",
+        part: Annotated[str, Field(max_length=200, description="List names that hold this alone.")] = "",
+        offset: Offset = 0,
+    ) -> Documents:
+        """List the documents of a collection by name, 200 at once."""
+        _, shelf = await self._open(collection)
+        return await run_in_threadpool(_list, shelf, part, offset)
+
+    async def list_collections(self, offset: Offset = 0) -> Collections:
+        """List the collections of documents that can be asked, 200 at once, with what each is about."""
+        return await run_in_threadpool(self._reader_of().collections, MOST_LISTED, offset)
+
+    async def passage(self, collection: str, document: str, start: str = "0", end: str = "") -> str:
+        """Return a part of a document's text."""
+        if not (start.isdecimal() and (end or "0").isdecimal()):
+            raise InputError("start and end count characters: expected whole numbers.")
+        _, shelf = await self._open(collection)
+        return (await run_in_threadpool(_read, shelf, document, int(start), int(end) if end else None)).text
+
+    async def _open(self, collection: str, *, counted: bool = False) -> tuple[Reader, Shelf]:
+        reader = self._reader_of()
+        if counted:
+            reader.count()
+        shelf = await run_in_threadpool(reader.open, collection)
+        return reader, shelf
+
+
+def only_one(names: Sequence[str]) -> str:
+    """Return the name of the only collection.
+
+    Raises:
+        InputError: there are several, or none.
+    """
+    if len(names) != 1:
+        raise InputError("Name a collection; list_collections says which there are.")
+    return names[0]
+
+
+def _sources(shelf: Shelf) -> Mapping[str, SourceRecord]:
+    manifest = read_manifest(open_location(shelf.uri))
+    hidden = shelf.searched.hidden if shelf.searched else ()
+    known = manifest.sources if manifest else {}
+    return {source: known[source] for source in sorted(known) if source not in hidden}
+
+
+def _read(shelf: Shelf, document: str, start: int, end: int | None) -> Text:
+    # Looked up by its whole name: the end of one, or the path of its file, would tell what else there is.
+    if document not in _sources(shelf):
+        raise not_found("document")
+    _, chunks = read_chunks(shelf.uri, document)
+    length = chunks[-1]["end"] if chunks else 0
+    start = min(start, length)
+    end = max(start, min(length if end is None else end, start + LONGEST_TEXT, length))
+    text = join_chunks(chunks, start, end)
+    return Text(document=document, start=start, end=end, length=length, text=text, collection=shelf.name)
+
+
+def _list(shelf: Shelf, part: str, offset: int) -> Documents:
+    named = [
+        DocumentListed(document=source, passages=record.chunks, notes=list(record.notes))
+        for source, record in _sources(shelf).items()
+        if part.casefold() in source.casefold()
+    ]
+    return Documents(collection=shelf.name, documents=named[offset : offset + MOST_LISTED], total=len(named))
+
+
+def _cited(shelf: Shelf, citation: Citation) -> Cited:
+    return Cited(
+        **_span(shelf, citation["source"], citation["start"], citation["end"]),
+        place=format_place(citation["place"]),
+        marker=citation["marker"],
+        quote=citation["quote"],
+    )
+
+
+def _span(shelf: Shelf, source: str, start: int, end: int) -> dict[str, Any]:
+    place = "/".join(quote(name, safe="") for name in (shelf.name, source))
+    uri = f"{PASSAGES}{place}?start={start}&end={end}"
+    return {"document": source, "start": start, "end": end, "uri": uri}

@@ -1,0 +1,327 @@
+"""Agents' tools: by the protocol's own client, over HTTP and stdio, and what they keep from others."""
+
+import asyncio
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, chdir
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from sqlalchemy.orm import Session
+from typer.testing import CliRunner
+
+from adaptive_rag import Index
+from adaptive_rag.cli.app import app
+from adaptive_rag.server.app import build_app
+from adaptive_rag.server.settings import read_server_settings
+from adaptive_rag.server.tables import Collection, Role
+from tests.server.conftest import Serve, add_samples, add_user, client_of
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "mcp.md").read_text("utf-8")
+SECRET = "The canary of the vault sings at midnight."
+QUESTION = "What is the highest water level ever recorded at Pellhythe?"
+HIDDEN = "There is no such collection, or it is not open to you."
+NO_DOCUMENT = "There is no such document, or it is not open to you."
+JSON_RPC = {"Accept": "application/json, text/event-stream"}
+
+
+@dataclass
+class Served:
+    """A server in a process of its own: ada may read the samples, and bob alone his vault."""
+
+    url: str
+    data: Path
+    vault: str
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, sample_index: Path) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("mcp")
+    (folder / "vault").mkdir()
+    (folder / "vault" / "secret.md").write_text(f"# Vault\n\n{SECRET}\n")
+    with chdir(folder):
+        Index.build("vault", folder / "index")
+    with client_of(build_app(read_server_settings(data=folder / "data", workers=0), {})) as client:
+        add_samples(client, sample_index)
+        vault = add_samples(client, folder / "index", "vault")
+        add_user(client, "ada", samples=Role.READER)
+        add_user(client, "bob", vault=Role.READER)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "adaptive_rag", "serve", "--port", str(port), "--data", folder / "data"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "ADAPTIVE_RAG_SERVER__WORKERS": "0"}
+    process = subprocess.Popen(command, cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if process.poll() is not None or not socket.socket().connect_ex(("127.0.0.1", port)):
+                break
+            time.sleep(0.1)
+        assert process.poll() is None, process.stderr.read() if process.stderr else ""
+        yield Served(f"http://127.0.0.1:{port}/mcp", folder / "data", vault.id)
+    finally:
+        process.terminate()
+        _, log = process.communicate(timeout=30)
+    assert "Traceback" not in log, log
+
+
+@asynccontextmanager
+async def agent_of(served: Served, token: str, mode: Any = "auto") -> AsyncIterator[Client]:
+    http = httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}, timeout=60)
+    async with http, Client(streamable_http_client(served.url, http_client=http), mode=mode) as client:
+        yield client
+
+
+async def test_an_agent_asks_searches_and_reads_what_is_open_to_it(served: Served) -> None:
+    async with agent_of(served, "ada") as agent:
+        tools = (await agent.list_tools()).tools
+        assert {tool.name for tool in tools} == {
+            "ask", "search", "read_document", "list_documents", "list_collections"
+        }  # fmt: skip
+        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+        assert all(tool.output_schema and tool.description for tool in tools)
+        listed = (await agent.call_tool("list_collections", {})).structured_content
+        assert [each["name"] for each in listed["collections"]] == ["samples"]
+
+        answer = (
+            await agent.call_tool("ask", {"question": QUESTION, "settings": {"k": 3}})
+        ).structured_content
+        assert "[1]" in answer["answer"] and answer["route"] == "factual" and answer["why"]
+        cited = answer["citations"][0]
+        resource = (await agent.read_resource(cited["uri"])).contents[0]
+        assert resource.text == cited["quote"]
+
+        where = {"query": "water level", "limit": 2, "where": "kind = pdf"}
+        passages = (await agent.call_tool("search", where)).structured_content["passages"]
+        assert len(passages) <= 2 and passages[0]["scores"] and passages[0]["place"].startswith("page")
+        span = {"document": passages[0]["document"], "start": passages[0]["start"], "end": passages[0]["end"]}
+        assert (await agent.call_tool("read_document", span)).structured_content["text"] == passages[0][
+            "text"
+        ]
+
+        whole = (await agent.call_tool("read_document", {"document": span["document"]})).structured_content
+        assert whole["end"] == 20_000 < whole["length"]
+
+
+async def test_an_agent_of_the_older_protocol_is_answered(served: Served) -> None:
+    async with agent_of(served, "ada", mode="legacy") as agent:
+        found = await agent.call_tool("search", {"query": "storm", "limit": 1})
+        assert len(found.structured_content["passages"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("ask", {"question": "What sings at midnight?"}),
+        ("search", {"query": "What sings at midnight?"}),
+        ("read_document", {"document": "vault/secret.md"}),
+        ("list_documents", {}),
+    ],
+)
+async def test_another_s_collection_reads_like_one_that_is_not_there(
+    served: Served, tool: str, arguments: dict[str, Any]
+) -> None:
+    named = ["vault", "nowhere", served.vault, "../vault", "samples/../vault", "%76ault", "vault' or '1'='1"]
+    async with agent_of(served, "ada") as agent:
+        for name in named:
+            refused = await agent.call_tool(tool, {**arguments, "collection": name})
+            assert (refused.is_error, refused.content[0].text) == (True, HIDDEN), name
+    async with agent_of(served, "bob") as agent:
+        allowed = await agent.call_tool(tool, {**arguments, "collection": "vault"})
+        assert not allowed.is_error
+
+
+async def test_no_resource_leads_to_another_s_text_or_to_a_file(served: Served) -> None:
+    index = served.data / "collections" / served.vault / "index"
+    hostile = [
+        "vault/secret.md", "vault/vault%2Fsecret.md", "samples/vault%2Fsecret.md",
+        f"{served.vault}/secret.md", "samples/secret.md",
+        "samples/../vault/secret.md", "samples/..%2Fvault%2Fsecret.md", "samples/%2E%2E%2Fsecret.md",
+        "samples%2F..%2Fvault/secret.md", "samples/..%5C..%5Csecret.md", "samples/%2Fetc%2Fpasswd",
+        "samples/secret.md%00", "samples/%252E%252E%252Fsecret.md", "samples/~%2Fsecret.md",
+        f"samples/{str(index).replace('/', '%2F')}", "samples/file%3A%2F%2F%2Fetc%2Fpasswd",
+        "samples/x?start=abc", "samples/x?start=-1&end=-5", f"samples/x?end={'9' * 5000}",
+    ]  # fmt: skip
+    async with agent_of(served, "ada") as agent:
+        for path in [*(f"adaptive-rag://passages/{path}" for path in hostile), "file:///etc/passwd"]:
+            with pytest.raises(MCPError) as refused:
+                await agent.read_resource(path)
+            said = str(refused.value).replace(path, "")
+            assert SECRET not in said and str(served.data) not in said and "Traceback" not in said, path
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"index": "VAULT"}, {"model": "openai:x"}, {"models.base_url": "http://127.0.0.1"},
+        {"recipe": "fusion"}, {"user_id": "bob"}, {"retriever": "VAULT"}, {"k": 100_000},
+        {"retrieval": {"fusion": "dense"}},
+        {"where": "source = 'secret.md' or 1 = 1"}, {"embeddings": "/etc/passwd"}, {"route": "../vault"},
+    ],
+)  # fmt: skip
+async def test_an_agent_sets_what_any_caller_may_and_no_more(
+    served: Served, settings: dict[str, Any]
+) -> None:
+    vault = str(served.data / "collections" / served.vault / "index")
+    given = json.loads(json.dumps(settings).replace("VAULT", vault))
+    async with agent_of(served, "ada") as agent:
+        refused = await agent.call_tool("ask", {"question": "What sings?", "settings": given})
+        assert refused.is_error
+        assert SECRET not in refused.content[0].text and "reference" not in refused.content[0].text
+
+
+async def test_wrong_arguments_are_told_in_words(served: Served) -> None:
+    async with agent_of(served, "ada") as agent:
+        for tool, arguments, said in [
+            ("search", {"query": "x", "limit": 5000}, "limit: Input should be less than or equal to 100"),
+            ("ask", {"question": " "}, "question: "),
+            ("read_document", {"document": "nothing.md"}, NO_DOCUMENT),
+            ("read_document", {"document": "../../server.sqlite"}, NO_DOCUMENT),
+        ]:
+            refused = await agent.call_tool(tool, arguments)
+            assert refused.is_error and said in refused.content[0].text
+            assert "pydantic" not in refused.content[0].text
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer nobody"}, 401),
+        ({"Authorization": "Bearer ada", "Origin": "http://other.example"}, 403),
+        ({"Authorization": "Bearer ada", "Sec-Fetch-Site": "cross-site"}, 403),
+        ({"Authorization": "Bearer ada", "Host": "other.example"}, 400),
+        ({"Authorization": "Bearer ada"}, 200),
+    ],
+)
+def test_who_has_no_token_or_comes_from_another_page_sees_nothing(
+    served: Served, headers: dict[str, str], status: int
+) -> None:
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    answered = httpx2.post(served.url, json=request, headers={**JSON_RPC, **headers})
+    assert answered.status_code == status
+    assert ("read_document" in answered.text) == (status == 200)
+
+
+def call(client: Any, tool: str, **arguments: Any) -> dict[str, Any]:
+    """Call a tool of a server in this process, and return its result."""
+    request = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
+    answered = client.post("/mcp", json=request, headers=JSON_RPC)
+    result: dict[str, Any] = json.loads(re.findall(r"^data: (.*)$", answered.text, re.M)[-1])["result"]
+    return result
+
+
+def test_the_rate_and_the_gate_hold_for_agents(serve: Serve, sample_index: Path) -> None:
+    with serve(rate="2/minute") as client:
+        add_samples(client, sample_index)
+        client.app.state.services.answering.gate.inside = 10_000  # type: ignore[attr-defined]
+        assert "as many questions as it can" in call(client, "ask", question=QUESTION)["content"][0]["text"]
+        client.app.state.services.answering.gate.inside = 0  # type: ignore[attr-defined]
+        assert not call(client, "search", query=QUESTION)["isError"]
+        refused = call(client, "search", query=QUESTION)
+        assert refused["isError"] and "too often" in refused["content"][0]["text"]
+        assert not call(client, "list_documents")["isError"]
+
+
+def test_a_failure_of_the_server_is_told_without_its_reason(
+    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("/the/path/of/the/index is broken")
+
+    monkeypatch.setattr("adaptive_rag.server.mcp_tools.read_chunks", fail)
+    with serve() as client:
+        add_samples(client, sample_index)
+        name = call(client, "list_documents")["structuredContent"]["documents"][0]["document"]
+        refused = call(client, "read_document", document=name)
+        assert refused["isError"] and "reference" in refused["content"][0]["text"]
+        assert "/the/path" not in json.dumps(refused)
+        assert "/the/path" in caplog.text
+
+
+def test_a_deleted_document_is_gone_before_its_index_is(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        row = add_samples(client, sample_index)
+        (found, *_) = call(client, "search", query=QUESTION, limit=1)["structuredContent"]["passages"]
+        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+            db.get_one(Collection, row.id).hidden = [found["document"]]
+            db.commit()
+        after = call(client, "search", query=QUESTION, limit=20)["structuredContent"]["passages"]
+        assert after and found["document"] not in {each["document"] for each in after}
+        listed = call(client, "list_documents")["structuredContent"]["documents"]
+        assert listed and found["document"] not in {each["document"] for each in listed}
+        assert call(client, "read_document", document=found["document"])["content"][0]["text"] == NO_DOCUMENT
+
+
+def snippets(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", PAGE, re.S)
+
+
+async def test_the_page_s_configuration_starts_the_tools_over_stdio(
+    sample_index: Path, tmp_path: Path
+) -> None:
+    host = json.loads(snippets("json")[0])["mcpServers"]["documents"]
+    arguments = [argument.replace("/path/to/index", str(sample_index)) for argument in host["args"]]
+    assert host["command"] == "adaptive-rag"
+    started = StdioServerParameters(
+        command=sys.executable,
+        args=["-m", "adaptive_rag", *arguments],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT)},
+    )
+    async with Client(started) as agent:
+        (own,) = (await agent.call_tool("list_collections", {})).structured_content["collections"]
+        assert own["description"] == "The handbook of our harbour" and own["documents"] > 3
+        answer = (await agent.call_tool("ask", {"question": QUESTION})).structured_content
+        assert (await agent.read_resource(answer["citations"][0]["uri"])).contents[0].text
+        for document in ("/etc/passwd", "../../../etc/passwd"):
+            refused = await agent.call_tool("read_document", {"document": document})
+            assert (refused.is_error, refused.content[0].text) == (True, NO_DOCUMENT)
+        refused = await agent.call_tool("ask", {"question": "x", "settings": {"index": "/etc"}})
+        assert refused.is_error and "cannot be set" in refused.content[0].text
+
+
+def test_without_an_index_the_tools_say_so_where_a_person_reads_it(tmp_path: Path) -> None:
+    ended = CliRunner().invoke(app, ["mcp", "--index", str(tmp_path / "none")])
+    assert (ended.exit_code, ended.stdout) == (1, "")
+    assert "adaptive-rag index" in ended.stderr
+
+
+def test_the_page_s_address_and_header_reach_a_server(served: Served) -> None:
+    host = json.loads(snippets("json")[1])["servers"]["documents"]
+    assert (host["type"], httpx2.URL(host["url"]).path) == ("http", "/mcp")
+    headers = {name: value.replace("${input:token}", "ada") for name, value in host["headers"].items()}
+    request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    assert httpx2.post(served.url, json=request, headers={**JSON_RPC, **headers}).status_code == 200
+
+
+def test_the_page_s_program_runs(served: Served, capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = snippets("python")
+    program = program.replace("http://127.0.0.1:8080/mcp", served.url).replace("TOKEN", "ada")
+    exec(compile(program, "docs/mcp.md", "exec"), {"__name__": "page"})
+    assert "metres" in capsys.readouterr().out
+
+
+def test_the_page_names_every_tool(served: Served) -> None:
+    async def names() -> set[str]:
+        async with agent_of(served, "ada") as agent:
+            return {tool.name for tool in (await agent.list_tools()).tools}
+
+    assert asyncio.run(names()) == set(re.findall(r"^\| `(\w+)` \|", PAGE, re.M))
