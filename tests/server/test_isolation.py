@@ -14,8 +14,9 @@ import pytest
 from httpx2 import Response
 from sqlalchemy import event, func, select
 from sqlalchemy.orm import Session
+from starlette.requests import Request
 
-from adaptive_rag.server.access import SESSION_COOKIE
+from adaptive_rag.server.access import SESSION_COOKIE, collection_open_to, identify, own_thread
 from adaptive_rag.server.tables import Base
 from tests.server.team import API, CODE, FILE, QUESTION, Team, open_team
 
@@ -426,6 +427,18 @@ def test_a_stranger_who_is_made_a_reader_reads(team: Team) -> None:
     assert CODE in answer.text and FILE in answer.text
     assert team.people["ada"].delete(members).status_code == 204
     assert team.people["eve"].post(f"{API}/collections/vault/ask", json=ASKED).status_code == 404
+
+
+def test_no_connection_is_held_between_the_parts_of_a_request(team: Team) -> None:
+    """A hundred requests at once would each hold one, and wait for a thread that waits for one."""
+    request = Request({"type": "http", "method": "GET", "app": team.server.app,
+                       "headers": [(b"authorization", b"Bearer ada")]})  # fmt: skip
+    with Session(team.engine, expire_on_commit=False) as db:
+        caller = identify(request, db)
+        assert team.engine.pool.checkedout() == 0
+        assert collection_open_to(db, caller, "vault").name == "vault"
+        assert own_thread(team.ids["thread"], caller, db).title
+        assert team.engine.pool.checkedout() == 0
 
 
 def test_the_page_has_the_table_of_the_attempts() -> None:
