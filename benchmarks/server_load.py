@@ -4,9 +4,9 @@
                                      [--plain] [--studio]
 
 A server runs in a process of its own over made chunks (those of benchmarks.warm_question). First one person
-asks alone; then all ask, each reading for about `--think` seconds between two questions (the time is drawn from
-an exponential distribution; 0 is the closed loop, in which everybody asks again at once). It prints errors, the
-refusals (429) and whether each had Retry-After, the median and the 95th percentile beside those of the person
+asks alone; then all ask, each reading for about `--think` seconds between two questions (an exponential
+distribution; 0 is the closed loop, in which everybody asks again at once). It prints errors, the refusals
+(429) and whether each had Retry-After, the median and the 95th percentile beside those of the person
 who asked alone, and the server's memory at the start and at the end.
 
 --model: with a scripted chat model that takes a second for each call, all ask once; the time of all answers

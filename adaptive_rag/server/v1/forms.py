@@ -26,7 +26,7 @@ def _text_of(content: Any) -> Any:
     return "\n".join(part["text"] for part in content)
 
 
-_CONTENT_SCHEMA = {
+_CONTENT_SCHEMA: dict[str, Any] = {
     "anyOf": [
         {"type": "string"},
         {
