@@ -353,7 +353,7 @@ def read_on(kb: Path, stop: Path) -> None:
             if halves or len(found) != NOTES or not all(index.search(QUESTIONS, limit=5)):
                 print(f"half a state: {halves or len(found)}")
                 raise SystemExit(1)
-            seen.add(str(reader.manifest.version))
+            seen.add(str(reader.manifest.committed))
     print(len(seen))
 
 

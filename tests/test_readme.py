@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pytest
 
 from adaptive_rag.samples import samples_path
@@ -18,8 +19,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 SHELL = [line for language, text in BLOCKS if language == "sh" for line in text.splitlines()]
 COMMANDS = [line for line in SHELL if line.startswith("adaptive-rag ")]
-# Run by .ci/run from the README itself, and by the tests of the Studio server.
-RUN_ELSEWHERE = ("python3 -m venv ", "pip install '.[studio]'", "langgraph dev")
+# Run by .ci/run from the README itself, by the tests of the Studio server, and by that of the server below.
+RUN_ELSEWHERE = ("python3 -m venv ", "pip install '.[", "langgraph dev", "curl ")
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,24 @@ def test_a_command_works_as_printed(folder: Path, command: str) -> None:
         done = subprocess.run(arguments, capture_output=True, text=True, env=environment, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip()
+
+
+def test_the_server_starts_and_answers_as_printed(folder: Path) -> None:
+    [line] = [line for line in SHELL if line.startswith("pip install '.[server]' && adaptive-rag ")]
+    [curl] = [line for line in SHELL if line.startswith("curl ")]
+    arguments = [sys.executable, "-m", "adaptive_rag", *shlex.split(line.partition(" && ")[2])[1:]]
+    _, _, address, _, header, _, body = shlex.split(curl)
+    with subprocess.Popen([*arguments, "--port", "0"], stderr=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stderr is not None
+            said = next(line for line in server.stderr if "answers at" in line)
+            place = re.findall(r"http://\S+", said)[0]
+            url = address.replace("localhost:8080", place)
+            named = dict([header.split(": ")])
+            answer = httpx.post(url, content=body, headers=named, timeout=60).json()
+            assert "[1]" in answer["answer"]
+        finally:
+            server.terminate()
 
 
 def test_the_python_snippets_run_one_after_another(folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from adaptive_rag.cli.ask import ask
+from adaptive_rag.cli.backup import backup, restore
 from adaptive_rag.cli.chat import chat
 from adaptive_rag.cli.compare import compare
 from adaptive_rag.cli.demo import demo
@@ -45,6 +46,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "search": search, "compare": compare, "recipes": recipes,
     "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
     "doctor": doctor, "eval": evaluate, "serve": serve, "worker": worker, "mcp": mcp,
+    "backup": backup, "restore": restore,
 }  # fmt: skip
 
 for name, command in COMMANDS.items():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Exit, Option
 
 from adaptive_rag.cli import options
+from adaptive_rag.cli.finding import Finding
 from adaptive_rag.cli.output import count_of, print_json, print_line
 from adaptive_rag.cli.route import format_routing
 
@@ -30,24 +31,19 @@ FORM = {
 }  # fmt: skip
 
 
-class Finding(NamedTuple):
-    """The result of one check."""
-
-    what: str
-    state: Literal["ok", "note", "fault"]
-    found: str
-    mend: str = ""
-
-
 def doctor(
     index: options.Index = None,
     model: options.Model = None,
     settings: options.Settings = None,
     offline: Annotated[bool, Option("--offline", help="Make no call to a model.")] = False,
+    server: Annotated[
+        bool, Option("--server", help="Check the web server's parts rather than an index.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
-    findings = list(_diagnose(options.given_settings(settings, index=index, model=model), offline))
+    given = options.given_settings(settings, index=index, model=model)
+    findings = list(_diagnose(given, offline, server=server))
     faults = sum(finding.state == "fault" for finding in findings)
     if as_json:
         print_json({"healthy": not faults, "findings": [finding._asdict() for finding in findings]})
@@ -62,8 +58,9 @@ def doctor(
         raise Exit(1)
 
 
-def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
-    """Check settings, index, embeddings, chat models and files; `offline` calls no model elsewhere."""
+def _diagnose(settings: dict[str, Any], offline: bool, *, server: bool) -> Iterator[Finding]:
+    """Check settings, index or server, chat models and files; `offline` calls no model elsewhere."""
+    from adaptive_rag.cli.doctor_server import check_server
     from adaptive_rag.context import make_context
     from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 
@@ -74,7 +71,7 @@ def _diagnose(settings: dict[str, Any], offline: bool) -> Iterator[Finding]:
         return
     yield Finding("settings", "ok", "usable")
     checks = {
-        "index": _check_index(context, offline),
+        **({"server": check_server()} if server else {"index": _check_index(context, offline)}),
         "chat model": _check_chat_models(context, offline),
         "router": _check_router(),
         "files": _check_files(context),

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option, get_text_stream
 
 from adaptive_rag.graph.strategies import NAMES
+
+if TYPE_CHECKING:
+    from adaptive_rag.server.settings import ServerSettings
 
 ENV_FILE = ".env"
 
@@ -47,6 +50,15 @@ Model = Annotated[
 ]
 Settings = Annotated[
     list[str] | None, Option("--set", help="Any other setting, as name=value.", metavar="NAME=VALUE")
+]
+Data = Annotated[
+    Path | None,
+    Option(
+        "--data",
+        help="Folder of what the web server keeps.",
+        show_default=".adaptive-rag-server",
+        file_okay=False,
+    ),
 ]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 Trace = Annotated[bool, Option("--trace", help="Show every step and its reasons.")]
@@ -91,6 +103,21 @@ def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str,
             raise ConfigurationError(f"--set {setting!r} is not usable: {expected}.")
         given[name.strip().replace("-", "_")] = value.strip()
     return given
+
+
+def server_settings(**named: Any) -> ServerSettings:
+    """Read the web server's settings, with those that were given by name.
+
+    Raises:
+        ConfigurationError: one of them cannot be used, wherever it stands.
+        MissingExtraError: the extra `server` is not installed.
+    """
+    from adaptive_rag.errors import import_extra
+
+    import_extra("limits", extra="server", purpose="The web server")
+    from adaptive_rag.server.settings import read_server_settings
+
+    return read_server_settings(**{name: value for name, value in named.items() if value is not None})
 
 
 def read_argument(question: str) -> str:

@@ -31,12 +31,13 @@ wins, then the environment, then the file. A setting of a group is written
 
 def settings(
     markdown: Annotated[bool, Option("--markdown", help="Print the reference page.")] = False,
+    server: Annotated[bool, Option("--server", help="List those of the web server alone.")] = False,
 ) -> None:
     """List every setting with its default and what it does."""
     if markdown:
-        print_plain(format_reference())
+        print_plain(format_server_table() if server else format_reference())
         return
-    for heading, rows in _sections():
+    for heading, rows in [_server_section()] if server else _sections():
         print_line(f"\n{heading}", style="bold")
         print_table(("", ""), [(f"{name:<24}", _describe(*facts)) for name, *facts in rows])
 
@@ -49,15 +50,33 @@ def _describe(default: str, values: str, description: str) -> str:
 
 def format_reference() -> str:
     """Return the reference page as Markdown."""
-    parts = [HEAD]
-    for heading, rows in _sections():
-        lines = [f"## {heading}", "", "| setting | default | values | what it does |", "|---|---|---|---|"]
-        lines += [
-            f"| `{name}` | {f'`{default}`' if default else ''} | {values} | {description} |"
-            for name, default, values, description in rows
-        ]
-        parts.append("\n".join(lines) + "\n")
-    return "\n".join(parts)
+    return "\n".join([HEAD, *(f"## {heading}\n\n{_format_table(rows)}" for heading, rows in _sections())])
+
+
+def format_server_table() -> str:
+    """Return the web server's settings as a table in Markdown."""
+    _, rows = _server_section()
+    return _format_table(rows)
+
+
+def _format_table(rows: list[tuple[str, str, str, str]]) -> str:
+    lines = ["| setting | default | values | what it does |", "|---|---|---|---|"]
+    lines += [
+        f"| `{name}` | {f'`{default}`' if default else ''} | {values} | {description} |"
+        for name, default, values, description in rows
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _server_section() -> tuple[str, list[tuple[str, str, str, str]]]:
+    from adaptive_rag.context import SERVER_TABLE
+    from adaptive_rag.errors import import_extra
+
+    import_extra("limits", extra="server", purpose="The web server")
+    from adaptive_rag.server.settings import ServerSettings
+
+    rows = [_row(f"{SERVER_TABLE}.{name}", field) for name, field in ServerSettings.model_fields.items()]
+    return f"{SERVER_TABLE}: {str(ServerSettings.__doc__).rstrip('.')}", rows
 
 
 def _sections() -> list[tuple[str, list[tuple[str, str, str, str]]]]:

@@ -93,6 +93,14 @@ class Answering:
         self._alone = AdaptiveRAG(store=store, **operator)
         self._in_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
         self.gate = Gate(settings.max_running, settings.max_waiting)
+        self._limits = set[asyncio.Timeout]()
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """Refuse the questions that are still being answered; the server ends."""
+        self._is_stopping = True
+        for limit in self._limits:
+            limit.reschedule(asyncio.get_running_loop().time())
 
     def context_for(self, place: Searched | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
         """Return the settings of one question over one index; None is the operator's own.
@@ -234,14 +242,25 @@ class Answering:
             call |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
         try:
             with counting_inside():
-                async with thread, asyncio.timeout(self._settings.max_seconds), self.gate.enter():
+                async with thread, self._limit(), self.gate.enter():
                     yield rag, call
         except (InputError, ServedError):
             raise
         except TimeoutError:
+            if self._is_stopping:
+                raise Problem(503, "The server is being stopped. Ask again in a minute.") from None
             raise Problem(504, "The answer took longer than this server allows.") from None
         except AdaptiveRAGError as error:
             raise served_error(error) from None
+
+    @asynccontextmanager
+    async def _limit(self) -> AsyncIterator[None]:
+        async with asyncio.timeout(self._settings.max_seconds) as limit:
+            self._limits.add(limit)
+            try:
+                yield
+            finally:
+                self._limits.discard(limit)
 
 
 def _nested(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,6 +8,9 @@ from typing import Annotated, Any
 
 from alembic import command
 from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
 from fastapi import Depends, Request
 from filelock import FileLock
 from sqlalchemy import Engine, create_engine, event
@@ -22,11 +25,12 @@ from adaptive_rag.text.redaction import redact
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
-def open_database(settings: ServerSettings) -> Engine:
-    """Open the database, made where it is missing, with all migrations done.
+def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
+    """Open the database, made where it is missing, with the migrations done up to a revision.
 
     Raises:
-        ConfigurationError: the data folder cannot be written, or the database not be reached.
+        ConfigurationError: the data folder cannot be written, the database not be reached, or it is of a
+            newer version of this program.
     """
     try:
         make_folder(settings.data)
@@ -37,7 +41,12 @@ def open_database(settings: ServerSettings) -> Engine:
             event.listen(engine, "connect", _set_up_sqlite)
         # One of several servers that start at once migrates, the others wait.
         with FileLock(settings.data / "migration.lock"):
-            _migrate(engine)
+            _migrate(engine, revision)
+    except CommandError as error:
+        raise ConfigurationError(
+            f"The server's data in {str(settings.data)!r} is of a newer version of adaptive-rag than this "
+            f"one: {error}. Install that version, or name another folder with server.data."
+        ) from error
     except (OSError, SQLAlchemyError) as error:
         raise ConfigurationError(
             f"The server's data in {str(settings.data)!r} cannot be opened: {redact(str(error))}. Set "
@@ -52,12 +61,28 @@ def _set_up_sqlite(connection: Any, record: object) -> None:
         connection.execute(f"PRAGMA {setting}")
 
 
-def _migrate(engine: Engine) -> None:
+def newest_revision() -> str | None:
+    """Return the last migration that this version knows."""
+    return ScriptDirectory.from_config(_alembic()).get_current_head()
+
+
+def _alembic() -> Config:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
+    return config
+
+
+def _migrate(engine: Engine, revision: str) -> None:
+    config = _alembic()
     with engine.begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "head")
+        command.upgrade(config, revision)
+
+
+def revision_of(engine: Engine) -> str | None:
+    """Return the last migration that was done; None before the first."""
+    with engine.connect() as connection:
+        return MigrationContext.configure(connection).get_current_revision()
 
 
 def open_session(request: Request) -> Iterator[Session]:

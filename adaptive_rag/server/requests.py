@@ -7,6 +7,7 @@ import re
 import secrets
 import time
 from contextvars import ContextVar
+from typing import TextIO
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -87,11 +88,11 @@ class WithRequestId(logging.Filter):
         return True
 
 
-def log_as_json() -> None:
-    """Log one JSON object a line, on standard error."""
+def log_as_json(stream: TextIO | None = None) -> None:
+    """Log one JSON object a line, by default on standard error."""
     from pythonjsonlogger.json import JsonFormatter
 
-    handler = logging.StreamHandler()
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(
         JsonFormatter(
             "{asctime}{levelname}{name}{message}{request_id}",
@@ -107,5 +108,5 @@ def log_as_json() -> None:
     # Nor do the lines of the steps, which hold questions and queries, belong into a server's log.
     logging.getLogger("adaptive_rag").setLevel(logging.WARNING)
     logging.getLogger("adaptive_rag.server").setLevel(logging.INFO)
-    for name in ("httpx", "huey", "alembic", "fastmcp", "mcp"):
+    for name in ("httpx", "httpx2", "huey", "alembic", "fastmcp", "mcp"):
         logging.getLogger(name).setLevel(logging.WARNING)

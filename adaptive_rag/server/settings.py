@@ -97,6 +97,9 @@ class ServerSettings(BaseSettings):
     rate: Annotated[str, AfterValidator(_readable_rate)] = Field(
         "120/minute", description="Requests for answers that one caller may make, as in 120/minute."
     )
+    stop_seconds: float = Field(
+        20, ge=0, description="How long answers under way may still take when the server is stopped."
+    )
     workers: int = Field(
         1, ge=0, le=32, description="Processes that index documents; 0 where others do (adaptive-rag worker)."
     )

@@ -195,6 +195,13 @@ async def test_wrong_arguments_are_told_in_words(served: Served) -> None:
             assert "pydantic" not in refused.content[0].text
 
 
+async def test_callers_at_the_same_time_see_each_their_own(served: Served) -> None:
+    async with agent_of(served, "ada") as ada, agent_of(served, "bob") as bob:
+        asked = [agent.call_tool("list_collections", {}) for _ in range(10) for agent in (ada, bob)]
+        listed = [answer.structured_content["collections"] for answer in await asyncio.gather(*asked)]
+    assert [[each["name"] for each in one] for one in listed] == [["samples"], ["vault"]] * 10
+
+
 @pytest.mark.parametrize(
     ("headers", "status"),
     [

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -50,11 +51,14 @@ def test_figures_tell_routes_and_steps_and_no_name(serve: Serve, sample_index: P
 
 
 @pytest.fixture
-def json_log(capsys: pytest.CaptureFixture[str]) -> Iterator[Callable[[], list[dict[str, Any]]]]:
+def json_log() -> Iterator[Callable[[], list[dict[str, Any]]]]:
     """Log as a server does, and return what reads the lines."""
     before, ours = list(logging.root.handlers), logging.getLogger("adaptive_rag")
-    log_as_json()
-    yield lambda: [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    # Those that stay would be closed: they are pytest's.
+    logging.root.handlers.clear()
+    stream = StringIO()
+    log_as_json(stream)
+    yield lambda: [json.loads(line) for line in stream.getvalue().splitlines()]
     logging.root.handlers[:] = before
     ours.setLevel(logging.NOTSET)
 

@@ -1,6 +1,8 @@
 """A server over PostgreSQL: its tables, and the conversations beside them, in a real database."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from sqlalchemy import text
@@ -13,10 +15,18 @@ pgserver = pytest.importorskip(
 )
 
 
+@pytest.fixture
+def readable_folder() -> Iterator[Path]:
+    """Make a folder that PostgreSQL reaches as a user of its own; pytest's are closed to others."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
 def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(
-    serve: Serve, sample_index: Path, tmp_path: Path
+    serve: Serve, sample_index: Path, readable_folder: Path
 ) -> None:
-    database = pgserver.get_server(tmp_path / "postgres", cleanup_mode="delete")
+    database = pgserver.get_server(readable_folder / "postgres", cleanup_mode="delete")
     try:
         with serve(database=database.get_uri()) as client:
             add_samples(client, sample_index)

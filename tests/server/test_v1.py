@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from adaptive_rag.server.tables import Role
 from adaptive_rag.testing import ScriptedChatModel
-from tests.server.conftest import Serve, add_samples, add_user
+from tests.server.conftest import Serve, add_samples, add_user, work
 
 URL = "/v1/chat/completions"
 ASKED = "What is the highest water level ever recorded at Pellhythe?"
@@ -91,6 +91,19 @@ def test_an_answer_marks_its_citations(serve: Serve, sample_index: Path) -> None
         assert answer["adaptive_rag"] == {"query_type": "factual", "grounding": 1.0, "abstained": False}
         assert answer["usage"]["counted_by"] == "embedded tokenizer"
         assert answer["usage"]["total_tokens"] > answer["usage"]["completion_tokens"] > 10
+
+
+def test_a_citation_leads_to_its_document(serve: Serve) -> None:
+    text = "The sea wall of Saltmere is 2,340 metres long."
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "coast"})
+        client.post("/api/v1/collections/coast/documents", files={"files": ("walls/saltmere.md", text)})
+        work(client)
+        asked = chat("How long is the sea wall of Saltmere?", model="coast")
+        [annotation] = client.post(URL, json=asked).json()["choices"][0]["message"]["annotations"]
+        citation = annotation["url_citation"]
+        assert citation["title"] == "walls/saltmere.md"
+        assert client.get(citation["url"]).text == text
 
 
 def test_a_stream_brings_the_draft_then_the_answer_its_citations_and_its_usage(

@@ -6,45 +6,27 @@ import asyncio
 import json
 import re
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
-from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from adaptive_rag.context.caller import newest
 from adaptive_rag.errors import InputError
-from adaptive_rag.ingest.web import is_address
-from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.server.answering import Question
-from adaptive_rag.server.answering import Turn as AskedTurn
-from adaptive_rag.server.api.ask import Chunks, index_to_ask
+from adaptive_rag.server.api.ask import index_to_ask
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.problems import Problem, details_of
 from adaptive_rag.server.rates import AskingCaller
 from adaptive_rag.server.services import Parts, Services
-from adaptive_rag.server.tables import Document, new_id
+from adaptive_rag.server.tables import new_id
+from adaptive_rag.server.v1.answers import Task, completion_of
 from adaptive_rag.server.v1.errors import error_of
-from adaptive_rag.server.v1.forms import (
-    MOST_BYTES,
-    MOST_TURNS,
-    Annotation,
-    AnswerMessage,
-    ChatRequest,
-    Choice,
-    Completion,
-    Details,
-    URLCitation,
-    Usage,
-)
+from adaptive_rag.server.v1.forms import MOST_BYTES, MOST_TURNS, ChatRequest, Completion
 from adaptive_rag.server.v1.models import Model, find_model
-from adaptive_rag.text.markers import MARKER
 
 router = APIRouter()
 STREAM = {
@@ -55,17 +37,6 @@ STREAM = {
     }
 }
 _WORD = re.compile(r"\S+\s*|\s+")
-
-
-@dataclass(frozen=True)
-class Task:
-    """A question under way, and what its answer needs beside it."""
-
-    asked: ChatRequest
-    model: Model
-    chunks: Chunks
-    # the address of this server, as its caller knows it
-    base: str
 
 
 def _find_index(
@@ -119,17 +90,15 @@ def _question_of(asked: ChatRequest, model: Model, parts: Services) -> Question:
             f"The model names the route {model.route!r}, and adaptive_rag.route another. Name one."
         )
     history = newest(asked.history, parts.operator.serving)[-MOST_TURNS:]
-    return Question(
-        question=asked.question,
-        user_context=asked.adaptive_rag.user_context,
-        history=[AskedTurn(role=turn["role"], text=turn["text"]) for turn in history],
-        settings=settings,
+    context = asked.adaptive_rag.user_context
+    return Question.model_validate(
+        {"question": asked.question, "user_context": context, "history": history, "settings": settings}
     )
 
 
 async def _answer(task: Task, parts: Services) -> Completion:
     output = [chunk async for chunk in task.chunks][-1]
-    return await run_in_threadpool(_completion_of, task, output, parts)
+    return await run_in_threadpool(completion_of, task, output, parts)
 
 
 async def _unless_gone(request: Request, answer: Awaitable[Completion]) -> Completion:
@@ -173,7 +142,7 @@ async def _events(task: Task, parts: Services) -> AsyncIterator[str]:
                 yield line({"reasoning_content": chunk["draft"] or "\n\n"})
             elif "answer" not in chunk:
                 yield ": working\n\n"
-        answer = await run_in_threadpool(_completion_of, task, chunk, parts)
+        answer = await run_in_threadpool(completion_of, task, chunk, parts)
     except Exception as error:
         yield _data(error_of(details_of(error)).model_dump())
         return
@@ -190,63 +159,3 @@ async def _events(task: Task, parts: Services) -> AsyncIterator[str]:
 
 def _data(value: Any) -> str:
     return f"data: {json.dumps(value)}\n\n"
-
-
-def _completion_of(task: Task, output: dict[str, Any], parts: Services) -> Completion:
-    message = AnswerMessage(content=output["answer"], annotations=_annotations_of(task, output, parts))
-    return Completion(
-        id=f"chatcmpl-{new_id()}",
-        created=int(time.time()),
-        model=task.asked.model,
-        choices=[Choice(message=message)],
-        usage=_usage_of(task.asked, output),
-        adaptive_rag=Details(**{name: output[name] for name in Details.model_fields}),
-    )
-
-
-def _annotations_of(task: Task, output: dict[str, Any], parts: Services) -> list[Annotation]:
-    """Return a citation for each mark in the answer."""
-    citations = {citation["marker"]: citation for citation in output["citations"]}
-    addresses = _addresses_of(task, {citation["source"] for citation in citations.values()}, parts)
-    return [
-        Annotation(
-            url_citation=URLCitation(
-                start_index=mark.start(),
-                end_index=mark.end(),
-                title=citation["source"],
-                url=addresses[citation["source"]],
-                **{name: citation[name] for name in URLCitation.model_fields.keys() & citation},
-            )
-        )
-        for mark in MARKER.finditer(output["answer"])
-        if (citation := citations.get(int(mark.group()[1:-1])))
-    ]
-
-
-def _addresses_of(task: Task, sources: set[str], parts: Services) -> dict[str, str]:
-    """Return where each source can be read; where it is no file of its own, the list of documents."""
-    found = task.model.collection
-    documents = f"{task.base}/api/v1/collections/{found.name}/documents"
-    query = select(Document.name, Document.id).where(
-        Document.collection_id == found.id, Document.name.in_(sources)
-    )
-    with Session(parts.engine) as db:
-        files = {name: f"{documents}/{id_}/file" for name, id_ in db.execute(query)}
-    return {source: source if is_address(source) else files.get(source, documents) for source in sources}
-
-
-def _usage_of(asked: ChatRequest, output: dict[str, Any]) -> Usage:
-    tokens: Counter[str] = Counter()
-    for record in output["trace"]:
-        tokens.update(record.get("tokens", {}))
-    read, written = tokens["input"], tokens["output"]
-    if not tokens:
-        count = load_minilm().count_tokens
-        read = sum(count(message.content) for message in asked.messages)
-        written = count(output["answer"])
-    return Usage(
-        prompt_tokens=read,
-        completion_tokens=written,
-        total_tokens=read + written,
-        counted_by="chat model" if tokens else "embedded tokenizer",
-    )

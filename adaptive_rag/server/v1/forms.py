@@ -26,28 +26,21 @@ def _text_of(content: Any) -> Any:
     return "\n".join(part["text"] for part in content)
 
 
-_CONTENT_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        {"type": "string"},
-        {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "required": ["type", "text"],
-                "properties": {"type": {"const": "text"}, "text": {"type": "string"}},
-            },
-        },
-        {"type": "null"},
-    ]
-}
-Content = Annotated[str, BeforeValidator(_text_of, json_schema_input_type=Any)]
+class TextPart(BaseModel):
+    """A part of a message."""
+
+    type: Literal["text"]
+    text: str
+
+
+Content = Annotated[str, BeforeValidator(_text_of, json_schema_input_type=str | list[TextPart] | None)]
 
 
 class ChatMessage(BaseModel):
     """A message of a conversation."""
 
     role: Literal["system", "developer", "user", "assistant"]
-    content: Content = Field("", max_length=MOST_BYTES, json_schema_extra=_CONTENT_SCHEMA)
+    content: Content = Field("", max_length=MOST_BYTES)
 
 
 def _ends_with_a_question(messages: list[ChatMessage]) -> list[ChatMessage]:

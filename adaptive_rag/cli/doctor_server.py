@@ -1,0 +1,148 @@
+"""What `adaptive-rag doctor --server` looks at: the web server's own parts, none of which it changes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from adaptive_rag.cli import options
+from adaptive_rag.cli.finding import Finding
+from adaptive_rag.cli.output import count_of
+from adaptive_rag.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from adaptive_rag.server.settings import ServerSettings
+
+
+def check_server() -> Iterator[Finding]:
+    """Check the server's settings, data, database, users, workers, and how it is reached."""
+    try:
+        settings = options.server_settings()
+    except ConfigurationError as error:
+        yield Finding("server", "fault", str(error), "Correct the variable or the file.")
+        return
+    yield Finding("server", "ok", f"listens on {settings.host}, port {settings.port}")
+    is_there = settings.data.is_dir()
+    yield from _check_folder(settings, is_there)
+    yield from _check_way(settings)
+    if settings.database is None and not (settings.data / "server.sqlite").exists():
+        yield Finding("database", "note", "none yet: the first start makes it")
+        yield from _check_users(settings, known=False)
+        return
+    yield from _check_database(settings)
+
+
+def _check_folder(settings: ServerSettings, is_there: bool) -> Iterator[Finding]:
+    from filelock import FileLock, Timeout
+
+    from adaptive_rag.server.operation import LEAST_FREE_MEGABYTES
+    from adaptive_rag.server.process import LOCK
+
+    place = settings.data.absolute()
+    if not is_there:
+        while not place.exists():
+            place = place.parent
+    if not os.access(place, os.W_OK | os.X_OK) or not place.is_dir():
+        yield Finding(
+            "data", "fault", f"{settings.data} cannot be written", "Set server.data to another folder."
+        )
+        return
+    free = shutil.disk_usage(place).free // 2**20
+    use = "not made yet"
+    if is_there:
+        use = "not in use"
+        if (settings.data / LOCK).exists():
+            try:
+                with FileLock(settings.data / LOCK, timeout=0):
+                    pass
+            except Timeout:
+                use = "a server is running"
+    found = f"{settings.data}: {use}, {free:,} MB free"
+    if free >= LEAST_FREE_MEGABYTES:
+        yield Finding("data", "ok", found)
+    else:
+        yield Finding("data", "fault", found, "Make room, or move the folder.")
+
+
+def _check_way(settings: ServerSettings) -> Iterator[Finding]:
+    if settings.is_loopback:
+        behind = ", behind a proxy with TLS" if settings.tls else ""
+        yield Finding("reached", "ok", f"from this machine alone{behind}")
+    elif not settings.tls:
+        found = "from other machines, without TLS: passwords and tokens can be read on the way"
+        yield Finding("reached", "fault", found, "Put a proxy with TLS before it, and set server.tls.")
+    else:
+        yield Finding("reached", "ok", "from other machines, by https through a proxy")
+    if settings.tls and not settings.trusted_proxies:
+        found = "no proxy is trusted: limits and records take every caller for the proxy"
+        yield Finding("proxy", "fault", found, "Set server.trusted_proxies to its address.")
+    if not settings.names and (settings.tls or not settings.is_loopback):
+        found = "the server answers to the name of its machine alone"
+        yield Finding("names", "note", found, "Set server.names to the names that callers use.")
+
+
+def _check_database(settings: ServerSettings) -> Iterator[Finding]:
+    from sqlalchemy import create_engine
+    from sqlalchemy.exc import SQLAlchemyError
+
+    from adaptive_rag.server.database import newest_revision, revision_of
+    from adaptive_rag.text.redaction import redact
+
+    engine = create_engine(settings.database_address)
+    try:
+        is_revision, expected = revision_of(engine), newest_revision()
+        if is_revision == expected:
+            yield Finding("database", "ok", f"{engine.dialect.name}, at migration {expected}")
+        else:
+            found = f"{engine.dialect.name}, at migration {is_revision}; this version has {expected}"
+            yield Finding(
+                "database", "note", found, "The next start brings it up to date; make a backup first."
+            )
+        if is_revision is not None:
+            yield from _check_users(settings, known=_has_users(engine))
+            yield from _check_jobs(settings, engine)
+    except SQLAlchemyError as error:
+        found = f"cannot be read: {redact(str(error)).splitlines()[0]}"
+        yield Finding("database", "fault", found, "Start it, or correct server.database.")
+    finally:
+        engine.dispose()
+
+
+def _has_users(engine: Engine) -> bool:
+    from sqlalchemy.orm import Session
+
+    from adaptive_rag.server.access import has_users
+
+    with Session(engine) as db:
+        return has_users(db)
+
+
+def _check_users(settings: ServerSettings, *, known: bool) -> Iterator[Finding]:
+    if known or settings.oidc_issuer:
+        yield Finding(
+            "users", "ok", "sign in" + (f" through {settings.oidc_issuer}" if settings.oidc_issuer else "")
+        )
+    elif settings.is_loopback:
+        yield Finding("users", "note", "none: whoever is at this machine may do everything")
+    else:
+        found = f"none, and {settings.host} is open to others: the server will not start"
+        yield Finding("users", "fault", found, "adaptive-rag users add NAME --admin")
+
+
+def _check_jobs(settings: ServerSettings, engine: Engine) -> Iterator[Finding]:
+    from sqlalchemy import func, select
+
+    from adaptive_rag.server.tables import Job, JobState
+
+    with engine.connect() as connection:
+        count = select(func.count()).where(Job.state.in_((JobState.QUEUED, JobState.RUNNING)))
+        to_do = count_of(connection.scalar(count) or 0, "job")
+    if settings.workers:
+        yield Finding("workers", "ok", f"{settings.workers}, started with the server; {to_do} to do")
+    else:
+        found = f"none are started with the server; {to_do} to do"
+        yield Finding("workers", "note", found, "Run: adaptive-rag worker")

@@ -1,0 +1,52 @@
+"""The collection of sample documents that `adaptive-rag serve --demo` starts with."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, select
+from sqlalchemy.orm import Session
+
+from adaptive_rag.context import Context
+from adaptive_rag.samples import samples_path
+from adaptive_rag.server.database import open_database
+from adaptive_rag.server.folders import folder_of
+from adaptive_rag.server.indexing import work_off, workshop_of
+from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.tables import Collection, Document, Job
+
+NAME = "samples"
+
+
+def add_samples(settings: ServerSettings, operator: Context) -> None:
+    """Add the sample documents as if they had been uploaded, and index them here and now.
+
+    Where there is a collection of that name, it stays as it is.
+    """
+    engine = open_database(settings)
+    try:
+        if collection_id := _upload(settings, engine):
+            work_off(workshop_of(settings, operator), engine, collection_id, lambda: False)
+    finally:
+        engine.dispose()
+
+
+def _upload(settings: ServerSettings, engine: Engine) -> str | None:
+    with Session(engine) as db:
+        if db.scalar(select(Collection.id).where(Collection.name == NAME)):
+            return None
+        collection = Collection(name=NAME, description="Documents of an invented coastal town.")
+        db.add(collection)
+        db.flush()
+        folder = folder_of(settings.data, collection.id)
+        rows = []
+        with folder.changing():
+            for path in sorted(path for path in samples_path().iterdir() if path.is_file()):
+                with path.open("rb") as content:
+                    written, digest, size = folder.write(content, path.name)
+                row = Document(collection_id=collection.id, name=path.name, size=size, digest=digest)
+                db.add(row)
+                db.flush()
+                folder.publish(written, row)
+                rows.append(row.id)
+            db.add(Job(collection_id=collection.id, kind="index", details={"documents": rows}))
+            db.commit()
+        return collection.id

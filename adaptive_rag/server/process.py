@@ -1,0 +1,112 @@
+"""The process of the web server: takes its data folder and its port, and ends as its operator asks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import uvicorn
+from fastapi import FastAPI
+from filelock import FileLock, Timeout
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.private import make_folder
+from adaptive_rag.server.settings import ServerSettings
+
+LOCK = "server.lock"
+# For what is left after the answers: their last bytes, and whoever does not read them.
+LAST_SECONDS = 5
+
+
+@contextmanager
+def owning(settings: ServerSettings) -> Iterator[None]:
+    """Keep the data folder for this server; several may share it where they share a PostgreSQL database.
+
+    Raises:
+        ConfigurationError: another server uses it, or it cannot be written.
+    """
+    if settings.database is not None:
+        yield
+        return
+    lock = FileLock(settings.data / LOCK, timeout=0)
+    try:
+        make_folder(settings.data)
+        lock.acquire()
+    except Timeout:
+        raise ConfigurationError(
+            f"Another server uses the data folder {str(settings.data)!r}. Stop it, or name another folder "
+            "with --data."
+        ) from None
+    except OSError as error:
+        raise ConfigurationError(
+            f"The data folder {str(settings.data)!r} cannot be written: {error.strerror or error}. Name "
+            "another one with --data."
+        ) from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def listen(settings: ServerSettings) -> socket.socket:
+    """Take the port. Who connects before the server is ready waits for it.
+
+    Raises:
+        ConfigurationError: it is taken, or the address is not one of this machine.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    try:
+        return socket.create_server((settings.host, settings.port), family=family, backlog=2048)
+    except OSError as error:
+        raise ConfigurationError(
+            f"The server cannot listen on {settings.host}, port {settings.port}: {error.strerror or error}. "
+            "Name a free port with --port, or 0 to be given one."
+        ) from error
+
+
+def run(app: FastAPI, settings: ServerSettings, place: socket.socket, on_ready: Callable[[], None]) -> None:
+    """Serve until SIGTERM or Ctrl-C; a second Ctrl-C ends the process at once, with exit code 130."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=int(settings.stop_seconds) + LAST_SECONDS,
+    )
+    # uvicorn sends itself the signal that stopped it once more, when all is done.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        _Server(config, settings, on_ready).run(sockets=[place])
+    except KeyboardInterrupt:
+        return
+
+
+class _Server(uvicorn.Server):
+    def __init__(
+        self, config: uvicorn.Config, settings: ServerSettings, on_ready: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._stop_seconds, self._on_ready = settings.stop_seconds, on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Say that the server answers, once it does."""
+        await super().startup(sockets)
+        self._on_ready()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let answers under way come to their end, or to the refusal that they must be asked for again."""
+        services = self.config.app.state.services  # type: ignore[union-attr]
+        asyncio.get_running_loop().call_later(self._stop_seconds, services.answering.stop)
+        await super().shutdown(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """End at once when asked twice: what is on disk bears it, and workers see that they are alone."""
+        if self.should_exit and sig == signal.SIGINT:
+            os._exit(130)
+        super().handle_exit(sig, frame)

@@ -1,0 +1,84 @@
+"""`adaptive-rag doctor --server` names each fault of a server with what mends it, and changes nothing."""
+
+import json
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from adaptive_rag.server.database import open_database
+from adaptive_rag.server.process import LOCK
+from adaptive_rag.server.settings import read_server_settings
+from adaptive_rag.server.tables import Collection, Job
+from tests.cli.conftest import Run
+
+
+def findings(run: Run) -> dict[str, tuple[str, str]]:
+    report = json.loads(run("doctor", "--server", "--json").stdout)["findings"]
+    return {each["what"]: (each["state"], f"{each['found']} {each['mend']}") for each in report}
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__DATA", str(tmp_path / "data"))
+    return tmp_path / "data"
+
+
+def test_before_the_first_start_nothing_is_wrong_and_nothing_is_made(run: Run, data: Path) -> None:
+    found = findings(run)
+    assert found["data"][0] == "ok"
+    assert "not made yet" in found["data"][1]
+    assert found["database"][0] == found["users"][0] == "note"
+    assert "index" not in found
+    assert not data.exists()
+
+
+def test_a_server_that_works_shows_its_migration_its_users_and_its_jobs(run: Run, data: Path) -> None:
+    engine = open_database(read_server_settings())
+    with Session(engine) as db:
+        collection = Collection(name="tides")
+        db.add(collection)
+        db.flush()
+        db.add(Job(collection_id=collection.id, kind="index"))
+        db.commit()
+    with FileLock(data / LOCK):
+        found = findings(run)
+    assert found["data"] == ("ok", found["data"][1])
+    assert "a server is running" in found["data"][1]
+    assert found["database"] == ("ok", "sqlite, at migration 0001 ")
+    assert "1 job to do" in found["workers"][1]
+    assert "whoever is at this machine" in found["users"][1]
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
+    engine.dispose()
+    assert "at migration 0000; this version has 0001" in findings(run)["database"][1]
+
+
+def test_a_server_that_others_reach_needs_users_tls_and_a_proxy_it_trusts(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__HOST", "0.0.0.0")
+    found = findings(run)
+    assert found["users"][0] == found["reached"][0] == "fault"
+    assert "adaptive-rag users add" in found["users"][1]
+    assert found["names"][0] == "note"
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__TLS", "true")
+    found = findings(run)
+    assert (found["reached"][0], found["proxy"][0]) == ("ok", "fault")
+
+
+def test_a_database_that_does_not_answer_is_a_fault_without_its_password(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("psycopg", reason="needs the extra postgres")
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__DATABASE", "postgresql://rag:hidden-word@127.0.0.1:9/rag")
+    state, text = findings(run)["database"]
+    assert state == "fault"
+    assert "hidden-word" not in text
+
+
+def test_a_wrong_setting_of_the_server_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__PORT", "many")
+    assert "server.port" in findings(run)["server"][1]

@@ -1,0 +1,196 @@
+"""The server as a process: how it starts, what it refuses, and how it ends."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from adaptive_rag.cli.serve import _announce
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.server import demo
+from adaptive_rag.server.database import open_database
+from adaptive_rag.server.process import listen, owning
+from adaptive_rag.server.settings import ServerSettings, read_server_settings
+from adaptive_rag.server.tables import Job, JobState
+from tests.server.conftest import Serve, work
+
+URL = "/api/v1/collections/samples"
+FERRY = "# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
+QUESTION = {"question": "When does the ferry to Grauholm leave?"}
+
+
+@pytest.fixture
+def silent_model() -> Iterator[tuple[str, threading.Event]]:
+    """Be a chat model that is asked and does not answer; give its address, and what is set when asked."""
+    asked, end = threading.Event(), threading.Event()
+
+    class Silent(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.set()
+            end.wait(60)
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
+    threading.Thread(target=server.serve_forever).start()
+    yield f"http://127.0.0.1:{server.server_port}/v1", asked
+    end.set()
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def start(tmp_path: Path, serve: Serve) -> Iterator[Callable[..., tuple[subprocess.Popen[str], str]]]:
+    """Return what starts `adaptive-rag serve` over one document, and returns its process and address."""
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "samples"})
+        client.post(f"{URL}/documents", files=[("files", ("ferry.md", FERRY))])
+        work(client)
+    processes = []
+
+    def run(**environment: str) -> tuple[subprocess.Popen[str], str]:
+        command = [
+            sys.executable,
+            "-m",
+            "adaptive_rag",
+            "serve",
+            "--port",
+            "0",
+            "--data",
+            str(tmp_path / "data"),
+        ]
+        process = subprocess.Popen(
+            command,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2]), **environment},
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        assert process.stderr is not None
+        lines = list[str]()
+        for line in process.stderr:
+            lines.append(line)
+            if found := re.search(r"answers at (http://\S+)", line):
+                return process, found[1]
+        raise AssertionError("".join(lines))
+
+    yield run
+    for process in processes:
+        process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
+    start: Callable[..., tuple[subprocess.Popen[str], str]],
+    silent_model: tuple[str, threading.Event],
+    tmp_path: Path,
+) -> None:
+    address, asked = silent_model
+    process, url = start(
+        ADAPTIVE_RAG_MODEL="openai:silent",
+        ADAPTIVE_RAG_MODELS__BASE_URL=address,
+        OPENAI_API_KEY="none",
+        ADAPTIVE_RAG_SERVER__STOP_SECONDS="0.5",
+    )
+    long = " ".join(f"The mark number {at} stands at {at} metres.\n\n" for at in range(20_000))
+    files = [("files", ("long.md", long))]
+    job = httpx.post(f"{url}{URL}/documents", files=files, timeout=30).json()["job"]["id"]
+    with httpx.stream("POST", f"{url}{URL}/ask/events", json=QUESTION, timeout=60) as stream:
+        assert stream.status_code == 200
+        events = iter(stream.iter_lines())
+        assert next(events).startswith("event: ")
+        assert asked.wait(30)
+        process.send_signal(signal.SIGTERM)
+        lines = [line for line in events if line]
+    assert lines[-2] == "event: problem"
+    problem = json.loads(lines[-1].removeprefix("data: "))
+    assert (problem["status"], problem["detail"]) == (
+        503,
+        "The server is being stopped. Ask again in a minute.",
+    )
+    assert process.wait(60) == 0
+    engine = open_database(read_server_settings(data=tmp_path / "data"))
+    with Session(engine) as db:
+        assert db.get_one(Job, job).state == JobState.QUEUED
+    engine.dispose()
+
+
+def test_a_second_ctrl_c_ends_at_once(
+    start: Callable[..., tuple[subprocess.Popen[str], str]], silent_model: tuple[str, threading.Event]
+) -> None:
+    address, asked = silent_model
+    process, url = start(
+        ADAPTIVE_RAG_MODEL="openai:silent", ADAPTIVE_RAG_MODELS__BASE_URL=address, OPENAI_API_KEY="none"
+    )
+    asking = threading.Thread(target=_ask, args=(url,))
+    asking.start()
+    assert asked.wait(30)
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(1)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(15) == 130
+    asking.join()
+
+
+def _ask(url: str) -> None:
+    with pytest.raises(httpx.TransportError):
+        httpx.post(f"{url}{URL}/ask", json=QUESTION, timeout=60)
+
+
+def test_a_port_a_folder_and_a_database_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    settings = read_server_settings(data=tmp_path / "data", port=0)
+    with listen(settings) as place:
+        port = place.getsockname()[1]
+        with pytest.raises(ConfigurationError, match=rf"port {port}: Address already in use.*--port"):
+            listen(settings.model_copy(update={"port": port}))
+    with (
+        owning(settings),
+        pytest.raises(ConfigurationError, match=r"Another server uses.*--data"),
+        owning(settings),
+    ):
+        pass
+    engine = open_database(settings)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    with pytest.raises(ConfigurationError, match="newer version"):
+        open_database(settings)
+
+
+def test_a_demo_has_the_samples_as_if_they_were_uploaded(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    samples = tmp_path / "few"
+    samples.mkdir()
+    (samples / "ferry.md").write_text(FERRY)
+    monkeypatch.setattr(demo, "samples_path", lambda: samples)
+    settings = read_server_settings(data=tmp_path / "data")
+    for _ in range(2):  # the second start over the same folder leaves it as it is
+        demo.add_samples(settings, make_context({}))
+    with serve() as client:
+        listed = client.get(f"{URL}/documents").json()["items"]
+        assert [(row["name"], row["state"]) for row in listed] == [("ferry.md", "indexed")]
+        assert client.get(f"{URL}/documents/{listed[0]['id']}/file").text == FERRY
+        assert "7:45" in client.post(f"{URL}/ask", json=QUESTION).json()["answer"]
+        place: Any = SimpleNamespace(getsockname=lambda: ("127.0.0.1", 8123))
+        _announce(ServerSettings(), place, demo=True)
+        calls = re.findall(r"curl -s http://127.0.0.1:8123(\S+) .* -d '(.+)'", capsys.readouterr().err)
+        assert len(calls) == 4
+        for path, body in calls:
+            assert client.post(path, content=body, headers={"Content-Type": "application/json"}).is_success
