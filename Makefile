@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns clean
+.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-server load-server clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -8,7 +8,7 @@ PARTS = without-fusion,without-rerank,without-window,without-analysis,without-co
 ARMS = standard,bm25,fusion,adaptive,oracle,random,costliest,$(STRATEGIES),$(PARTS),with-low-confidence
 
 help: ## Show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 12
 
 install: ## Install the package for development
 	pip install -c constraints.txt -e '.[dev]'
@@ -58,6 +58,12 @@ campaigns: ## Try to break it, as docs/reliability.md tells (about an hour)
 	python -m benchmarks.soak
 	python -m benchmarks.soak --threads 8
 	python -m benchmarks.soak --load
+
+fuzz-server: ## Send a running server requests made from its OpenAPI document for 20 minutes
+	python -m benchmarks.fuzz_server
+
+load-server: ## Let a hundred people ask a server at once for 5 minutes
+	python -m benchmarks.server_load --seconds 300 --model --plain --studio
 
 clean: ## Remove what builds and runs leave behind
 	rm -rf build dist *.egg-info .typecheck .mypy_cache .ruff_cache .pytest_cache

@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request
 from sqlalchemy import ColumnElement, Select, exists, select, true
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.database import Db
+from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine, host_of
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.tables import Collection, Membership, Role, Thread, Token, User, now
@@ -59,6 +59,12 @@ def identify(request: Request, db: Db) -> Caller:
         Problem: 401 without a valid token; 403 where a web page of another site sent the request.
         Refused: the server has no users, and the request comes from another machine.
     """
+    caller = _identify(request, db)
+    let_go(db)
+    return caller
+
+
+def _identify(request: Request, db: Session) -> Caller:
     settings = request.app.state.services.settings
     if not has_users(db) and settings.oidc_issuer is None:
         admit_this_machine(request.scope, request.app.state.services.operator.serving.origins, "server users")
@@ -172,6 +178,7 @@ def collection_open_to(db: Session, caller: Caller, name: str, role: Role = Role
         raise not_found("collection")
     if not own.includes(role):
         raise Problem(403, f"You are {own} of this collection; this takes the role of {role}.")
+    let_go(db)
     return found
 
 
@@ -190,6 +197,7 @@ def own_thread(thread: Annotated[str, Path(max_length=32)], caller: CurrentCalle
     found = db.scalar(threads_of(caller).where(Thread.id == thread))
     if found is None:
         raise not_found("thread")
+    let_go(db)
     return found
 
 

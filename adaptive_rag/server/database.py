@@ -91,4 +91,13 @@ def open_session(request: Request) -> Iterator[Session]:
         yield session
 
 
+def let_go(db: Session) -> None:
+    """Give a session's connection back to the pool; what was read stays.
+
+    A dependency does this at its end. Each part of a request waits for a thread of its own: where requests
+    held connections and waited for threads, and the threads waited for connections, nothing would go on.
+    """
+    db.commit()
+
+
 Db = Annotated[Session, Depends(open_session)]
