@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -67,15 +68,17 @@ def _fuzz(folder: Path, minutes: float, seed: int) -> int:
         command = [
             "schemathesis", "--no-color", "run", schema, "--seed", str(seed), "--max-examples", "10",
             "--phases", "examples,coverage,fuzzing", "--checks", "not_a_server_error,status_code_conformance",
-            "--continue-on-failure", "--exclude-name", "DELETE /api/v1/collections/{collection}",
+            "--continue-on-failure", "--max-failures", "20", "--exclude-name", "DELETE /api/v1/collections/{collection}",
             "--exclude-path", "/readyz", "--request-timeout", "60", "--wait-for-schema", "60",
         ]  # fmt: skip
-        try:
-            status = subprocess.run(command, cwd=folder, check=False, timeout=left).returncode
-        except subprocess.TimeoutExpired:
-            break
-        if status:
-            return status
+        with subprocess.Popen(command, cwd=folder) as run:
+            try:
+                run.wait(left)
+            except subprocess.TimeoutExpired:
+                # It says what it has found so far, which a kill would hide.
+                run.send_signal(signal.SIGINT)
+        if run.returncode:
+            return run.returncode
         seed += 1
     return 0
 

@@ -27,7 +27,7 @@ from adaptive_rag.server.access import (
 from adaptive_rag.server.api.jobs import JobShown, add_job
 from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
 from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db
+from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.indexing import indexed_sources, sources_of
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.services import Parts
@@ -125,6 +125,7 @@ def _document_of(
     row = db.get(Document, document)
     if row is None or row.collection_id != found.id:
         raise not_found("document")
+    let_go(db)
     return row
 
 

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 from adaptive_rag.server.access import CurrentCaller, ReadableCollection, WritableCollection
 from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
 from adaptive_rag.server.audit import note
-from adaptive_rag.server.database import Db
+from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Collection, Job, JobState
@@ -68,6 +68,7 @@ def _job_of(found: ReadableCollection, db: Db, job: Annotated[str, Path(max_leng
     row = db.get(Job, job)
     if row is None or row.collection_id != found.id:
         raise not_found("job")
+    let_go(db)
     return row
 
 
