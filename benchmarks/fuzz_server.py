@@ -68,7 +68,8 @@ def _fuzz(folder: Path, minutes: float, seed: int) -> int:
         command = [
             "schemathesis", "--no-color", "run", schema, "--seed", str(seed), "--max-examples", "10",
             "--phases", "examples,coverage,fuzzing", "--checks", "not_a_server_error,status_code_conformance",
-            "--continue-on-failure", "--max-failures", "20", "--exclude-name", "DELETE /api/v1/collections/{collection}",
+            "--continue-on-failure", "--max-failures", "20",
+            "--exclude-name", "DELETE /api/v1/collections/{collection}",
             "--exclude-path", "/readyz", "--request-timeout", "60", "--wait-for-schema", "60",
         ]  # fmt: skip
         with subprocess.Popen(command, cwd=folder) as run:
