@@ -31,6 +31,10 @@ class IndexMismatchError(AdaptiveRAGError, RuntimeError):
     """An index was made with other settings, or a folder is not an index of ours."""
 
 
+class IndexUnfinishedError(IndexMismatchError):
+    """An index holds nothing yet: its first run goes on, or did not finish."""
+
+
 class IndexDamagedError(IndexMismatchError):
     """An index of ours is not as it was written; the message names the command that mends it."""
 

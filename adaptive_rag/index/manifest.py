@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
-from adaptive_rag.errors import IndexDamagedError, IndexMismatchError
+from adaptive_rag.errors import IndexDamagedError, IndexMismatchError, IndexUnfinishedError
 from adaptive_rag.index.cache import FILE
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.neighbours import EXACT_UP_TO
@@ -262,7 +262,8 @@ def complete_manifest(location: Location) -> Manifest:
 
     Raises:
         IndexDamagedError: its manifest is missing or was changed.
-        IndexMismatchError: there is no index, none of ours, or its first run did not finish.
+        IndexUnfinishedError: its first run did not finish.
+        IndexMismatchError: there is no index, or none of ours.
     """
     manifest = read_manifest(location)
     command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
@@ -274,7 +275,7 @@ def complete_manifest(location: Location) -> Manifest:
             "make a new one with: adaptive-rag index PATH --index FOLDER"
         )
     if manifest.version is None:
-        raise IndexMismatchError(
+        raise IndexUnfinishedError(
             f"The index {location.uri} holds nothing yet: its first run did not finish. Run: {command}"
         )
     return manifest

@@ -8,12 +8,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any, Literal, cast
 
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.compare import Comparison
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
-from adaptive_rag.errors import AdaptiveRAGError, InputError, ServedError
+from adaptive_rag.errors import AdaptiveRAGError, IndexUnfinishedError, InputError, ServedError
 from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index import Index
@@ -111,16 +112,21 @@ class Answering:
         """
         nested = _nested(given)
         check_settings(self._form, nested)
-        if place and not (place.index / MANIFEST).exists():
-            raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
         index = {"index": self._index_of(place)} if place else {}
         return make_context(self._operator, allowed, index, user_id=caller_id).for_caller()
 
     def _index_of(self, place: Searched) -> str | Index:
+        if not (place.index / MANIFEST).exists():
+            raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
         uri = str(place.index)
-        whole = open_source(uri, self._embeddings) if place.hidden else None
-        return whole.without(place.hidden) if isinstance(whole, Index) else uri
+        try:
+            whole = open_source(uri, self._embeddings)
+        except IndexUnfinishedError:
+            raise Problem(
+                409, "The first documents of this collection are being indexed. Ask again in a minute."
+            ) from None
+        return whole.without(place.hidden) if place.hidden and isinstance(whole, Index) else uri
 
     async def answer(
         self,
@@ -232,7 +238,8 @@ class Answering:
         check_input(asked.as_input(), self._serving)
         call: dict[str, Any] = {
             "input": asked.as_input(),
-            "context": self.context_for(place, caller_id, asked.settings),
+            # It may open an index, which takes a while.
+            "context": await run_in_threadpool(self.context_for, place, caller_id, asked.settings),
         }
         rag = self._alone
         thread: AbstractAsyncContextManager[None] = nullcontext()

@@ -3,7 +3,13 @@
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
+from adaptive_rag import Index
+from adaptive_rag.index.build import IndexingRun
+from adaptive_rag.index.manifest import MANIFEST
+from adaptive_rag.server.tables import Collection
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import Serve, add_samples
 
@@ -45,6 +51,27 @@ def test_an_empty_collection_says_that_it_is_empty(serve: Serve) -> None:
         refused = client.post(URL, json=QUESTION)
         assert (refused.status_code, refused.json()["title"]) == (409, "Conflict")
         assert "no documents" in refused.json()["detail"]
+
+
+def test_a_collection_whose_first_documents_are_being_indexed_says_so(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(IndexingRun, "_make_rows", stop)
+    (tmp_path / "ferry.txt").write_text("The ferry leaves at 7:45.", encoding="utf-8")
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "samples"})
+        services = client.app.state.services  # type: ignore[attr-defined]
+        with Session(services.engine) as db:
+            place = services.folder_of(db.scalars(select(Collection)).one()).index
+        with pytest.raises(KeyboardInterrupt):
+            Index.build(tmp_path / "ferry.txt", place)
+        assert (place / MANIFEST).exists()
+        refused = client.post(URL, json=QUESTION)
+        assert refused.status_code == 409
+        assert "being indexed" in refused.json()["detail"]
 
 
 def test_a_collection_that_is_not_there_is_not_found(serve: Serve) -> None:
