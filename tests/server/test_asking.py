@@ -56,7 +56,7 @@ def test_an_empty_collection_says_that_it_is_empty(serve: Serve) -> None:
 def test_a_collection_whose_first_documents_are_being_indexed_says_so(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(IndexingRun, "_make_rows", stop)
