@@ -6,9 +6,8 @@ import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from adaptive_rag import Index
-from adaptive_rag.index.build import IndexingRun
-from adaptive_rag.index.manifest import MANIFEST
+from adaptive_rag.index.location import open_location
+from adaptive_rag.index.manifest import Manifest, Settings
 from adaptive_rag.server.tables import Collection
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import Serve, add_samples
@@ -53,22 +52,15 @@ def test_an_empty_collection_says_that_it_is_empty(serve: Serve) -> None:
         assert "no documents" in refused.json()["detail"]
 
 
-def test_a_collection_whose_first_documents_are_being_indexed_says_so(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(IndexingRun, "_make_rows", stop)
-    (tmp_path / "ferry.txt").write_text("The ferry leaves at 7:45.", encoding="utf-8")
+def test_a_collection_whose_first_documents_are_being_indexed_says_so(serve: Serve) -> None:
     with serve() as client:
         client.post("/api/v1/collections", json={"name": "samples"})
         services = client.app.state.services  # type: ignore[attr-defined]
         with Session(services.engine) as db:
             place = services.folder_of(db.scalars(select(Collection)).one()).index
-        with pytest.raises(KeyboardInterrupt):
-            Index.build(tmp_path / "ferry.txt", place)
-        assert (place / MANIFEST).exists()
+        place.mkdir(parents=True)
+        made_with = Settings("local:all-MiniLM-L6-v2", 384, 1000, 200, sentence_vectors=True)
+        Manifest(made_with, table="chunks-1").publish(open_location(place))
         refused = client.post(URL, json=QUESTION)
         assert refused.status_code == 409
         assert "being indexed" in refused.json()["detail"]
