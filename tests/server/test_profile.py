@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+from adaptive_rag.conversation import NAMESPACE
 from adaptive_rag.testing import ScriptedChatModel
-from tests.server.conftest import Serve, add_samples
-from tests.server.test_threads import sign_in
+from tests.server.conftest import Serve, add_samples, add_user
+from tests.server.test_threads import checkpoints, sign_in
 
 URL = "/api/v1/me/profile"
 
@@ -27,3 +28,19 @@ def test_a_profile_reaches_its_owners_questions_and_no_others(serve: Serve, samp
         assert client.get(URL, headers=ada).json() == {"text": "I keep bees."}
         assert client.delete(URL, headers=ada).status_code == 204
         assert client.get(URL, headers=ada).json() == {"text": ""}
+
+
+def test_with_a_user_goes_what_they_told_and_said(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        row = add_samples(client, sample_index)
+        ada = sign_in(client, "ada", row.id)
+        root = add_user(client, "root", is_admin=True)
+        client.put(URL, json={"text": "I keep bees."}, headers=ada)
+        thread = client.post("/api/v1/collections/samples/threads", json={}, headers=ada).json()["id"]
+        client.post(f"/api/v1/threads/{thread}/ask", json={"question": "How high is it?"}, headers=ada)
+        assert checkpoints(client)
+        services = client.app.state.services  # type: ignore[attr-defined]
+        assert len(services.conversations.store.search(NAMESPACE)) == 1
+        assert root.delete("/api/v1/users/ada").status_code == 204
+        assert checkpoints(client) == []
+        assert services.conversations.store.search(NAMESPACE) == []

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
+from adaptive_rag.conversation import forget_profile
 from adaptive_rag.server.access import Administrator
 from adaptive_rag.server.accounts import (
     USER_NAME,
@@ -24,7 +25,8 @@ from adaptive_rag.server.database import Db
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST
 from adaptive_rag.server.problems import not_found
-from adaptive_rag.server.tables import User
+from adaptive_rag.server.services import Parts
+from adaptive_rag.server.tables import Thread, User
 
 router = APIRouter(prefix="/users", tags=["users"])
 FirstPassword = Annotated[
@@ -121,10 +123,14 @@ def change_user(
 
 
 @router.delete("/{user}", status_code=204)
-def delete_user(found: NamedUser, db: Db, caller: Administrator, request: Request) -> None:
-    """Delete a user with their tokens, roles and conversations; the documents that they added stay."""
+def delete_user(found: NamedUser, db: Db, caller: Administrator, parts: Parts, request: Request) -> None:
+    """Delete a user with their tokens, roles, conversations and profile; documents that they added stay."""
+    threads = db.scalars(select(Thread.id).where(Thread.owner_id == found.id)).all()
     db.delete(found)
     keep_an_admin(db)
+    for thread_id in threads:
+        parts.conversations.forget(thread_id)
+    forget_profile(parts.conversations.store, found.id)
     note(db, request, caller, "user.delete", found.name)
     db.commit()
 
