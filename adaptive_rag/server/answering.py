@@ -36,7 +36,7 @@ class Turn(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     role: Literal["user", "agent"]
-    text: str
+    text: str = Field(max_length=100_000)
 
 
 class BareQuestion(BaseModel):

@@ -10,12 +10,13 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, delete, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
@@ -31,9 +32,10 @@ from adaptive_rag.ingest.web import is_address
 from adaptive_rag.private import make_folder
 from adaptive_rag.server.folders import CollectionFolder, folder_of
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Collection, Document, Job, JobState, now
+from adaptive_rag.server.tables import Collection, Document, Job, JobState, Upload, now
 
 MOST_ATTEMPTS = 5
+KEYS_KEPT = timedelta(days=1)
 SECONDS_PER_NOTE = 1.0
 MOST_PROBLEMS = 1000
 _CANCELLED = "was not indexed: the job was cancelled"
@@ -85,7 +87,13 @@ def waiting_collections(engine: Engine) -> Sequence[str]:
 
 
 def clear_leftovers(data: Path, engine: Engine) -> None:
-    """Remove what an interruption has left: folders of deleted collections, files of no document."""
+    """Remove what an interruption has left: folders of deleted collections, files of no document.
+
+    Answers to uploads with a key are forgotten after a day as well.
+    """
+    with Session(engine) as db:
+        db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
+        db.commit()
     places = data.absolute() / "collections"
     # listed before we ask which are known: a collection has its row before its folder
     for path in list(places.iterdir()) if places.is_dir() else []:

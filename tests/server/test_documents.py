@@ -11,8 +11,11 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from adaptive_rag.server.tables import Collection
+from adaptive_rag.server.indexing import KEYS_KEPT, clear_leftovers
+from adaptive_rag.server.tables import Collection, Upload
 from tests.server.conftest import Serve, work
 
 URL = "/api/v1/collections/tides"
@@ -173,6 +176,13 @@ def test_a_key_gives_the_same_answer_once_more_and_is_for_one_upload(client: Tes
     assert client.get(f"{URL}/jobs").json()["total"] == 1
     other = upload(client, {"ferry.md": TIDE}, **{"Idempotency-Key": "k1"})
     assert other.status_code == 422
+    assert files_below(client) == ["ferry.md"]
+    services = client.app.state.services  # type: ignore[attr-defined]
+    with Session(services.engine) as db:
+        db.scalars(select(Upload)).one().created -= 2 * KEYS_KEPT
+        db.commit()
+        clear_leftovers(services.settings.data, services.engine)
+        assert db.scalars(select(Upload)).all() == []
     assert files_below(client) == ["ferry.md"]
 
 

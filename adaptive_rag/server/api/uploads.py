@@ -115,7 +115,7 @@ def upload_documents(
     """Upload documents; one of the same name is replaced. They are safe on disk when this is answered.
 
     A file's name may have folders, as in "reports/2024.pdf". With an Idempotency-Key the same request can
-    be sent again, and is answered as it was the first time.
+    be sent again within a day, and is answered as it was the first time.
     """
     names = [safe_name(file.filename or "") for file in files]
     if len(set(names)) < len(names):
