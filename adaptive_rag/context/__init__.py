@@ -410,8 +410,8 @@ def context_of(runtime: Runtime[Any]) -> Context:
 
 def is_served(runtime: Runtime[Any]) -> bool:
     """Tell whether whoever asks is a caller of a server rather than the program's own user."""
-    given: Context | CallerSettings | None = runtime.context
-    return given._is_served if isinstance(given, Context) else given is not None
+    given = runtime.context
+    return given._is_served if isinstance(given, Context) else isinstance(given, CallerSettings)
 
 
 class IndexingContext(Group):
