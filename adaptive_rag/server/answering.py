@@ -45,7 +45,12 @@ class BareQuestion(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         json_schema_extra={
-            "examples": [{"question": "When was the harbour founded?", "settings": {"route": "factual"}}]
+            "examples": [
+                {
+                    "question": "What is the highest water level ever recorded?",
+                    "settings": {"route": "factual"},
+                }
+            ]
         },
     )
 

@@ -90,7 +90,9 @@ class ChatRequest(BaseModel):
             "examples": [
                 {
                     "model": "handbook",
-                    "messages": [{"role": "user", "content": "When was the harbour founded?"}],
+                    "messages": [
+                        {"role": "user", "content": "What is the highest water level ever recorded?"}
+                    ],
                     "stream": False,
                     "adaptive_rag": {"k": 5},
                 }
