@@ -103,7 +103,10 @@ class ServerSettings(BaseSettings):
     workers: int = Field(
         1, ge=0, le=32, description="Processes that index documents; 0 where others do (adaptive-rag worker)."
     )
-    metrics: bool = Field(True, description="Show figures for Prometheus at /metrics, on loopback alone.")
+    metrics: bool = Field(
+        True,
+        description="Show figures for Prometheus at /metrics, to this machine and to a server admin's token.",
+    )
     trace: bool = Field(
         False, description="Send OpenTelemetry traces to where OTEL_EXPORTER_OTLP_ENDPOINT says."
     )
