@@ -79,15 +79,16 @@ def _best_on_each(question: str, ranking: Ranking, scores: Scores) -> list[int]:
 
     One that begins with a thing tells what it is: "Zone A is the ground that ...".
     """
+    if not (pair := compared(question)):
+        return []
     held = [_names_of(s) | set(terms(s.heading)) for s in ranking.sentences]
-    pair = compared(question)
     # What names one of them alone tells more of it than what names both.
     fits = [
         np.array([bool(wanted) and wanted <= words and not (other and other <= words) for words in held])
         for wanted, other in zip(pair, reversed(pair), strict=True)
     ]
     rows = np.array([s.is_row for s in ranking.sentences])
-    if pair and all((fit & rows).any() for fit in fits):  # one row is compared with another
+    if all((fit & rows).any() for fit in fits):  # one row is compared with another
         fits = [fit & rows for fit in fits]
     opens = [
         np.array([all(s.text.lower().startswith(name) for name in wanted) for s in ranking.sentences])
@@ -99,7 +100,7 @@ def _best_on_each(question: str, ranking: Ranking, scores: Scores) -> list[int]:
         if fit.any()
     ]
     best = int(np.argmax(np.where(ranking.showable, scores, -np.inf)))
-    if pair and set[str]().union(*pair) <= held[best]:
+    if set[str]().union(*pair) <= held[best]:
         return [best, *(i for i in found if i != best)]  # the best sentence on either tells of both
     return found if all(map(np.any, opens)) else sorted(found, key=lambda i: -scores[i])
 

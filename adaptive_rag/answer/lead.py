@@ -43,7 +43,7 @@ def lead_of(request: AnswerRequest, ranking: Ranking, scores: Scores) -> int:
     return next(
         i
         for i, s in enumerate(ranking.sentences)
-        if (s.document, s.heading) == section and (s.quality >= READABLE or s is best)
+        if (s.document, s.heading) == section and (s.quality >= READABLE or s is best) and scores[i] > -np.inf
     )
 
 

@@ -78,7 +78,10 @@ def _count_columns(line: str) -> int:
 
 
 def _as_rows(lines: list[str], columns: int) -> list[str]:
-    """Return the lines of a table, "Hinge | 4.20", each row on the line where its first cell stands."""
+    """Return the lines of a table, "Hinge | 4.20", each row on the line where its first cell stands.
+
+    Of several rows on one line the later ones stand on the next lines, as far as there are any.
+    """
     cells: list[tuple[int, str]] = []
     for number, line in enumerate(lines):
         begins = [*_CELL.finditer(line)]
@@ -91,10 +94,13 @@ def _as_rows(lines: list[str], columns: int) -> list[str]:
             cells += [(number, line[match.end() : end].strip().replace("\\|", "/"))] * times
         columns = columns or len(cells)
     rows = [cells[start : start + columns] for start in range(0, len(cells), columns or 1)]
-    shown = [""] * len(lines)
+    shown, at = [""] * len(lines), -1
     for row in rows:
-        shown[row[0][0]] = " | ".join(text or EMPTY_CELL for _, text in row)
+        at = min(max(row[0][0], at + 1), len(lines) - 1)
+        text = " | ".join(text or EMPTY_CELL for _, text in row)
+        shown[at] = f"{shown[at]} | {text}" if shown[at] else text
     # a blank line below the first row makes it the names of the columns
-    if len(rows) > 1 and not lines[below := rows[0][-1][0] + 1].strip():
+    below = rows[0][-1][0] + 1 if len(rows) > 1 else len(lines)
+    if below < len(lines) and not (lines[below].strip() or shown[below]):
         shown[below] = " | ".join(["---"] * columns)
     return shown

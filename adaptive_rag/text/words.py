@@ -78,8 +78,9 @@ def weighted_terms(question: str) -> dict[str, float]:
     Words by which people ask ("main", "kinds", "mention") weigh a fifth.
     """
     weights: dict[str, float] = {}
+    question = _without_accents(question)
     quoted = " ".join(re.findall(r"['\"“‘]([^'\"”’]{2,60})['\"”’]", question)).lower()
-    for match in _WORD.finditer(_without_accents(question)):
+    for match in _WORD.finditer(question):
         raw, word = match.group(), match.group().lower()
         if word in STOP_WORDS:
             continue

@@ -97,3 +97,11 @@ def test_what_is_never_closed_ends_with_the_file(tmp_path: Path, text: str) -> N
     path = tmp_path / "guide.asciidoc"
     path.write_text(text)
     assert len(extract_text(path).text.split("\n")) == len(text.split("\n"))
+
+
+def test_no_row_is_lost_where_several_stand_on_one_line(tmp_path: Path) -> None:
+    for text in ('[cols="2"]\n|===\n|a |b |c |d\n|e |f\n|===\n', '[cols="1,1"]\n|===\n|a |b |c |d\n|===\n'):
+        file = tmp_path / "rows.adoc"
+        file.write_text(text, encoding="utf-8")
+        read = extract_text(file).text
+        assert all(cell in read for cell in text if cell in "abcdef" and f"|{cell}" in text)

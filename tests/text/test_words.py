@@ -44,4 +44,5 @@ def test_coverage_of_nothing_is_nothing():
 def test_accents_are_left_out_as_they_are_when_a_question_is_typed():
     assert terms("the cafe of Muller") == terms("the Café of Müller")
     assert weighted_terms("a Café") == weighted_terms("a Cafe")
+    assert weighted_terms("is there 'café noir'") == weighted_terms("is there 'cafe noir'")
     assert terms("が ガ") == ["が", "ガ"]  # a mark that makes another letter of it stays
