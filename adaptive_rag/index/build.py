@@ -31,6 +31,7 @@ from adaptive_rag.index.manifest import (
     next_table,
     read_manifest,
     rebuild_hint,
+    written_by_another,
 )
 from adaptive_rag.index.plan import Meter, Plan, Progress, Work, content_key, plan_run
 from adaptive_rag.index.table import TableRow, TableWriter
@@ -140,7 +141,8 @@ def build_index(
         IndexDamagedError: files of the index are missing or were changed.
         IndexMismatchError: the index was made with other settings, or the folder is not an index.
         IndexingError: nothing could be read, the place cannot be written, or another process
-            holds the index for longer than `wait_seconds`.
+            holds the index for longer than `wait_seconds`, or has written it meanwhile.
+        IndexUnreachableError: a bucket does not answer, or refuses.
         ConfigurationError: a path, a pattern or a setting is wrong.
     """
     from adaptive_rag.ingest import Note, Patterns
@@ -158,7 +160,7 @@ def build_index(
             make_folder(location.path)
     locked = False
     try:
-        with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+        with write_lock(location, wait_seconds=wait_seconds, on_wait=on_wait):
             locked = True
             started = time.perf_counter()
             if stamp is None or stamp != location.stamp(MANIFEST):  # another process has written meanwhile
@@ -338,8 +340,14 @@ class IndexingRun:
                 self._publish(recall)
             self._writer.drop_other_tables()
 
-    @cached_property
+    @property
     def _writer(self) -> TableWriter:
+        if self._location.taken_over:
+            raise written_by_another(self._location.uri)
+        return self._own_writer
+
+    @cached_property
+    def _own_writer(self) -> TableWriter:
         if self.manifest.generation == 0:
             # says from the first write that the folder is ours
             self.manifest = self.manifest.publish(self._location)
@@ -438,23 +446,24 @@ class IndexingRun:
         self._writer.remove([doc for doc in self._stale if doc not in live])
         self._stale = []
         self._writer.index_words()
-        current = None if self._location.path else last_manifest(self._location)
-        if current is not None and current.generation != self.manifest.generation:
-            raise IndexingError(
-                f"Another process wrote the index {self._location.uri} during this run; its state stands. "
-                "Buckets have no lock: let one process at a time write, and run the same command again."
-            )
         version = self._writer.version
         self.manifest = replace(
             self.manifest,
             version=version,
-            chunks=count_chunks(self._sources),
+            chunks=self._counted(),
             sources=dict(self._sources),
             recall=recall or self.manifest.recall,
             committed=time.time(),
             files=self._sealed(version),
         ).publish(self._location)
         self._published_at = time.monotonic()
+
+    def _counted(self) -> int:
+        """Return how many chunks the sources have, once the table was found to hold as many."""
+        chunks = count_chunks(self._sources)
+        if chunks != self._writer.count():
+            raise written_by_another(self._location.uri)
+        return chunks
 
     def _sealed(self, version: int) -> dict[str, Seal]:
         """Return the checksums of a version's files, once those that it replaces were found whole.

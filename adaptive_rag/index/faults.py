@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from adaptive_rag.errors import AdaptiveRAGError, IndexDamagedError, IndexingError
+from adaptive_rag.index.bucket import refusal, unreachable
 from adaptive_rag.index.manifest import repair_hint
 
 # What a disk says, whatever library passes it on, and what it means.
@@ -46,7 +47,8 @@ def storing(uri: str) -> Iterator[None]:
     except BaseException as error:
         if not _is_of_store(error):
             raise
-        known = next((plain for sign, plain in DISK.items() if sign in str(error)), "")
+        known = refusal(error) if "://" in uri else ""
+        known = known or next((plain for sign, plain in DISK.items() if sign in str(error)), "")
         once_mended = "run the same command again once this is mended."
         else_damaged = f"run the same command again. Where that does not help: {repair_hint(uri)}"
         raise IndexingError(
@@ -61,12 +63,15 @@ def reading(uri: str, what: str) -> Iterator[None]:
 
     Raises:
         IndexDamagedError: it failed; the message says what was read.
+        IndexUnreachableError: the bucket that holds it does not answer, or refuses.
     """
     try:
         yield
     except BaseException as error:
         if not _is_of_store(error):
             raise
+        if "://" in uri and refusal(error):
+            raise unreachable(uri, error) from error
         raise IndexDamagedError(
             f"The index {uri} is damaged, or cannot be reached: {what} cannot be read ({first_line(error)}). "
             f"Mend it with: {repair_hint(uri)}"

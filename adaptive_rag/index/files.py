@@ -73,8 +73,6 @@ def read_version(location: Location, table: str, version: int) -> TableVersion:
         indexes = _message_at(content, fields[INDEXES_AT][0]).get(1, []) if INDEXES_AT in fields else []
         folders = dict(_index(folder, index) for index in indexes)
     except OSError as error:
-        if location.path is None:  # the way there may fail, and the file be whole
-            raise
         raise damaged(location.uri, {file: f"cannot be read ({error.strerror or error})"}) from error
     except (struct.error, LookupError, ValueError, TypeError, message.DecodeError) as error:
         raise damaged(location.uri, {file: f"cannot be read ({error})"}) from error
@@ -128,8 +126,6 @@ def changed_files(location: Location, files: Mapping[str, Seal], *, contents: bo
             elif contents and _checksum(location, file) != seal.checksum:
                 found[file] = "has changed since it was written"
         except OSError as error:
-            if location.path is None:  # the way there may fail, and the file be whole
-                raise
             found[file] = f"cannot be read ({error.strerror or error})"
     return found
 

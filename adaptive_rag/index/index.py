@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import os
 import threading
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -44,24 +44,21 @@ MAX_OPEN = 16
 EARLIER_SECONDS = 600
 EARLIER_CHUNKS = 100_000
 FEWEST_CHUNKS = 5_000
+# How long what is written into a bucket may be unseen.
+FOLLOWED_SECONDS = 5.0
 
 
-@dataclass(frozen=True)
-class Without:
-    """All but the chunks of some sources."""
-
-    sources: frozenset[str]
-
-
-# What narrows an index: sources by name, sources that are left out, or a condition.
-Choice = frozenset[str] | Without | Where
+# What narrows an index: sources by name, or a condition.
+Choice = frozenset[str] | Where
+# A chunk, or a candidate that was made of one.
+AnyChunk = TypeVar("AnyChunk", bound=Chunk)
 
 
 class Index:
     """An index that is open for searching.
 
-    It follows what other processes write: each search sees the state last completed; in a bucket, the
-    state at opening. Its methods may be called from several threads at once. Those that take ids raise
+    It follows what other processes write: each search sees the state last completed, in a bucket some
+    seconds later. Its methods may be called from several threads at once. Those that take ids raise
     KeyError where a chunk is not in the index.
     """
 
@@ -69,12 +66,14 @@ class Index:
     check = staticmethod(check_index)
     repair = staticmethod(repair_index)
 
-    def __init__(self, location: Location, manifest: Manifest, embeddings: Embeddings) -> None:
+    def __init__(
+        self, location: Location, stamp: Hashable, manifest: Manifest, embeddings: Embeddings
+    ) -> None:
         self.uri = location.uri
         self.embeddings = embeddings
         self._location = location
         self._lock = threading.Lock()
-        self._stamp = location.stamp(MANIFEST)
+        self._stamp, self._looked_at = stamp, time.monotonic()
         refuse_damage(location, manifest)
         self._reader = TableReader(location.uri, manifest)
         self._earlier: TTLCache[str, TableReader] = TTLCache(
@@ -86,6 +85,7 @@ class Index:
         # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
         self._whole: Index | None = None
         self._chosen: tuple[Choice, ...] = ()
+        self._left_out = frozenset[str]()
         # The rows that are chosen go with the state of the index that they were read from.
         self._rows: WeakKeyDictionary[TableReader, Ids] = WeakKeyDictionary()
 
@@ -99,9 +99,9 @@ class Index:
             ConfigurationError: the model has to be passed and was not.
         """
         location = open_location(uri)
-        manifest = complete_manifest(location)
+        stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
         model = load_model_of(location.uri, manifest.settings.embeddings, embeddings)
-        return cls(location, manifest, model)
+        return cls(location, stamp, manifest, model)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
@@ -118,7 +118,8 @@ class Index:
                 f"{embedding_name(self.embeddings)!r} made one of {vectors.shape[1]}. "
                 "Open it with the model it was made with."
             )
-        return reader.search(queries, vectors, limit, self._among(reader))
+        found = reader.search(queries, vectors, limit, self._among(reader))
+        return [[self._renamed(hit, reader) for hit in hits] for hits in found]
 
     def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
         """Begin, in other threads, what a search for these texts will need, and return at once.
@@ -166,46 +167,68 @@ class Index:
         """Return a view of the chunks of some sources; it follows what is written to the index."""
         return self._narrowed_by(frozenset(sources))
 
-    def without(self, sources: Collection[str]) -> Index:
-        """Return a view without the chunks of some sources; it follows what is written to the index."""
-        return self._narrowed_by(Without(frozenset(sources)))
+    def without(self, documents: Collection[str]) -> Index:
+        """Return a view without some documents: files, archives with all in them, sites with their pages.
 
-    def _narrowed_by(self, chosen: Choice) -> Index:
+        Where another document has the same content, it is found under that one's name alone. The view
+        follows what is written to the index.
+        """
+        view = self._narrowed_by()
+        view._left_out |= frozenset(documents)
+        return view
+
+    def _narrowed_by(self, *chosen: Choice) -> Index:
         view = copy.copy(self)
         view._whole, view._chosen, view._rows = (
             self._whole or self,
-            (*self._chosen, chosen),
+            (*self._chosen, *chosen),
             WeakKeyDictionary(),
         )
         return view
 
+    def _renamed(self, chunk: AnyChunk, reader: TableReader) -> AnyChunk:
+        """Return a chunk under names that are not left out."""
+        if not self._left_out:
+            return chunk
+        # A chunk that is asked for by its id may be of what is left out: it keeps its name.
+        source, *others = reader.names_without(self._left_out).get(chunk["source"], [chunk["source"]])
+        metadata = {name: value for name, value in chunk["metadata"].items() if name != "also_as"}
+        renamed = copy.copy(chunk)
+        renamed["source"], renamed["metadata"] = source, metadata | ({"also_as": others} if others else {})
+        return renamed
+
     def _among(self, reader: TableReader) -> Ids | None:
         """Return the rows that are chosen, in ascending order; None where all are."""
-        if not self._chosen:
+        if not self._chosen and not self._left_out:
             return None
         with self._lock:
             rows = self._rows.get(reader)
         if rows is None:
-            rows = reduce(np.intersect1d, (_rows(reader, chosen) for chosen in self._chosen))
+            each = [_rows(reader, chosen) for chosen in self._chosen]
+            left = [reader.rows_without(self._left_out)] if self._left_out else []
+            rows = reduce(np.intersect1d, [*each, *left])
             with self._lock:
                 self._rows[reader] = rows
         return rows if len(rows) < reader.manifest.chunks else None
 
     def get(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id."""
-        return self.reader().get(ids)
+        reader = self.reader()
+        return [self._renamed(chunk, reader) for chunk in reader.get(ids)]
 
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
         reader = self.reader()
-        return reader.chunks(self._among(reader))
+        return (self._renamed(chunk, reader) for chunk in reader.chunks(self._among(reader)))
 
     def sources(self) -> dict[str, int]:
         """Return the indexed sources and how many chunks each has."""
         reader = self.reader()
+        names = reader.names_without(self._left_out)
         if (rows := self._among(reader)) is not None:
-            return dict(Counter(reader.sources_of(rows)))
-        return {name: record.chunks for name, record in reader.manifest.sources.items()}
+            return dict(Counter(names[source][0] for source in reader.sources_of(rows)))
+        held = reader.manifest.sources
+        return {name: held[name].chunks for same in names.values() for name in same}
 
     def spelt_like(self, word: str) -> list[str]:
         """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
@@ -233,7 +256,7 @@ class Index:
 
     def __repr__(self) -> str:
         # Names the view too: it stands in the keys of what is remembered of questions.
-        return f"Index({self.uri!r}, {self._chosen!r})"
+        return f"Index({self.uri!r}, {self._chosen!r}, {sorted(self._left_out)!r})"
 
     def __len__(self) -> int:
         reader = self.reader()
@@ -269,7 +292,11 @@ class Index:
             return self._pinned
         if self._whole is not None:
             return self._whole.reader()
-        stamp = self._location.stamp(MANIFEST) if self._location.path else self._stamp
+        # a bucket takes longer to answer than a search does
+        if self._location.path is None and time.monotonic() - self._looked_at < FOLLOWED_SECONDS:
+            return self._reader
+        self._looked_at = time.monotonic()
+        stamp = self._location.stamp(MANIFEST)
         if stamp == self._stamp:
             return self._reader
         with self._lock:
@@ -281,7 +308,9 @@ class Index:
                         f"The index {self.uri} was made anew with {manifest.settings.embeddings!r} since it "
                         f"was opened with {known.settings.embeddings!r}. Open it again."
                     )
-                if (manifest.table, manifest.version) != (known.table, known.version):
+                # A copy may come or go while the table stays as it is.
+                held = (manifest.table, manifest.version, manifest.sources)
+                if held != (known.table, known.version, known.sources):
                     refuse_damage(self._location, manifest, known.files)
                     reader = TableReader(self.uri, manifest)
                     self._earlier[str(known.committed)] = self._reader
@@ -293,7 +322,7 @@ class Index:
 def _rows(reader: TableReader, chosen: Choice) -> Ids:
     if isinstance(chosen, Where):
         return reader.rows_where(chosen)
-    return reader.rows_without(chosen.sources) if isinstance(chosen, Without) else reader.rows_of(chosen)
+    return reader.rows_of(chosen)
 
 
 def describe_fields(uri: str | Path) -> dict[str, str]:
@@ -360,7 +389,6 @@ def open_source(
 
         return RetrieverSource(place, embeddings)
     scheme = place.partition("://")[0].lower() if "://" in place else ""
-    # A bucket of another kind is for Arrow to know, which says so where it does not.
     return STORES.get(scheme, Index.open)(place, embeddings)
 
 

@@ -1,4 +1,4 @@
-"""Where an index lies: a folder or a bucket, and the files in it."""
+"""Where an index lies: a folder with the files in it, or a bucket."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from urllib.parse import unquote, urlparse
 from typing_extensions import Buffer
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
-
-PIECE = 2**20
+from adaptive_rag.index.bucket import PIECE, Bucket
 
 
 class Folder:
     """A folder on this machine."""
+
+    taken_over = False
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -99,61 +100,6 @@ class Folder:
         (self.path / name).unlink(missing_ok=True)
 
 
-class Bucket:
-    """A prefix in an object store; putting one object is atomic there, and there is no lock."""
-
-    path = None
-
-    def __init__(self, uri: str) -> None:
-        from pyarrow import fs
-
-        self.uri = uri.rstrip("/")
-        self._files, self._prefix = fs.FileSystem.from_uri(self.uri)
-
-    def read(self, name: str) -> bytes | None:
-        """Return the content of an object, or None where there is none."""
-        try:
-            with self._files.open_input_stream(f"{self._prefix}/{name}") as stream:
-                return bytes(stream.read())
-        except FileNotFoundError:
-            return None
-
-    def write(self, name: str, content: bytes) -> None:
-        """Put one object."""
-        with self._files.open_output_stream(f"{self._prefix}/{name}") as stream:
-            stream.write(content)
-
-    def stamp(self, name: str) -> Hashable:
-        """Return the object's time and size."""
-        info = self._files.get_file_info(f"{self._prefix}/{name}")
-        return (info.mtime_ns, info.size) if info.is_file else None
-
-    def names(self, folder: str = "") -> list[str]:
-        """Return the names of what lies under the prefix, or under one below it."""
-        from pyarrow import fs
-
-        below = f"{self._prefix}/{folder}".rstrip("/")
-        found = self._files.get_file_info(fs.FileSelector(below, allow_not_found=True))
-        return sorted(info.base_name for info in found)
-
-    def sizes(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the sizes in bytes of those objects that are there."""
-        asked = list(names)
-        infos = self._files.get_file_info([f"{self._prefix}/{name}" for name in asked])
-        return {name: info.size for name, info in zip(asked, infos, strict=True) if info.is_file}
-
-    def pieces(self, name: str) -> Iterator[Buffer]:
-        """Go through the content of an object."""
-        with self._files.open_input_stream(f"{self._prefix}/{name}") as stream:
-            while piece := stream.read(PIECE):
-                yield piece
-
-    def remove(self, name: str) -> None:
-        """Remove an object; it may be missing."""
-        with suppress(FileNotFoundError):
-            self._files.delete_file(f"{self._prefix}/{name}")
-
-
 Location: TypeAlias = Folder | Bucket
 
 
@@ -161,7 +107,8 @@ def open_location(uri: str | Path) -> Location:
     """Return the place that a path or a URI such as s3://bucket/folder names.
 
     Raises:
-        ConfigurationError: the path is empty, or is a file.
+        ConfigurationError: the path is empty, or is a file, or the URI is of no kind that can hold an index.
+        MissingExtraError: it is a bucket, and the package for buckets is not installed.
     """
     text = str(uri).strip()
     if not text:

@@ -1,4 +1,4 @@
-"""Who may write into a folder: one process at a time, and only where the folder is an index or empty."""
+"""Who may write into a place: one process at a time, and only where the place is an index or empty."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from datetime import datetime
 from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
+from adaptive_rag.index.bucket import Bucket
+from adaptive_rag.index.lease import hold_lease
 from adaptive_rag.index.location import Folder, Location
 from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_ours
 
@@ -19,18 +21,21 @@ POLL_SECONDS = 0.2
 
 @contextmanager
 def write_lock(
-    folder: Path | None, *, wait_seconds: float, on_wait: Callable[[str], None] | None
+    location: Location, *, wait_seconds: float, on_wait: Callable[[str], None] | None
 ) -> Iterator[None]:
-    """Hold the index for writing; a process that dies lets go of it.
+    """Hold the index for writing; a process that dies lets go of it, in a bucket after some seconds.
 
-    `on_wait` is told once who holds it, when there is a wait. A bucket (no folder) has no lock.
+    `on_wait` is told once who holds it, when there is a wait.
 
     Raises:
         IndexingError: another process still holds it after `wait_seconds`, or the folder is read-only.
+        IndexUnreachableError: the bucket cannot be written.
     """
-    if folder is None:
-        yield
+    if isinstance(location, Bucket):
+        with hold_lease(location, wait_seconds=wait_seconds, on_wait=on_wait):
+            yield
         return
+    folder = location.path
     from filelock import FileLock, Timeout
 
     lock, first = FileLock(folder / LOCK), min(POLL_SECONDS, wait_seconds)

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
-from adaptive_rag.errors import IndexDamagedError, IndexMismatchError, IndexUnfinishedError
+from adaptive_rag.errors import IndexDamagedError, IndexingError, IndexMismatchError, IndexUnfinishedError
+from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.neighbours import EXACT_UP_TO
@@ -81,6 +82,11 @@ class SourceRecord:
     web: dict[str, Any] | None = None
     """Of a page of the web its `ingest.web.PageStamp`, by which it is asked for again."""
 
+    @property
+    def start(self) -> str | None:
+        """Of a page of the web the address that led to it."""
+        return self.web["start"] if self.web else None
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
@@ -101,18 +107,34 @@ class Manifest:
     """The files that hold the version; None in an index of an older version of this program."""
 
     def publish(self, location: Location) -> Manifest:
-        """Write the manifest and return it as written.
+        """Write the manifest in the place of the one that it was made from, and return it as written.
 
         Raises:
             OSError: it cannot be written; the old one stands.
+            IndexingError: in a bucket another process has written one meanwhile, which stands.
         """
         written = replace(self, generation=self.generation + 1)
         content = {"format": FORMAT, "made_by": MADE_BY, **_fields(written)}
         body = json.dumps(content, default=_fields).encode()
         sealed = body[:-1] + CHECKSUM + xxh3_64_hexdigest(body).encode() + b'"}'
-        location.write(MANIFEST, sealed)
+        if isinstance(location, Bucket):
+            self._take_place(location, sealed)
+        else:
+            location.write(MANIFEST, sealed)
         location.write(COPY, sealed)
         return written
+
+    def _take_place(self, bucket: Bucket, sealed: bytes) -> None:
+        """Write over the manifest that this one was made from, and over no other."""
+        found, tag = bucket.read_tagged(MANIFEST)
+        # what cannot be read is to be mended by this one
+        with suppress(ValueError, KeyError, TypeError, AttributeError, IndexMismatchError):
+            if found is not None and _parse(found, bucket.uri).generation != self.generation:
+                raise written_by_another(bucket.uri)
+        try:
+            bucket.swap(MANIFEST, sealed, tag)
+        except ChangedError as error:
+            raise written_by_another(bucket.uri) from error
 
     def copies(self) -> dict[str, list[str]]:
         """Return the sources that have copies, and these by name."""
@@ -172,8 +194,6 @@ def read_manifest(location: Location) -> Manifest | None:
             return _parse(content, location.uri)
         problem = f"it has no {MANIFEST}"
     except OSError as error:
-        if location.path is None:  # the way there may fail, and the manifest be whole
-            raise
         problem, cause = f"its {MANIFEST} cannot be read ({error.strerror or error})", error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem, cause = f"its {MANIFEST} cannot be read ({error})", error
@@ -268,7 +288,7 @@ def complete_manifest(location: Location) -> Manifest:
     manifest = read_manifest(location)
     command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
     if manifest is None:
-        if not location.names():
+        if all(name.startswith(OWN_FILES) for name in location.names()):
             raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
         raise IndexMismatchError(
             f"{location.uri} is not an index of ours: it has no {MANIFEST}. Name the folder of an index, or "
@@ -289,6 +309,14 @@ def describe(uri: str | Path) -> dict[str, Any]:
     """
     location = open_location(uri)
     return complete_manifest(location).describe(location)
+
+
+def written_by_another(uri: str) -> IndexingError:
+    """Return the error that says why a run ends before it has published all that it made."""
+    return IndexingError(
+        f"Another process has written the index {uri} during this run, and what it wrote stands. Run the "
+        "same command again: it goes on from there."
+    )
 
 
 def rebuild_hint(uri: str) -> str:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +35,7 @@ from adaptive_rag.index.table import (
     unpack_sentences,
 )
 from adaptive_rag.index.vectorize import embed_sentences
+from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
@@ -104,6 +104,7 @@ class TableReader:
         self._lock = threading.Lock()
         self._kept = _KeptChunks(ROWS_KEPT)
         self._fulfilling: LRUCache[str, Ids] = LRUCache(CONDITIONS_KEPT)
+        self._names: LRUCache[frozenset[str], dict[str, list[str]]] = LRUCache(CONDITIONS_KEPT)
         self._narrowed: LRUCache[bytes, Vectors] = LRUCache(NARROWED_ROWS, getsizeof=len)
         self._uri = uri
         with reading(uri, f"its table {manifest.table!r}, version {manifest.version},"):
@@ -287,13 +288,24 @@ class TableReader:
         owners = {(held[source].copy_of or source) if source in held else source for source in sources}
         return rows[[source in owners for source in fields.sources]]
 
-    def rows_without(self, sources: Collection[str]) -> Ids:
-        """Return the rows that are of no source in `sources`, nor of a file in an archive among them."""
-        from adaptive_rag.ingest.archives import is_archive
-
+    def rows_without(self, documents: frozenset[str]) -> Ids:
+        """Return the rows that are of another document than these, in ascending order."""
         rows, fields = self.fields
-        inside = tuple(f"{source}/" for source in sources if is_archive(Path(source)))
-        return rows[[source not in sources and not source.startswith(inside) for source in fields.sources]]
+        names = self.names_without(documents)
+        return rows[[source in names for source in fields.sources]]
+
+    def names_without(self, documents: frozenset[str]) -> Mapping[str, Sequence[str]]:
+        """Return, by stored source, the names that it and its copies have outside of some documents."""
+        with self._lock:
+            known = self._names.get(documents)
+        if known is None:
+            known, held = {}, self.manifest.sources.items()
+            for source, record in sorted(held, key=lambda item: (item[1].copy_of is not None, item[0])):
+                if documents.isdisjoint(owners_of(source, record.start)):
+                    known.setdefault(record.copy_of or source, []).append(source)
+            with self._lock:
+                self._names[documents] = known
+        return known
 
     def sources_of(self, rows: Ids) -> list[str]:
         """Return the source of each row."""

@@ -86,7 +86,7 @@ def repair_index(
     if last_manifest(location) is None:
         # says which it is: no index, none of ours, or one to be made anew
         complete_manifest(location)
-    with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+    with write_lock(location, wait_seconds=wait_seconds, on_wait=on_wait):
         report = _mend(location, embeddings, progress)
     report.seconds = time.perf_counter() - started
     return report

@@ -108,7 +108,7 @@ def remove_sources(
     """
     location, started = open_location(uri), time.perf_counter()
     complete_manifest(location)
-    with write_lock(location.path, wait_seconds=wait_seconds, on_wait=on_wait):
+    with write_lock(location, wait_seconds=wait_seconds, on_wait=on_wait):
         manifest = complete_manifest(location)
         refuse_damage(location, manifest)
         removed = list(dict.fromkeys(_find(name, manifest) for name in names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, lru_cache, partial
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from adaptive_rag.index import neighbours
+from adaptive_rag.index.manifest import written_by_another
 from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
@@ -22,6 +23,7 @@ from adaptive_rag.text.vectors import Vectors
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from lancedb._lancedb import AddResult, DeleteResult
     from lancedb.table import Table
 
 TEXT, ID, DOC = "text", "id", "doc"
@@ -36,6 +38,9 @@ SMALL = 5_000
 # than one for so many chunks. So a change costs by what changed, on average.
 FRAGMENTS_LEFT_ALONE, CHUNKS_A_FRAGMENT = 8, 5_000
 CLOCK_MARGIN_S = 60
+# In a bucket a writer that stood still, such as on a laptop that slept, does not know at once that another
+# one took over: what it cleans up then must be old.
+KEPT_IN_BUCKET = timedelta(hours=1)
 # What LanceDB may keep of its indexes in memory, per process.
 INDEX_CACHE_BYTES = 768 * 2**20
 METADATA_CACHE_BYTES = 64 * 2**20
@@ -63,7 +68,8 @@ def connect(uri: str) -> Any:
     os.environ.setdefault("LANCEDB_LOG", "error")
     import lancedb
 
-    return lancedb.connect(uri, session=_session())
+    options = {"allow_http": "true"} if "://" in uri else None
+    return lancedb.connect(uri, session=_session(), storage_options=options)
 
 
 @cache
@@ -192,7 +198,7 @@ class TableWriter:
 
     def copy(self, rows: pa.Table) -> None:
         """Append rows that are laid out in columns."""
-        self._table.add(rows)
+        self._commit(lambda: self._table.add(rows))
         self._changed = True
 
     def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
@@ -216,8 +222,23 @@ class TableWriter:
     def remove(self, docs: Sequence[str]) -> None:
         """Remove the chunks of sources, by key."""
         for start in range(0, len(docs), DOCS_PER_QUERY):
-            self._table.delete(_one_of(docs[start : start + DOCS_PER_QUERY]))
+            gone = _one_of(docs[start : start + DOCS_PER_QUERY])
+            self._commit(partial(self._table.delete, gone))
         self._changed |= bool(docs)
+
+    def count(self) -> int:
+        """Return how many rows the table holds after the last write."""
+        return self._table.count_rows()
+
+    def _commit(self, write: Callable[[], AddResult | DeleteResult]) -> None:
+        """Write rows on top of what this writer has written last, and of nothing else.
+
+        Raises:
+            IndexingError: another process wrote in between; LanceDB would have joined the two.
+        """
+        before = self.version
+        if write().version != before + 1:
+            raise written_by_another(self._uri)
 
     def index_words(self) -> None:
         """Make the full-text index and the index over ids where they are missing; of a small table, anew."""
@@ -236,7 +257,7 @@ class TableWriter:
         """Take new rows into the indexes and join small files, where it is worth it.
 
         Versions that were replaced before the time `keep_since` are removed with what broken-off runs
-        left behind; nobody else writes, so nothing of it is in use.
+        left behind; nobody else writes, so nothing of it is in use. In a bucket both stay for longer.
         """
         stats: Any = self._table.stats()  # a mapping, whatever its annotation says
         fragments = int(stats["fragment_stats"]["num_fragments"])
@@ -247,7 +268,10 @@ class TableWriter:
         if total > SMALL and fragments <= few and late <= SMALL:
             return
         age = timedelta(seconds=max(0.0, time.time() - keep_since) + CLOCK_MARGIN_S)
-        self._table.optimize(cleanup_older_than=age, delete_unverified=True)
+        if "://" in self._uri:
+            self._table.optimize(cleanup_older_than=max(age, KEPT_IN_BUCKET))
+        else:
+            self._table.optimize(cleanup_older_than=age, delete_unverified=True)
 
     def drop_other_tables(self) -> None:
         """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""

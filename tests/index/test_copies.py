@@ -181,6 +181,42 @@ def test_a_damaged_index_with_copies_is_mended(here: Path, kept: list[str]) -> N
     assert is_whole(kb)
 
 
+@pytest.mark.parametrize("narrowed", [False, True])
+@pytest.mark.parametrize(
+    ("left_out", "shown"),
+    [
+        (["docs/a.txt"], ["docs/c.txt", "docs/d.txt"]),
+        (["docs/c.txt"], ["docs/a.txt", "docs/d.txt"]),
+        (["docs/a.txt", "docs/c.txt"], ["docs/d.txt"]),
+        (["docs/a.txt", "docs/c.txt", "docs/d.txt"], []),
+    ],
+)
+def test_a_view_shows_a_copy_of_what_it_leaves_out_under_its_own_name(
+    here: Path, left_out: list[str], shown: list[str], narrowed: bool
+) -> None:
+    docs, kb = write_files(here / "docs", {**TIDES, "d.txt": TIDES["a.txt"]}), here / "kb"
+    build(docs, kb)
+    whole = open_index(kb)
+    view = whole
+    for name in left_out:
+        view = view.without([name])
+    if narrowed:
+        view = view.where(read_where("kind = txt"))
+    assert set(view.sources()) <= {"docs/b.txt", *shown}
+    named = {
+        name for [hits] in [view.search(["moon sea"], limit=9)] for hit in hits for name in names_of(hit)
+    }
+    assert named == {"docs/b.txt", *shown}
+    chunks = list(view.chunks())
+    assert {name for chunk in chunks for name in names_of(chunk)} == {"docs/b.txt", *shown}
+    assert [*map(names_of, view.get([chunk["id"] for chunk in chunks]))] == [*map(names_of, chunks)]
+    assert {"docs/a.txt", "docs/c.txt"} <= {name for chunk in whole.chunks() for name in names_of(chunk)}
+
+
+def names_of(chunk: Any) -> list[str]:
+    return [chunk["source"], *chunk["metadata"].get("also_as", [])]
+
+
 def test_a_view_leaves_out_sources_and_the_files_in_an_archive(here: Path) -> None:
     docs, kb = write_files(here / "docs", TIDES | {"d.md": "Tides are slow waves."}), here / "kb"
     build([SourceFile(docs / "d.md", "old.zip/d.md"), SourceFile(docs / "b.txt", "b.txt")], kb)
@@ -188,4 +224,5 @@ def test_a_view_leaves_out_sources_and_the_files_in_an_archive(here: Path) -> No
     assert sorted(index.sources()) == ["b.txt", "old.zip/d.md"]
     assert sorted(index.without(["old.zip"]).sources()) == ["b.txt"]
     assert sorted(index.without(["b.txt", "old"]).sources()) == ["old.zip/d.md"]
+    assert not index.without(["b.txt"]).without(["old.zip"]).sources()
     assert repr(index.without(["b.txt"])) != repr(index) != repr(index.without(["old.zip"]))

@@ -152,7 +152,7 @@ def test_a_second_run_waits_and_says_for_whom(tmp_path: Path) -> None:
     release = threading.Event()
 
     def hold() -> None:
-        with write_lock(kb, wait_seconds=0, on_wait=None):
+        with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
             release.wait(10)
 
     holder = threading.Thread(target=hold)
@@ -174,7 +174,7 @@ def test_a_run_that_waited_goes_on_from_what_the_other_wrote(tmp_path: Path) -> 
     release = threading.Event()
 
     def hold() -> None:
-        with write_lock(kb, wait_seconds=0, on_wait=None):
+        with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
             release.wait(10)
 
     def write(_: str) -> None:
@@ -193,7 +193,7 @@ def test_a_run_that_waited_goes_on_from_what_the_other_wrote(tmp_path: Path) -> 
 def test_a_second_run_that_may_not_wait_says_who_holds_the_index(tmp_path: Path) -> None:
     docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
     build(docs, kb)
-    with write_lock(kb, wait_seconds=0, on_wait=None):
+    with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
         with pytest.raises(IndexingError, match=rf"being written by process {os.getpid()} on .* since 20"):
             build(docs, kb, wait_seconds=0)
         assert len(texts_in(kb)) == len(OLD), "reading needs no lock"
@@ -210,7 +210,7 @@ def test_a_run_that_waited_in_vain_leaves_the_first_run_of_another_alone(
         if stopped:
             raise KeyboardInterrupt
 
-    with write_lock(kb, wait_seconds=0, on_wait=None):
+    with write_lock(Folder(kb), wait_seconds=0, on_wait=None):
         with pytest.raises(KeyboardInterrupt if stopped else IndexingError):
             build(docs, kb, wait_seconds=0.4, on_wait=interrupt)
         assert {path.name for path in kb.iterdir()} == {".lock", "lock.json"}

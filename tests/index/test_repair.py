@@ -9,7 +9,6 @@ from langchain_core.documents import Document
 
 from adaptive_rag.errors import ConfigurationError, IndexDamagedError, IndexingError, IndexMismatchError
 from adaptive_rag.index import Index, RepairReport
-from adaptive_rag.index.location import Bucket
 from adaptive_rag.ingest import Failure, SourceFile
 from tests.index.made import HashEmbeddings, build, change_manifest, found, open_index, texts_in, write_files
 from tests.index.test_crash import run_python
@@ -264,48 +263,6 @@ def test_a_repair_that_finds_no_room_leaves_what_there_is(kb: Path, monkeypatch:
             repair(kb)
     assert (kb / "manifest.json").read_bytes() == before
     assert repair(kb).lost == {}
-
-
-def test_a_bucket_is_checked_and_repaired_in_the_same_way(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    docs, uri = write_files(tmp_path / "docs", TIDES), f"file://{tmp_path}/bucket"
-    (tmp_path / "bucket").mkdir()
-    for module in ("build", "index", "check", "repair"):
-        monkeypatch.setattr(f"adaptive_rag.index.{module}.open_location", lambda _: Bucket(uri))
-    build(docs, tmp_path / "bucket")
-    assert Index.check(uri, deep=True).healthy
-    kb = tmp_path / "bucket"
-    spoil(kb)
-    assert texts_in(kb), "opening does not fetch the whole bucket to compare it"
-    assert Index.check(uri).healthy
-    assert not Index.check(uri, deep=True).healthy
-    assert len(Index.repair(uri, embeddings=HashEmbeddings()).read_again) == 6
-    assert Index.check(uri, deep=True).healthy
-    data_file(kb).unlink()
-    with pytest.raises(IndexDamagedError, match="is missing"):
-        open_index(kb)
-    (kb / "manifest.json").write_bytes(b"")
-    (kb / "manifest.copy.json").write_bytes(b"")
-    with pytest.raises(IndexDamagedError, match="--rebuild"):
-        build(docs, kb)
-    build(docs, kb, rebuild=True)
-    assert texts_in(kb) == sorted(TIDES.values())
-
-
-def test_what_a_run_replaces_in_a_bucket_is_not_fetched_from_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    docs, kb = write_files(tmp_path / "docs", TIDES), tmp_path / "bucket"
-    kb.mkdir()
-    monkeypatch.setattr("adaptive_rag.index.build.open_location", lambda _: Bucket(f"file://{kb}"))
-    build(docs, kb)
-    before, fetched, really = sealed(kb), list[str](), Bucket.pieces
-    monkeypatch.setattr(Bucket, "pieces", lambda self, name: fetched.append(name) or really(self, name))
-    write_files(docs, {"0.txt": "Another note on tides."})
-    build(docs, kb)
-    assert before.keys() - sealed(kb).keys() and fetched
-    assert not before.keys() & set(fetched)
 
 
 def test_a_place_without_an_index_is_neither_checked_nor_repaired(tmp_path: Path) -> None:
