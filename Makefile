@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-server load-server clean
+.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-server kill-server load-server page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -62,8 +62,18 @@ campaigns: ## Try to break it, as docs/reliability.md tells (about an hour)
 fuzz-server: ## Send a running server requests made from its OpenAPI document for 20 minutes
 	python -m benchmarks.fuzz_server
 
+kill-server: ## Kill the server, its workers and its commands at random moments (about half an hour)
+	python -m benchmarks.server_kills
+	python -m benchmarks.command_kills
+
 load-server: ## Let a hundred people ask a server at once for 5 minutes
 	python -m benchmarks.server_load --seconds 300 --model --plain --studio
+
+page-checks: ## Look at every state of the page in each language, theme and width, and keep the pictures
+	PAGE_CHECKS=all PAGE_SCREENSHOTS=build/screenshots pytest tests/page/test_screens.py
+
+screenshots: ## Take the README's pictures of the page
+	python -m benchmarks.page_pictures docs/images
 
 clean: ## Remove what builds and runs leave behind
 	rm -rf build dist *.egg-info .typecheck .mypy_cache .ruff_cache .pytest_cache

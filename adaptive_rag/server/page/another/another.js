@@ -1,0 +1,129 @@
+/** The same question answered another way, side by side, and what a person thinks of it. */
+import { MarkedText } from "../ask/citations.js";
+import { post, remove } from "../core/api.js";
+import { html, signal, useDisclosure, useSignal } from "../core/html.js";
+import { made, wrapWords } from "../core/markup.js";
+import { formatDuration, named, t } from "../core/texts.js";
+import { openDocument } from "../document/pane.js";
+import { tell } from "../shell/notices.js";
+import { laneStyle, useStrategies } from "../why/way.js";
+
+/** @typedef {import("../core/types").Turn} Turn */
+/** @typedef {import("../core/types").Comparison} Comparison */
+
+/** @typedef {{ id: string, is_good?: boolean, better_route?: string }} Vote */
+/** @typedef {{ found?: Comparison, kept?: Vote | null, doing?: "comparing" | "voting" }} Seen */
+
+/** What came of each turn, by its key: it outlasts the screen. @type {{ value: Record<string, Seen> }} */
+const seen = signal({});
+
+/** @param {{ turn: Turn, taken: string }} props `taken` is the strategy of the answer */
+export function Another({ turn, taken }) {
+  const ways = useStrategies()?.strategies.filter((each) => each.name !== taken) ?? [];
+  const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
+  const { found, kept, doing } = useSignal(seen)[turn.key] ?? {};
+  /** @param {Seen} changed */
+  const set = (changed) => {
+    seen.value = { ...seen.value, [turn.key]: { ...seen.value[turn.key], ...changed } };
+  };
+  /** Do one thing at a time. @param {Seen["doing"]} what @param {() => Promise<void>} work */
+  const act = async (what, work) => {
+    if (seen.value[turn.key]?.doing) return;
+    set({ doing: what });
+    await work().catch(tell);
+    set({ doing: undefined });
+  };
+  const inCollection = `/collections/${encodeURIComponent(turn.collection)}`;
+  const asked = { question: turn.question, user_context: turn.userContext };
+  /** @param {string} way */
+  const compare = (way) => {
+    close();
+    act("comparing", async () =>
+      set({ found: await post(`${inCollection}/compare`, { ...asked, routes: [taken, way] }) }),
+    ).then(() => button.current?.scrollIntoView({ block: "start" }));
+  };
+  /** Keep what a person thinks in place of what they thought before. @param {Omit<Vote, "id">} [opinion] none takes it back */
+  const vote = (opinion) =>
+    act("voting", async () => {
+      if (kept) await remove(`/feedback/${kept.id}`);
+      set({ kept: null });
+      if (!opinion) return;
+      const inThread = turn.number && `/threads/${turn.thread}/turns/${turn.number}/feedback`;
+      const told = inThread ? opinion : { ...asked, route: taken, ...opinion };
+      set({ kept: await post(inThread || `${inCollection}/feedback`, told) });
+    });
+  /** @param {boolean} isGood */
+  const thumb = (isGood) => {
+    const isPressed = kept?.is_good === isGood;
+    const label = t(isGood ? "good_answer" : "bad_answer");
+    return html`<button class="quiet" aria-label=${label} title=${label} aria-pressed=${isPressed}
+      onClick=${() => vote(isPressed ? undefined : { is_good: isGood })}>
+      <svg class=${isGood ? "" : "down"} width="18" height="18" viewBox="0 0 24 24" aria-hidden="true"><path d="M7 11v9H3v-9zm0 0 4-8c2 0 3 1 3 3v4h5a2 2 0 0 1 2 2l-2 7a2 2 0 0 1-2 1H7" /></svg></button>`;
+  };
+  const id = `ways-${turn.key}`;
+  return html`<div class="another" onKeyDown=${onKeyDown}>
+    <div class="row">
+      ${thumb(true)}${thumb(false)}
+      <button ref=${button} class="quiet" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle}>${t("another_way")}</button>
+      <div id=${id} class="row" role="group" aria-label=${t("other_ways")} hidden=${!isOpen}>
+        ${ways.map((way) => html`<button key=${way.name} title=${way.purpose} onClick=${() => compare(way.name)}>${t("as_way", { way: named("", way.name) })}</button>`)}
+      </div>
+    </div>
+    ${found && html`<${Compared} turn=${turn} found=${found} kept=${kept} vote=${vote} />`}
+    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${kept && found && html`${t("vote_kept")} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
+  </div>`;
+}
+
+/** @param {{ turn: Turn, found: Comparison, kept?: Vote | null, vote: (opinion: Omit<Vote, "id">) => void }} props */
+function Compared({ turn, found: { columns, passages, sentences, places }, kept, vote }) {
+  /** @param {string[]} ids @param {"sources_both" | "sources_only"} title */
+  const sources = (ids, title) => {
+    /** @param {import("../core/types").Span} place */
+    const name = ({ source, page }) => source + (page ? `, ${t("page_number", { page })}` : "");
+    const listed = new Map(ids.toReversed().map((id) => [name(places[id]), places[id]]));
+    if (!listed.size) return null;
+    return html`<div class="small"><h4>${t(title)}</h4><ul class="plain">
+      ${[...listed].reverse().map(([words, place]) => html`<li key=${words}><button class="link" onClick=${() => openDocument(turn.collection, { ...place, quote: "" })}>${words}</button></li>`)}
+    </ul></div>`;
+  };
+  return html`<section class="stack" aria-label=${t("two_ways")}>
+    ${(turn.number ?? 1) > 1 && html`<p class="soft small">${t("compared_alone")}</p>`}
+    <div class="columns">
+      ${columns.map(
+        ({
+          name,
+          ms,
+          calls,
+          answer,
+        }) => html`<article key=${name} class="card stack" style=${laneStyle(name)}>
+          <header class="row"><h3 class="grow">${named("", name)}</h3>
+            <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
+          <${MarkedText} text=${answer.answer} collection=${turn.collection} citations=${answer.citations}
+            finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, sentences.only[name], sentences.in_all)} />
+          ${sources(passages.only[name], "sources_only")}
+          <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote({ better_route: name })}>${t("this_better")}</button>
+        </article>`,
+      )}
+    </div>
+    ${sources(passages.in_all, "sources_both")}
+    <button class="better" aria-pressed=${kept?.is_good === true} onClick=${() => vote({ is_good: true })}>${t("both_good")}</button>
+  </section>`;
+}
+
+/**
+ * Mark each sentence that the other answer lacks, or where those are the most, each that it has; and put a word
+ * behind those that follow each other.
+ * @param {DocumentFragment} drawn @param {string[]} own @param {string[]} shared
+ */
+function markFewer(drawn, own, shared) {
+  const isOwn = own.length <= shared.length;
+  for (const sentence of isOwn ? own : shared) wrapWords(drawn, sentence, () => made("only"));
+  const framed = [...drawn.querySelectorAll(".only")];
+  framed.forEach((each, at) => {
+    const between = document.createRange();
+    between.setStartAfter(each);
+    if (framed[at + 1]) between.setEndBefore(framed[at + 1]);
+    if (!framed[at + 1] || /\p{L}/u.test(String(between)))
+      each.append(" ", made("only-word", t(isOwn ? "only_here" : "in_both")));
+  });
+}

@@ -1,0 +1,8 @@
+/** Starts the page: the frame, and the screen that the address names. */
+
+import { html, render } from "./core/html.js";
+import { tell } from "./shell/notices.js";
+import { Shell } from "./shell/shell.js";
+
+window.addEventListener("unhandledrejection", ({ reason }) => tell(reason));
+render(html`<${Shell} />`, document.body);

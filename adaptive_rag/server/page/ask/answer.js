@@ -1,0 +1,164 @@
+/** A question with its answer. */
+import { Another } from "../another/another.js";
+import { html, useEffect, useSignal, useState } from "../core/html.js";
+import { made, sectionsOf, wrapWords } from "../core/markup.js";
+import { language, t } from "../core/texts.js";
+import { tell } from "../shell/notices.js";
+import { en } from "../texts/en.js";
+import { Why } from "../why/why.js";
+import { asMarkdown, MarkedText, Nearest, Sources } from "./citations.js";
+import { focusQuestion, useInPlace } from "./composer.js";
+import { askAgain } from "./conversation.js";
+
+/** @typedef {import("../core/types").Turn} Turn */
+
+/** @param {{ turn: Turn }} props */
+export function Answer({ turn }) {
+  useSignal(language);
+  const edited = useInPlace(t("ask_question"), turn.question, (question) => again(turn, { question }));
+  const { answer, state } = turn;
+  return html`<article class="turn" aria-busy=${state === "running"}>
+    ${edited.field || html`<h2 class="question">${turn.question}</h2>`}
+    ${answer?.query_type === "contextual" && !answer.abstained && html`<${Situation} turn=${turn} />`}
+    ${
+      answer?.abstained
+        ? html`<div class="card refusal"><p>${t("ask_refused")}</p><${Markdown} turn=${turn} text=${beyondRefusal(answer.answer)} /><${Nearest} turn=${turn} /></div>`
+        : html`<${Text} turn=${turn} />`
+    }
+    ${state === "running" && html`<${Working} turn=${turn} />`}
+    ${state === "failed" && html`<div class="card refusal" role="alert"><p>${turn.problem?.message}</p><${Retry} turn=${turn} /></div>`}
+    ${state === "stopped" && html`<div class="row soft">${t("ask_stopped")}<${Retry} turn=${turn} /></div>`}
+    <${Sources} turn=${turn} />
+    ${
+      state !== "running" &&
+      !edited.field &&
+      html`<div class="actions">
+        ${answer && html`<button class="quiet small" onClick=${() => copy(turn)}>${t("ask_copy")}</button>`}
+        ${answer && html`<button class="quiet small again" onClick=${() => again(turn)}>${t("ask_again")}</button>`}
+        ${edited.button(t("ask_edit"))}
+      </div>`
+    }
+    <${Why} turn=${turn} />
+    ${state === "answered" && answer && html`<${Another} turn=${turn} taken=${answer.query_type} />`}
+  </article>`;
+}
+
+/** What a refusal of the server adds to the words that the page has for it. @param {string} text */
+function beyondRefusal(text) {
+  return text.replace(en.ask_refused, "").replace(/^\s*I searched (one|the|\d+) documents?\.\s*/, "");
+}
+
+/** Ask once more; the next question is written below. @param {Turn} turn @param {Parameters<typeof askAgain>[1]} [changed] */
+function again(turn, changed) {
+  focusQuestion();
+  askAgain(turn, changed);
+}
+
+/** @param {Turn} turn */
+async function copy(turn) {
+  try {
+    await navigator.clipboard.writeText(asMarkdown(turn));
+    tell(t("ask_copied"));
+  } catch {
+    tell(t("ask_not_copied")); // the browser allows it on https and on this machine alone, and may ask first
+  }
+}
+
+/** @param {Turn} turn @param {string} what @returns {import("../core/types").Decision[]} */
+function decisionsOf({ answer }, what) {
+  return (answer?.trace ?? [])
+    .flatMap((record) => record.decisions ?? [])
+    .filter((each) => each.what === what);
+}
+
+/** The answer, or as much of it as was written. @param {{ turn: Turn }} props */
+function Text({ turn }) {
+  const [closest] = decisionsOf(turn, "closest");
+  const text = (turn.answer?.answer ?? turn.draft).replace(closest ? `**${closest.chosen}**\n` : "", "");
+  const [first, ...others] = sectionsOf(text);
+  if (!first) return null;
+  const headed = first.heading ? [first, ...others] : others;
+  const isOpinion = (turn.answer?.query_type ?? turn.analysis?.type) === "opinion";
+  return html`
+    ${closest && html`<p class="card hint">${t("ask_closest")}</p>`}
+    ${!first.heading && html`<${Markdown} turn=${turn} text=${first.body} />`}
+    ${
+      headed.length > 0 &&
+      html`<div class=${isOpinion && headed.length > 1 && "columns"}>
+        ${headed.map(
+          ({ heading, body }) => html`<section>
+            <h3>${heading}${isOpinion && html` <span class="small soft">${countsOf(turn, body)}</span>`}</h3>
+            <${Markdown} turn=${turn} text=${body} />
+          </section>`,
+        )}
+      </div>`
+    }
+    <${Unheld} turn=${turn} />
+  `;
+}
+
+/** @param {Turn} turn @param {string} body @returns {string} how many views and sources it has */
+function countsOf({ answer }, body) {
+  const views = body.match(/^\s*(?:[-*+]|\d+\.)\s/gm)?.length ?? body.trim().split(/\n\s*\n/).length;
+  const marks = new Set(Array.from(body.matchAll(/\[(\d+)\]/g), (mark) => Number(mark[1])));
+  const cited = (answer?.citations ?? []).filter((each) => marks.has(each.marker));
+  const sources = new Set(cited.map((each) => each.source)).size;
+  return t("ask_views", { views, sources });
+}
+
+/** @param {{ text: string, turn: Turn }} props */
+function Markdown({ text, turn }) {
+  /** @param {DocumentFragment} drawn */
+  const finish = (drawn) => {
+    for (const { chosen } of decisionsOf(turn, "unsupported"))
+      wrapWords(drawn, String(chosen), () => made("unheld"))?.after(made("unheld-note", t("ask_unheld")));
+  };
+  return html`<${MarkedText} text=${text} collection=${turn.collection} citations=${turn.answer?.citations} finish=${finish} />`;
+}
+
+/** The sentences that no passage holds, with the reasons. @param {{ turn: Turn }} props */
+function Unheld({ turn }) {
+  const unheld = decisionsOf(turn, "unsupported");
+  if (!unheld.length) return null;
+  // Of a thread that was kept it is not known how many sentences were weighed.
+  const { grounding } = turn.answer ?? {};
+  const all = grounding === undefined ? 0 : Math.round(unheld.length / (1 - grounding));
+  return html`<details class="card hint folded">
+    <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
+    <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <span class="soft">${each.why}</span></li>`)}</ul>
+  </details>`;
+}
+
+/** For whom the answer is, and a way to change that. @param {{ turn: Turn }} props */
+function Situation({ turn }) {
+  const decisions = turn.answer?.trace?.find((record) => record.step === "rerank")?.decisions ?? [];
+  const assumed = decisions.find((each) => each.what === "situation")?.chosen;
+  const known = turn.userContext || String(assumed ?? "");
+  const edited = useInPlace(t("ask_for"), known, (userContext) => again(turn, { userContext }));
+  if (edited.field) return edited.field;
+  return html`<p class="row small soft">
+    ${known ? t("ask_answered_for", { who: known }) : t("ask_for_anybody")}
+    ${edited.button(t(known ? "ask_change" : "ask_add"))}
+  </p>`;
+}
+
+/** What is being done, in words. @param {{ turn: Turn }} props */
+function Working({ turn }) {
+  const step = turn.steps.findLast((each) => each.state === "started") ?? turn.steps.at(-1);
+  const key = `ask_step_${step?.name}`;
+  const words = /** @type {import("../core/texts").Words} */ (key in en ? key : "ask_working");
+  return html`<p class="working small soft">${t(words)}</p>`;
+}
+
+/** Ask again, as soon as the server allows it. @param {{ turn: Turn }} props */
+function Retry({ turn }) {
+  const [seconds, setSeconds] = useState(turn.problem?.retryAfter ?? 0);
+  useEffect(() => {
+    if (seconds <= 0) return;
+    const timer = setTimeout(() => setSeconds(seconds - 1), 1000);
+    return () => clearTimeout(timer);
+  }, [seconds]);
+  return html`<button class="again" disabled=${seconds > 0} onClick=${() => again(turn)}>
+    ${seconds > 0 ? t("ask_retry_in", { n: Math.ceil(seconds) }) : t("try_again")}
+  </button>`;
+}

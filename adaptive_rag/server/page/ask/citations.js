@@ -1,0 +1,175 @@
+/** What an answer rests on: its marks, the card that shows a quote, and the list of sources. */
+import { html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../core/html.js";
+import { placeMarks, renderMarkdown } from "../core/markup.js";
+import { documentName, placeWords } from "../core/places.js";
+import { language, t } from "../core/texts.js";
+import { openDocument, preparePdf } from "../document/pane.js";
+
+/** @typedef {import("../core/types").Citation} Citation */
+/** @typedef {import("../core/types").Turn} Turn */
+/** @typedef {{ collection: string, citation: Citation, all: Citation[] }} Cited */
+
+/** @type {WeakMap<Element, Cited>} */
+const cited = new WeakMap();
+/** @type {{ value: (Cited & { mark: Element }) | null }} */
+const shown = signal(null);
+let closing = 0;
+
+/**
+ * A text with the marks of its citations; `finish` may change what was drawn.
+ * @param {{ text: string, collection: string, citations?: Citation[], finish: (drawn: DocumentFragment) => void }} props
+ */
+export function MarkedText({ text, collection, citations, finish }) {
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    const drawn = renderMarkdown(text);
+    placeMarks(drawn, (number, sentence) => markOf(collection, citations ?? [], number, sentence));
+    finish(drawn);
+    place.current?.replaceChildren(drawn);
+  }, [text, citations, language.value]);
+  return html`<div class="markdown" ref=${place}></div>`;
+}
+
+/**
+ * Return what stands for a mark: a button, once it is known what it cites; "[2024]", which cites nothing, as it is.
+ * Of several quotes of a passage it cites the one that shares most words with its sentence.
+ * @param {string} collection @param {Citation[]} all @param {number} number @param {string} sentence
+ */
+function markOf(collection, all, number, sentence) {
+  const said = wordsIn(sentence);
+  const found = all.filter((each) => each.marker === number);
+  const shared = found.map(({ quote }) => [...wordsIn(quote)].filter((word) => said.has(word)).length);
+  const citation = found[shared.indexOf(Math.max(...shared))];
+  if (!citation && all.length) return document.createTextNode(`[${number}]`);
+  const mark = document.createElement(citation ? "button" : "span");
+  mark.className = "mark";
+  mark.textContent = String(number);
+  if (citation) {
+    mark.setAttribute("aria-label", t("ask_mark", { number, where: whereOf(citation) }));
+    mark.setAttribute("aria-describedby", "citation");
+    cited.set(mark, { collection, citation, all });
+  }
+  return mark;
+}
+
+/** @param {string} text */
+const wordsIn = (text) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
+/** @param {{ source: string, place: import("../core/types").Place }} citation */
+const whereOf = ({ source, place }) => [documentName(source), placeWords(place)].filter(Boolean).join(", ");
+
+/** @param {Event} event */
+function show(event) {
+  const mark = event.target instanceof Element ? event.target.closest("button.mark") : null;
+  const found = mark && cited.get(mark);
+  if (!found) return;
+  clearTimeout(closing);
+  if (shown.value?.mark === mark) return;
+  preparePdf(found.citation.source);
+  shown.value = { ...found, mark };
+}
+const hide = () => {
+  shown.value = null;
+};
+const hideSoon = () => {
+  clearTimeout(closing);
+  closing = setTimeout(hide, 200);
+};
+
+/** What is done with the marks inside an element. */
+export const onMarks = {
+  // Not where an answer appears under a pointer that rests, or where a document that closes gives the focus back.
+  onPointerMove: (/** @type {PointerEvent} */ event) => event.pointerType === "mouse" && show(event),
+  onFocusIn: (/** @type {FocusEvent} */ event) =>
+    event.target instanceof Element && event.target.matches(":focus-visible") && show(event),
+  onMouseOut: hideSoon,
+  onFocusOut: hideSoon,
+  onClick: (/** @type {Event} */ event) => {
+    show(event);
+    if (shown.value?.mark !== event.target) return;
+    openDocument(shown.value.collection, shown.value.citation, shown.value.all);
+    hide();
+  },
+};
+
+/** The quote behind the mark that is pointed at or has the focus. */
+export function CitationCard() {
+  const now = useSignal(shown);
+  useEffect(() => {
+    if (!now) return;
+    const close = (/** @type {KeyboardEvent} */ event) => {
+      if (event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      hide();
+    };
+    window.addEventListener("keydown", close, true);
+    window.addEventListener("scroll", hide);
+    return () => {
+      window.removeEventListener("keydown", close, true);
+      window.removeEventListener("scroll", hide);
+    };
+  }, [now]);
+  if (!now) return null;
+  const { also_as: names = [], ocr_confidence: sure, ...citation } = now.citation;
+  const { left, top, bottom } = now.mark.getBoundingClientRect();
+  const place = {
+    left: `max(0.5rem, min(${left}px - 1rem, 100% - 25rem))`,
+    ...(bottom < innerHeight / 2 ? { top: `${bottom + 4}px` } : { bottom: `${innerHeight - top + 4}px` }),
+  };
+  return html`<div id="citation" role="tooltip" class="card citation" style=${place}
+    onMouseEnter=${() => clearTimeout(closing)} onMouseLeave=${hideSoon}>
+    <blockquote>${citation.quote}</blockquote>
+    <p class="small"><b>${documentName(citation.source)}</b> · ${placeWords(citation.place)}</p>
+    ${names.length > 0 && html`<p class="small soft">${t("ask_also_as", { names: names.join(", ") })}</p>`}
+    ${sure !== undefined && sure < 0.9 && html`<p class="small soft">${t("ask_scanned", { percent: Math.round(100 * sure) })}</p>`}
+  </div>`;
+}
+
+/** @param {{ turn: Turn }} props */
+export function Sources({ turn }) {
+  const citations = turn.answer?.citations ?? [];
+  if (!citations.length) return null;
+  const groups = Object.values(
+    Object.groupBy(citations, ({ marker, source, place }) =>
+      JSON.stringify([marker, source, placeWords({ ...place, lines: undefined })]),
+    ),
+  );
+  return html`<details class="folded">
+    <summary class="small soft">${t("ask_sources", { n: groups.length })}</summary>
+    <ul class="plain">${groups.map((group = []) => {
+      const { marker, source, place } = group[0];
+      return html`<li class="row"><span class="mark">${marker}</span>
+        <${Opener} name=${documentName(source)} place=${placeWords({ ...place, lines: undefined })}
+          open=${() => openDocument(turn.collection, group[0], citations)} />
+        <span class="small soft">${t("ask_quotes", { n: group.length })}</span>
+        ${group.map(({ quote }) => html`<p class="printed small">“${quote}”</p>`)}</li>`;
+    })}</ul>
+  </details>`;
+}
+
+/** @param {{ name: string, place: string, open: () => void }} props */
+function Opener({ name, place, open }) {
+  return html`<button class="quiet opener grow" onClick=${open}><span><b>${name}</b> <span class="small">${place}</span></span></button>`;
+}
+
+/** What came nearest to a question that has no answer. @param {{ turn: Turn }} props */
+export function Nearest({ turn }) {
+  const nearest = turn.passages.slice(0, 3);
+  if (!nearest.length) return null;
+  return html`<h3>${t("ask_nearest")}</h3>
+    <ul class="plain">${nearest.map(({ source, page, section, start, end, text }) => {
+      const place = { page: page ?? undefined, section: section ?? undefined };
+      return html`<li>
+        <${Opener} name=${documentName(source)} place=${placeWords(place)}
+          open=${() => openDocument(turn.collection, { source, page, start, end, quote: text })} />
+        <p class="small soft beginning">${text}</p></li>`;
+    })}</ul>`;
+}
+
+/** @param {Turn} turn @returns {string} the answer as Markdown with its quotes below */
+export function asMarkdown({ answer }) {
+  const quotes = answer?.citations.map(
+    (each) => `- [${each.marker}] ${whereOf(each)}: “${each.quote.replace(/\s+/g, " ")}”`,
+  );
+  return [answer?.answer, quotes?.join("\n")].filter(Boolean).join("\n\n");
+}

@@ -1,0 +1,55 @@
+/** Before the first question: what this is, and what can be asked; or what is missing for that. */
+import { html, useSignal } from "../core/html.js";
+import { link, place } from "../core/route.js";
+import { collection, collections, me } from "../core/session.js";
+import { t } from "../core/texts.js";
+import { ask } from "./conversation.js";
+
+export function Welcome() {
+  const isRead = useSignal(collections) !== null;
+  const searched = useSignal(collection);
+  if (useSignal(place).query.thread || !isRead) return null;
+  return html`<div class="welcome stack">
+    <h2>${t("welcome_title")}</h2>
+    <p>${t("welcome")}</p>
+    ${searched?.documents ? html`<${Examples} of=${searched} />` : html`<${Missing} of=${searched} />`}
+  </div>`;
+}
+
+/** @param {{ of: import("../core/types").Collection | null }} props */
+function Missing({ of }) {
+  const isAdmin = useSignal(me)?.is_admin;
+  const mayAdd = of ? of.role !== "reader" : isAdmin;
+  const what = of
+    ? mayAdd
+      ? "welcome_drop"
+      : "welcome_empty"
+    : mayAdd
+      ? "welcome_make"
+      : "welcome_ask_admin";
+  return html`<p class="card">
+    ${t(what, { name: of?.name ?? "" })}${" "}
+    ${mayAdd && html`<a class="button" href=${link(of ? ["library", of.name] : ["library"])}>${t("welcome_to_library")}</a>`}
+  </p>`;
+}
+
+/** @param {{ of: import("../core/types").Collection }} props */
+function Examples({ of }) {
+  return html`
+    <p class="soft"><strong>${of.name}</strong> · ${of.description || t("welcome_documents", { n: of.documents })}</p>
+    ${of.examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}
+    <div class="examples" role="group" aria-labelledby="examples">
+      ${of.examples.map(
+        ({
+          question,
+          user_context,
+          type,
+        }) => html`<button onClick=${() => ask(of.name, question, { userContext: user_context })}>
+          ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(type)}</strong>`}
+          <span>${question}</span>
+          ${user_context && html`<span class="soft small">${user_context}</span>`}
+        </button>`,
+      )}
+    </div>
+  `;
+}

@@ -1,0 +1,135 @@
+/** Requests to /api/v1: answers as data, errors as a Problem, streams as events. */
+import { effect, signal } from "./html.js";
+
+export const API = "/api/v1";
+
+/** Whether the last request reached the server. */
+export const isOnline = signal(true);
+/** How many requests wait until somebody signs in; who sets it to 0 lets them go on. */
+export const signInNeeded = signal(0);
+
+/** What the server refuses, in its own words (RFC 9457); status 0 where it was not reached. */
+export class Problem extends Error {
+  /** @param {number} status @param {string} detail @param {number} [retryAfter] seconds */
+  constructor(status, detail, retryAfter) {
+    super(detail);
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/**
+ * Ask for data; null where the answer has none.
+ * @param {string} method @param {string} path below /api/v1
+ * @param {{ body?: unknown, form?: FormData, signal?: AbortSignal, keepalive?: boolean, headers?: Record<string, string> }} [options]
+ * @returns {Promise<any>}
+ * @throws {Problem}
+ */
+export async function request(method, path, options = {}) {
+  const answer = await send(method, path, options);
+  if (answer.status === 204) return null;
+  const isJson = (answer.headers.get("content-type") ?? "").includes("json");
+  return isJson ? answer.json() : answer.text();
+}
+
+/** @param {string} path @param {AbortSignal} [abort] */
+export const get = (path, abort) => request("GET", path, { signal: abort });
+/** @param {string} path @param {unknown} [body] */
+export const post = (path, body) => request("POST", path, { body });
+/** @param {string} path @param {unknown} [body] */
+export const put = (path, body) => request("PUT", path, { body });
+/** @param {string} path @param {unknown} body */
+export const patch = (path, body) => request("PATCH", path, { body });
+/** @param {string} path */
+export const remove = (path) => request("DELETE", path, { keepalive: true });
+
+/**
+ * Yield the events of a stream as [name, data].
+ * @param {string} method @param {string} path @param {{ body?: unknown, signal?: AbortSignal }} [options]
+ * @returns {AsyncGenerator<[string, any]>}
+ * @throws {Problem}
+ */
+export async function* events(method, path, options = {}) {
+  const answer = await send(method, path, options);
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader();
+  const decoder = new TextDecoder();
+  let waiting = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      waiting += decoder.decode(value, { stream: true });
+      const whole = waiting.split(/\r?\n\r?\n/);
+      waiting = whole.pop() ?? "";
+      for (const block of whole) {
+        const fields = new Map(
+          block.split(/\r?\n/).map((line) => /** @type {[string, string]} */ (line.split(/: ?(.*)/s, 2))),
+        );
+        const data = fields.get("data");
+        if (data !== undefined) yield [fields.get("event") ?? "message", JSON.parse(data)];
+      }
+    }
+  } catch (error) {
+    throw options.signal?.aborted ? error : lost();
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/**
+ * Send a request; where the session has ended, once more after somebody signed in.
+ * @param {string} method @param {string} path
+ * @param {{ body?: unknown, form?: FormData, signal?: AbortSignal, keepalive?: boolean, headers?: Record<string, string> }} options
+ * @returns {Promise<Response>}
+ */
+async function send(method, path, options) {
+  const { body, form, signal: abort, keepalive, headers = {} } = options;
+  const sent = body === undefined ? form : JSON.stringify(body);
+  const all = body === undefined ? headers : { ...headers, "Content-Type": "application/json" };
+  let answer;
+  try {
+    answer = await fetch(API + path, { method, body: sent, headers: all, signal: abort, keepalive });
+  } catch (error) {
+    if (abort?.aborted) throw error;
+    throw lost();
+  }
+  isOnline.value = true;
+  if (answer.ok) return answer;
+  if (answer.status !== 401 || path === "/session") throw await problemOf(answer);
+  await signedIn();
+  return send(method, path, options);
+}
+
+function signedIn() {
+  signInNeeded.value += 1;
+  return until(() => !signInNeeded.value);
+}
+
+/** Wait until something holds. @param {() => boolean} holds reads signals @returns {Promise<void>} */
+export function until(holds) {
+  return new Promise((resolve) => {
+    const stop = effect(() => {
+      if (!holds()) return;
+      queueMicrotask(() => stop()); // it may hold at once, before there is anything to stop
+      resolve();
+    });
+  });
+}
+
+function lost() {
+  isOnline.value = false;
+  return new Problem(0, "");
+}
+
+/** @param {Response} answer */
+async function problemOf(answer) {
+  const wait = Number(answer.headers.get("retry-after")) || undefined;
+  let detail = "";
+  try {
+    const told = await answer.json();
+    detail = typeof told.detail === "string" ? told.detail : (told.title ?? detail);
+  } catch {
+    // Not of this server: a proxy answers in its own form, and its status has to do.
+  }
+  return new Problem(answer.status, detail, wait);
+}

@@ -1,0 +1,219 @@
+/** Text of answers as HTML that was made safe: Markdown and math in, nothing that runs out. */
+import DOMPurify from "dompurify";
+import { marked } from "marked";
+
+// Programs that a browser makes of text pass here alone: the page's own files, by name.
+const ownFiles = window.trustedTypes?.createPolicy("adaptive-rag", {
+  createScriptURL(address) {
+    if (!/^\/page\/vendor\/[\w.-]+$/.test(address)) throw new TypeError(`${address} is not of this page`);
+    return address;
+  },
+});
+
+/**
+ * Return the address of a vendored script as the browser wants to have it.
+ * @param {string} name @returns {string}
+ */
+export function scriptAddress(name) {
+  const address = `/page/vendor/${name}`;
+  const trusted = /** @type {any} */ (ownFiles);
+  return trusted ? trusted.createScriptURL(address) : address;
+}
+
+// HTML in a text is shown as text, but for these, which answers may hold.
+const OPENING = /<(?!\/?(?:b|i|em|strong|sub|sup|br) *\/?>)/gi;
+marked.use({ renderer: { html: ({ text }) => text.replace(OPENING, "&lt;") } });
+
+// What Markdown makes, without pictures: whoever wrote a document would learn who reads it.
+const ALLOWED = {
+  ALLOWED_TAGS: (
+    "a b blockquote br code del em h1 h2 h3 h4 h5 h6 hr i li ol p pre strong sub sup " +
+    "table tbody td th thead tr ul"
+  ).split(" "),
+  ALLOWED_ATTR: ["align", "href", "start", "title"],
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:|#)/i,
+  RETURN_TRUSTED_TYPE: true,
+};
+const ALLOWED_MATH = {
+  USE_PROFILES: { mathMl: true },
+  FORBID_ATTR: ["class", "href", "id", "style", "xlink:href"],
+  ALLOW_DATA_ATTR: false,
+  RETURN_TRUSTED_TYPE: true,
+};
+// Styles of its own, which the page's policy forbids.
+const STYLES = / style="[^"]*"/g;
+
+/** Return Markdown as nodes. @param {string} text @returns {DocumentFragment} */
+export function renderMarkdown(text) {
+  const { held, plain } = holdMath(text);
+  const made = purified(/** @type {string} */ (marked.parse(plain, { gfm: true, breaks: false })), ALLOWED);
+  for (const anchor of made.querySelectorAll("a")) {
+    anchor.target = "_blank";
+    anchor.rel = "noopener noreferrer nofollow";
+  }
+  for (const table of made.querySelectorAll("table")) {
+    const frame = Object.assign(document.createElement("div"), { className: "scrolls", tabIndex: 0 });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  if (held.length) putBackMath(made, held);
+  return made;
+}
+
+/** @param {string} text of HTML @param {import("dompurify").Config} allowed */
+function purified(text, allowed) {
+  const template = document.createElement("template");
+  template.innerHTML = /** @type {any} */ (DOMPurify.sanitize(text, allowed));
+  return template.content;
+}
+
+/**
+ * Part a text at the lines that are headings, in bold or with "#"; code has none.
+ * @param {string} text
+ * @returns {{ heading: string, body: string }[]} the first without a heading, where something stands above them
+ */
+export function sectionsOf(text) {
+  const sections = [{ heading: "", body: "" }];
+  let isCode = false;
+  for (const line of text.split("\n")) {
+    if (line.startsWith("```")) isCode = !isCode;
+    const found = isCode ? null : /^(?:#{1,6}\s+(.+?)|\*\*([^*]+)\*\*:?)\s*$/.exec(line);
+    if (found) sections.push({ heading: found[1] ?? found[2], body: "" });
+    else sections[sections.length - 1].body += `${line}\n`;
+  }
+  return sections.filter((section) => section.heading || section.body.trim());
+}
+
+/**
+ * Put an element in the place of each mark "[1]" of drawn Markdown.
+ * @param {ParentNode} drawn
+ * @param {(number: number, sentence: string) => Node} make from the mark's number and the words that lead to it
+ */
+export function placeMarks(drawn, make) {
+  let [said, before] = ["", ""];
+  for (let node of textsOf(drawn)) {
+    if (node.parentElement?.closest("code, math")) continue;
+    for (let match = /\[(\d+)\]/.exec(node.data); match; match = /\[(\d+)\]/.exec(node.data)) {
+      const mark = node.splitText(match.index);
+      const rest = mark.splitText(match[0].length);
+      node.data = node.data.replace(/\s*$/, "\u00a0\u2060"); // a mark begins no line
+      before += node.data;
+      if (/[\p{L}\p{N}]/u.test(before)) said = before; // the second of "[1][2]" marks the same words
+      before = "";
+      mark.replaceWith(make(Number(match[1]), said));
+      node = rest;
+    }
+    before += node.data;
+  }
+}
+
+/**
+ * Put elements around words of drawn Markdown, wherever its tags and marks part them.
+ * @param {ParentNode} drawn @param {string} words as Markdown @param {() => HTMLElement} make
+ * @returns {HTMLElement | undefined} the last of them; undefined where the words do not stand there
+ */
+export function wrapWords(drawn, words, make) {
+  /** @type {{ node: Text, at: number }[]} */
+  const places = [];
+  let all = "";
+  for (const node of textsOf(drawn)) {
+    if (node.parentElement?.closest("button")) continue;
+    for (let at = 0; at < node.length; at++) {
+      if (/[\s\u2060*_`|]/.test(node.data[at])) continue;
+      places.push({ node, at });
+      all += node.data[at];
+    }
+  }
+  const wanted = words.replace(/^\s*(?:[-*+]|\d+\.|#+)\s+/, "").replace(/[\s*_`|]/g, "");
+  const start = all.indexOf(wanted);
+  if (start < 0 || !wanted) return undefined;
+  const found = places.slice(start, start + wanted.length);
+  let last;
+  for (const node of new Set(found.map((each) => each.node))) {
+    const inside = found.filter((each) => each.node === node);
+    const range = document.createRange();
+    range.setStart(node, inside[0].at);
+    range.setEnd(node, inside[inside.length - 1].at + 1);
+    last = make();
+    range.surroundContents(last);
+  }
+  return last;
+}
+
+/** @param {string} name of its class @param {string} [text] */
+export function made(name, text = "") {
+  return Object.assign(document.createElement("span"), { className: name, textContent: text });
+}
+
+/** @param {ParentNode} drawn */
+function textsOf(drawn) {
+  const walker = document.createTreeWalker(/** @type {Node} */ (drawn), NodeFilter.SHOW_TEXT);
+  /** @type {Text[]} */
+  const texts = [];
+  while (walker.nextNode()) texts.push(/** @type {Text} */ (walker.currentNode));
+  return texts;
+}
+
+const MATH = /\$\$([\s\S]{1,2000}?)\$\$|\\\[([\s\S]{1,2000}?)\\\]|\\\(([\s\S]{1,500}?)\\\)/g;
+const CODE = /(```[\s\S]*?(?:```|$)|`[^`\n]*`)/;
+// Private-use characters that Markdown passes through; none of the text's own are left.
+const HELD = /\uE000(\d+)\uE001/;
+
+/** Take math out of a text, where Markdown would misread it; code stays as it is. @param {string} text */
+function holdMath(text) {
+  /** @type {{ source: string, isBlock: boolean }[]} */
+  const held = [];
+  const parts = text.replace(/[\uE000\uE001]/g, "").split(CODE);
+  const plain = parts.map((part, at) =>
+    at % 2
+      ? part
+      : part.replace(MATH, (_, block, bracket, inline) => {
+          held.push({ source: block ?? bracket ?? inline, isBlock: inline === undefined });
+          return `\uE000${held.length - 1}\uE001`;
+        }),
+  );
+  return { held, plain: plain.join("") };
+}
+
+/** @param {DocumentFragment} made @param {{ source: string, isBlock: boolean }[]} held */
+function putBackMath(made, held) {
+  for (let node of textsOf(made)) {
+    for (let match = HELD.exec(node.data); match; match = HELD.exec(node.data)) {
+      const rest = node.splitText(match.index);
+      const after = rest.splitText(match[0].length);
+      const formula = held[Number(match[1])];
+      const place = document.createElement(formula.isBlock ? "div" : "span");
+      place.textContent = formula.source;
+      rest.replaceWith(place);
+      drawMath(formula, place);
+      node = after;
+    }
+  }
+}
+
+/** @type {Promise<any> | undefined} */
+let temml;
+
+/**
+ * Draw a formula in place of its source; where it cannot be read, the source stays.
+ * @param {{ source: string, isBlock: boolean }} formula @param {HTMLElement} place
+ */
+async function drawMath({ source, isBlock }, place) {
+  temml ??= new Promise((resolve, reject) => {
+    const script = document.createElement("script");
+    script.src = scriptAddress("temml.min.js");
+    script.onload = () => resolve(/** @type {any} */ (window).temml);
+    script.onerror = reject;
+    document.head.append(script);
+  });
+  try {
+    const drawn = (await temml).renderToString(source, {
+      displayMode: isBlock,
+      trust: false,
+      maxExpand: 100,
+    });
+    place.replaceChildren(purified(drawn.replace(STYLES, ""), ALLOWED_MATH));
+  } catch {
+    place.textContent = source;
+  }
+}

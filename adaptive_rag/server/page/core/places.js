@@ -1,0 +1,34 @@
+/** Where a person finds a span of a document, in words. */
+import { t } from "./texts.js";
+
+/** @typedef {import("./types").Place} Place */
+
+/**
+ * Return a place in words: "page 11, 4.2 How dredging affects the marsh"; "" where nothing is known.
+ * @param {Place} place
+ */
+export function placeWords(place) {
+  const { page, slide, sheet, row, cells = [], cell, lines = [] } = place;
+  const [first, last] = lines;
+  return [
+    place.mail,
+    place.attachment && t("place_attachment", { name: place.attachment }),
+    page && t("place_page", { n: page }),
+    slide && t("place_slide", { n: slide }),
+    sheet && t("place_sheet", { name: sheet }),
+    cells.length === 1 || cells.length === 2
+      ? t("place_cells", { n: cells.length, names: cells.join(", ") })
+      : row && t("place_row", { n: row }),
+    cell && t("place_cell", { n: cell }),
+    place.time,
+    place.section !== place.mail && place.section?.split(" > ").pop(),
+    first && t("place_lines", { n: last === first ? 1 : 2, lines: [...new Set(lines)].join("–") }),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** @param {string} source @returns {string} the file's name, or the whole of an address */
+export function documentName(source) {
+  return (!source.includes("://") && source.split(/[\\/]/).pop()) || source;
+}

@@ -1,0 +1,53 @@
+/** Which screen is shown, as the part of the address behind "#" says. */
+import { signal } from "./html.js";
+
+/**
+ * Where the page stands: "#/library/handbook?document=1" is ["library", "handbook"] with {document: "1"}.
+ * @type {{ value: { path: string[], query: Record<string, string> } }}
+ */
+export const place = signal(read());
+
+window.addEventListener("hashchange", () => {
+  place.value = read();
+});
+
+/**
+ * Return the address of a screen.
+ * @param {string[]} path @param {Record<string, string | undefined>} [query] what is undefined is left out
+ */
+export function link(path, query = {}) {
+  const given = Object.entries(query).filter((pair) => pair[1] !== undefined);
+  const search = new URLSearchParams(/** @type {[string, string][]} */ (given)).toString();
+  return `#/${path.map(encodeURIComponent).join("/")}${search && `?${search}`}`;
+}
+
+/** Show a screen. @param {string[]} path @param {Record<string, string | undefined>} [query] */
+export function go(path, query) {
+  window.location.hash = link(path, query);
+}
+
+/**
+ * Say in the address what is shown already.
+ * @param {string[]} path @param {Record<string, string | undefined>} [query]
+ */
+export function rename(path, query) {
+  history.replaceState(null, "", link(path, query));
+  place.value = read();
+}
+
+function read() {
+  const [path, search = ""] = window.location.hash.replace(/^#\/?/, "").split("?", 2);
+  return {
+    path: path.split("/").filter(Boolean).map(decode),
+    query: Object.fromEntries(new URLSearchParams(search)),
+  };
+}
+
+/** @param {string} part */
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part; // typed by hand; it names nothing
+  }
+}

@@ -1,0 +1,91 @@
+/** Who asks, and the collections that are open to them. */
+import { get, post, remove, signInNeeded } from "./api.js";
+import { computed, effect, signal } from "./html.js";
+import { place } from "./route.js";
+
+/** @typedef {import("./types").Collection} Collection */
+
+/** @type {{ value: import("./types").Me | null }} */
+export const me = signal(null);
+/** @type {{ value: import("./types").WaysIn | null }} */
+export const waysIn = signal(null);
+/** @type {{ value: Collection[] | null }} */
+export const collections = signal(null);
+
+const KEY = "adaptive-rag.collection";
+const ASKED = "adaptive-rag.asked";
+const chosen = signal(localStorage.getItem(KEY) ?? "");
+
+/** The collection that questions go to: the one that was chosen, or the first. */
+export const collection = computed(
+  () => collections.value?.find((each) => each.name === chosen.value) ?? collections.value?.[0] ?? null,
+);
+
+/** @param {string} name */
+export function chooseCollection(name) {
+  localStorage.setItem(KEY, name);
+  chosen.value = name;
+}
+
+/** Read who asks and what they may read. Who must sign in first is waited for. */
+export async function begin() {
+  waysIn.value = await get("/session");
+  const who = await get("/me");
+  await readCollections();
+  const asked = sessionStorage.getItem(ASKED);
+  if (asked) window.location.hash = asked;
+  sessionStorage.removeItem(ASKED);
+  me.value = who;
+}
+
+/** Begin anew where somebody else has signed in meanwhile, in another tab. */
+export async function checkWho() {
+  if (document.hidden || !waysIn.value?.needed || !me.value || signInNeeded.value) return;
+  const { name } = await get("/me");
+  if (name !== me.value.name) beginAnew();
+}
+
+/**
+ * Sign in, and let what waits for it go on; somebody else than before begins anew.
+ * @param {Record<string, unknown>} credentials name and password
+ */
+export async function signIn(credentials) {
+  const { name } = await post("/session", credentials);
+  if (me.value && me.value.name !== name) beginAnew();
+  else signInNeeded.value = 0;
+}
+
+/** Keep in mind what is asked for while a provider signs somebody in. */
+export function keepPlace() {
+  sessionStorage.setItem(ASKED, window.location.hash);
+}
+
+/** Sign out, and begin anew. */
+export async function signOut() {
+  await remove("/session");
+  window.location.hash = "";
+  beginAnew();
+}
+
+/** Load the page again without what was typed: somebody else may sit there. */
+function beginAnew() {
+  sessionStorage.clear();
+  window.location.reload();
+}
+
+/** Read the collections again, after one was made, changed or deleted. */
+export async function readCollections() {
+  /** @type {Collection[]} */
+  const found = [];
+  for (let total = 1; found.length < total; ) {
+    const page = await get(`/collections?limit=500&offset=${found.length}`);
+    found.push(...page.items);
+    total = page.items.length ? page.total : 0;
+  }
+  collections.value = found;
+}
+
+effect(() => {
+  const { path } = place.value;
+  if (path[0] === "library" && path[1]) chooseCollection(path[1]);
+});

@@ -1,0 +1,159 @@
+/** What /api/v1 sends, as far as the page reads it; /api/openapi.json describes all of it. */
+
+export type Role = "reader" | "writer" | "admin";
+export type Strategy = "factual" | "analytical" | "opinion" | "contextual";
+export type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean };
+export type WaysIn = { needed: boolean; provider: boolean };
+export type Thread = { id: string; title: string; collection: string; created: string; updated: string };
+export type Decision = { what: string; chosen: unknown; why: string };
+export type Span = { source: string; page: number | null; start: number; end: number };
+
+export interface Collection {
+  name: string;
+  description: string;
+  examples: { question: string; user_context: string; type: Strategy | null }[];
+  role: Role;
+  documents: number;
+  chunks: number;
+  bytes: number;
+  created: string;
+}
+
+export interface DocumentRow {
+  id: string;
+  name: string;
+  state: "waiting" | "indexed" | "failed";
+  bytes: number;
+  chunks: number | null;
+  problem: string | null;
+  notes: string[];
+  added: string;
+  sources?: string[];
+}
+
+/** Where a span stands in its document; what its kind of file has. */
+export interface Place {
+  mail?: string;
+  attachment?: string;
+  page?: number;
+  slide?: number;
+  sheet?: string;
+  row?: number;
+  cells?: string[];
+  cell?: number;
+  time?: string;
+  section?: string;
+  lines?: number[];
+}
+
+export interface Citation extends Span {
+  marker: number;
+  place: Place;
+  quote: string;
+  ocr_confidence?: number;
+  also_as?: string[];
+}
+
+export interface Candidate extends Span {
+  id: string;
+  section: string | null;
+  text: string;
+  parts?: { id: string; start: number; end: number }[];
+}
+
+export interface Analysis {
+  type: Strategy;
+  probabilities: Record<Strategy, number>;
+  decided_by: "local" | "hedge" | "model" | "caller";
+  reason: string;
+  alternatives: Strategy[];
+}
+
+export interface TraceRecord {
+  step?: string;
+  ms?: number;
+  calls?: number;
+  tokens?: Record<string, number>;
+  cost?: number;
+  queries?: string[];
+  candidates?: { id: string; source: string; page: number | null; scores: Record<string, number> }[];
+  decisions?: Decision[];
+  stand_ins?: { skill: string; reason: string }[];
+}
+
+export interface Answer {
+  answer: string;
+  citations: Citation[];
+  query_type: Strategy;
+  analysis: Analysis;
+  grounding: number;
+  abstained: boolean;
+  documents: Candidate[];
+  trace: TraceRecord[];
+}
+
+/** What every question goes through: the first step, one strategy or two that are joined, the last step. */
+export interface Strategies {
+  first: string;
+  strategies: { name: Strategy; purpose: string; colour: string; steps: string[] }[];
+  join: string;
+  last: string;
+}
+
+export type Overlap = { in_all: string[]; only: Record<string, string[]> };
+
+/** One question answered by two strategies. */
+export interface Comparison {
+  columns: { name: Strategy; answer: Answer; calls: number; ms: number }[];
+  passages: Overlap;
+  sentences: Overlap;
+  places: Record<string, Span>;
+}
+
+/** What chooses the strategy, and what votes have taught it. */
+export interface Router {
+  is_learned: boolean;
+  votes: number;
+  routes: number;
+  least: number;
+  learned: string | null;
+  lesson: {
+    is_kept: boolean;
+    learned_from: number;
+    kept_aside: number;
+    before: { accuracy: number };
+    after: { accuracy: number };
+  } | null;
+}
+
+export interface StepEvent {
+  id: string;
+  name: string;
+  /** "hedge" of the step that joins two strategies */
+  strategy: Strategy | "hedge" | null;
+  state: "started" | "finished";
+  record?: TraceRecord;
+}
+
+/** How a question is asked; without a route its kind is found out. */
+export type How = { userContext?: string; route?: Strategy };
+
+/** A question on the page, with what has come of it so far. */
+export interface Turn {
+  /** a name of the page's own */
+  key: string;
+  collection: string;
+  question: string;
+  userContext: string;
+  route?: Strategy;
+  state: "running" | "answered" | "stopped" | "failed";
+  steps: StepEvent[];
+  analysis?: Analysis;
+  passages: Candidate[];
+  draft: string;
+  answer?: Pick<Answer, "answer" | "citations" | "query_type" | "abstained"> & Partial<Answer>;
+  problem?: { status: number; message: string; retryAfter?: number };
+  /** its place in a thread that the server keeps, from 1 */
+  number?: number;
+  thread?: string;
+}

@@ -1,0 +1,139 @@
+/** The document beside the answer, open at the words that were cited. */
+import { API, get } from "../core/api.js";
+import { html, signal, useEffect, useLayoutEffect, useRef, useSignal, useState } from "../core/html.js";
+import { documentName, placeWords } from "../core/places.js";
+import { t } from "../core/texts.js";
+import { wordsOf } from "../shell/notices.js";
+import { PdfView, pdfjs } from "./pdf.js";
+import { DocumentText, documentPath } from "./text.js";
+
+/** @typedef {Pick<import("../core/types").Citation, "source" | "start" | "end" | "quote" | "page"> & Partial<import("../core/types").Citation>} Cited */
+/** @typedef {Cited & { collection: string, quotes: Cited[] }} Opened */
+
+/**
+ * The document that is open: where, which characters of its text are marked, and all that the answer cites of it.
+ * @type {{ value: Opened | null }}
+ */
+export const opened = signal(null);
+const PDF = /\.pdf$/i;
+/** Load what draws a PDF before it is opened. @param {string} source */
+export const preparePdf = (source) => PDF.test(source) && pdfjs();
+/** @type {Element | null} */
+let opener = null;
+
+const narrowly = window.matchMedia("(max-width: 62.49rem)");
+const isNarrow = signal(narrowly.matches);
+narrowly.addEventListener("change", () => {
+  isNarrow.value = narrowly.matches;
+});
+
+/**
+ * Open a document at cited words.
+ * @param {string} collection @param {Cited} cited
+ * @param {Cited[]} [all] what the answer cites, for the way from one quote to the next
+ */
+export function openDocument(collection, cited, all = [cited]) {
+  if (!opened.value) opener = document.activeElement;
+  const spans = new Map(
+    all.filter((each) => each.source === cited.source).map((each) => [`${each.start}-${each.end}`, each]),
+  );
+  const quotes = [...spans.values()].sort((a, b) => a.start - b.start);
+  opened.value = { ...cited, collection, quotes };
+}
+
+/** Close the document, and give the focus back to what opened it. */
+export function closeDocument() {
+  opened.value = null;
+  /** @type {HTMLElement | null} */ (opener)?.focus();
+}
+
+export function DocumentPane() {
+  const shown = useSignal(opened);
+  const isSheet = useSignal(isNarrow);
+  if (!shown) return null;
+  return isSheet
+    ? html`<${Sheet} label=${shown.source}><${Pane} key=${shown.collection + shown.source} shown=${shown} /><//>`
+    : html`<aside class="document" aria-label=${shown.source} onKeyDown=${closeByKey}>
+        <${Pane} key=${shown.collection + shown.source} shown=${shown} />
+      </aside>`;
+}
+
+/** @param {KeyboardEvent} event */
+function closeByKey(event) {
+  if (event.key === "Escape") closeDocument();
+}
+
+/** @param {{ label: string, children: unknown }} props */
+function Sheet({ label, children }) {
+  const sheet = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useLayoutEffect(() => sheet.current?.showModal(), []);
+  return html`<dialog class="document" ref=${sheet} aria-label=${label} onClose=${closeDocument}>${children}</dialog>`;
+}
+
+/** @param {{ shown: Opened }} props */
+function Pane({ shown }) {
+  const { collection, source, start, end } = shown;
+  const [row, setRow] = useState(/** @type {import("../core/types").DocumentRow | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const [isText, setIsText] = useState(false);
+  const [isBroken, setIsBroken] = useState(false);
+  const load = () => {
+    setProblem("");
+    get(
+      `/collections/${encodeURIComponent(collection)}/documents?${new URLSearchParams({ source, limit: "1" })}`,
+    ).then(
+      ({ items }) => (items.length ? setRow(items[0]) : setProblem(t("document_gone"))),
+      (error) => setProblem(wordsOf(error)),
+    );
+  };
+  useEffect(() => {
+    load();
+    preparePdf(source);
+  }, []);
+  const path = row && documentPath(collection, row.id);
+  const isPdf = row?.name === source && PDF.test(source) && !shown.place?.attachment;
+  return html`
+    <header class="pane-header">
+      <div class="row">
+        <h2 class="grow" title=${source}>${documentName(source)}</h2>
+        <button class="quiet" aria-label=${t("close")} onClick=${closeDocument}>×</button>
+      </div>
+      <div class="row small">
+        <span class="soft grow">${placeWords(shown.place ?? { page: shown.page ?? undefined })}</span>
+        ${isPdf && !isBroken && html`<button class="quiet small" onClick=${() => setIsText(!isText)}>${t(isText ? "document_as_pdf" : "document_as_text")}</button>`}
+        ${path && fileLink(row.name, path)}
+      </div>
+      ${shown.quotes.length > 1 && html`<${Quotes} shown=${shown} />`}
+    </header>
+    ${isBroken && html`<p class="pane-note small" role="status">${t("document_broken_pdf")}</p>`}
+    ${problem && html`<div class="pane-note stack" role="alert"><p>${problem}</p><button onClick=${load}>${t("try_again")}</button></div>`}
+    ${!row && !problem && html`<p class="pane-note soft" aria-busy="true">${t("loading")}</p>`}
+    ${
+      path &&
+      (isPdf && !isText && !isBroken
+        ? html`<${PdfView} path=${path} source=${source} cited=${shown} onBroken=${() => setIsBroken(true)} />`
+        : html`<${DocumentText} collection=${collection} id=${row.id} source=${source} start=${start} end=${end} />`)
+    }
+  `;
+}
+
+/** @param {string} name @param {string} path */
+function fileLink(name, path) {
+  return /^https?:/.test(name)
+    ? html`<a class="button quiet small" href=${name} target="_blank" rel="noopener noreferrer">${t("document_site")}</a>`
+    : html`<a class="button quiet small" href=${`${API}${path}/file`} download>${t("document_download")}</a>`;
+}
+
+/** @param {{ shown: Opened }} props */
+function Quotes({ shown }) {
+  const at = shown.quotes.findIndex((each) => each.start === shown.start && each.end === shown.end);
+  /** @param {number} step */
+  const go = (step) => {
+    opened.value = { ...shown, ...shown.quotes[at + step] };
+  };
+  return html`<div class="row small">
+    <span class="grow" role="status">${t("document_quote", { number: at + 1, total: shown.quotes.length })}</span>
+    <button class="quiet small" disabled=${at <= 0} onClick=${() => go(-1)}>${t("document_previous")}</button>
+    <button class="quiet small" disabled=${at === shown.quotes.length - 1} onClick=${() => go(1)}>${t("document_next")}</button>
+  </div>`;
+}

@@ -1,0 +1,290 @@
+/** A PDF as its pages look, drawn by pdf.js, with rectangles over the words that were cited. */
+import { API, get } from "../core/api.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../core/html.js";
+import { showInMiddle, VirtualList } from "../core/list.js";
+import { scriptAddress } from "../core/markup.js";
+import { placeWords } from "../core/places.js";
+import { t } from "../core/texts.js";
+
+const ZOOMS = [0.5, 0.75, 1, 1.25, 1.5, 2, 3, 4];
+const EDGE = 24; // pixels beside a page, in both together
+const MOST_PIXELS = 2 ** 24; // of one canvas: what every browser can hold
+const BEFORE = 80; // characters before the quote that tell it from its repetitions
+
+/** @typedef {{ before: string, words: string, isNew: boolean }} Quote the first page of a new one is brought into view */
+/** @typedef {{ left: string, top: string, width: string, height: string }} Box */
+/** @typedef {{ start: number, end: number, page: number | null }} Span */
+
+/** @type {Promise<typeof import("pdfjs-dist")> | undefined} */
+let library;
+
+/** Load pdf.js, and beside it its worker, once. */
+export function pdfjs() {
+  library ??= startLibrary();
+  return library;
+}
+
+async function startLibrary() {
+  const workerPort = new Worker(scriptAddress("pdf.worker.min.mjs"), { type: "module" });
+  const loaded = await import("pdfjs-dist");
+  loaded.GlobalWorkerOptions.workerPort = workerPort;
+  return loaded;
+}
+
+/**
+ * Show a PDF at the page of a citation, with its words marked.
+ * @param {{ path: string, source: string, cited: Span, onBroken: () => void }} props
+ *   `path` is the document's below /api/v1; `onBroken` is called where the file cannot be read
+ */
+export function PdfView({ path, source, cited, onBroken }) {
+  const [pdf, setPdf] = useState(/** @type {import("pdfjs-dist").PDFDocumentProxy | null} */ (null));
+  const [shape, setShape] = useState(0);
+  const [quotes, setQuotes] = useState(/** @type {Map<number, Quote> | null} */ (null));
+  const [width, setWidth] = useState(0);
+  const [zoom, setZoom] = useState(1);
+  const [number, setNumber] = useState(cited.page ?? 1);
+  const [isMissing, setIsMissing] = useState(false);
+  const [at, setAt] = useState({ index: (cited.page ?? 1) - 1 });
+  const frame = useRef(/** @type {any} */ (null));
+
+  useEffect(() => {
+    let isWanted = true;
+    /** @type {import("pdfjs-dist").PDFDocumentLoadingTask | undefined} */
+    let loading;
+    const load = async () => {
+      const { getDocument } = await pdfjs();
+      if (!isWanted) return;
+      loading = getDocument({
+        url: `${API}${path}/file`,
+        rangeChunkSize: 2 ** 18,
+        isEvalSupported: false,
+        useWasm: false,
+      });
+      const made = await loading.promise;
+      const page = await made.getPage(Math.min(cited.page ?? 1, made.numPages));
+      const { height, width: wide } = page.getViewport({ scale: 1 });
+      setShape(height / wide);
+      setPdf(made);
+    };
+    load().catch(() => isWanted && onBroken());
+    return () => {
+      isWanted = false;
+      loading?.destroy();
+    };
+  }, [path]);
+  useEffect(() => {
+    let isWanted = true;
+    setAt({ index: (cited.page ?? 1) - 1 });
+    const find = async () => {
+      const found = await quoteByPage(path, source, cited);
+      if (!isWanted) return;
+      setQuotes(found);
+      setIsMissing(!found.size);
+    };
+    find().catch(() => setIsMissing(true));
+    return () => {
+      isWanted = false;
+    };
+  }, [path, cited.start, cited.end]);
+  useEffect(() => {
+    const resized = new ResizeObserver(([entry]) => setWidth(Math.round(entry.contentRect.width)));
+    resized.observe(frame.current);
+    return () => resized.disconnect();
+  }, []);
+
+  const wide = Math.max(100, width - EDGE) * zoom;
+  /** @param {number} page */
+  const goTo = (page) => {
+    if (page >= 1 && page <= (pdf?.numPages ?? 0)) setAt({ index: Math.floor(page) - 1 });
+  };
+  /** @param {number} step */
+  const zoomBy = (step) => {
+    setAt({ index: number - 1 });
+    setZoom(ZOOMS[ZOOMS.indexOf(zoom) + step]);
+  };
+  return html`<div class="pdf" ref=${frame} aria-busy=${!pdf}>
+    <div class="row pane-tools">
+      <label class="row small">${t("document_page_field")}
+        <input type="number" min="1" max=${pdf?.numPages} value=${number} disabled=${!pdf}
+          onChange=${(/** @type {any} */ event) => goTo(Number(event.target.value))} />
+        ${pdf && t("document_of_pages", { n: pdf.numPages })}
+      </label>
+      <span class="grow"></span>
+      <button class="quiet" aria-label=${t("document_smaller")} disabled=${!pdf || zoom === ZOOMS[0]} onClick=${() => zoomBy(-1)}>−</button>
+      <button class="quiet small" aria-label=${t("document_fit")} disabled=${!pdf || zoom === 1} onClick=${() => zoomBy(ZOOMS.indexOf(1) - ZOOMS.indexOf(zoom))}>${Math.round(zoom * 100)} %</button>
+      <button class="quiet" aria-label=${t("document_larger")} disabled=${!pdf || zoom === ZOOMS.at(-1)} onClick=${() => zoomBy(1)}>+</button>
+    </div>
+    ${isMissing && html`<p class="pane-note small" role="status">${t("document_not_marked")}</p>`}
+    ${!pdf && html`<p class="pane-note soft">${t("loading")}</p>`}
+    ${
+      pdf &&
+      width > 0 &&
+      html`<div class="scroller" role="group" tabindex="0" aria-label=${t("document_pages")}>
+        <${VirtualList} key=${`${width} ${zoom}`} count=${pdf.numPages} target=${at} height=${() => wide * shape}
+        onSeen=${(/** @type {number[]} */ ...seen) => setNumber(seen[2] + 1)}
+        row=${(/** @type {number} */ index, /** @type {number} */ height) =>
+          html`<${PdfPage} key=${index} pdf=${pdf} number=${index + 1} wide=${wide} height=${height}
+            quote=${quotes?.get(index + 1)} onMissing=${() => setIsMissing(true)} onBroken=${onBroken} />`} />
+      </div>`
+    }
+  </div>`;
+}
+
+/**
+ * @param {{ pdf: import("pdfjs-dist").PDFDocumentProxy, number: number, wide: number, height: number,
+ *   quote?: Quote, onMissing: () => void, onBroken: () => void }} props
+ */
+function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
+  const canvas = useRef(/** @type {any} */ (null));
+  const words = useRef(/** @type {any} */ (null));
+  const mark = useRef(/** @type {any} */ (null));
+  const [size, setSize] = useState({ height, scale: 1 });
+  const [layer, setLayer] = useState(/** @type {import("pdfjs-dist").TextLayer | null} */ (null));
+  const [boxes, setBoxes] = useState(/** @type {Box[]} */ ([]));
+
+  useEffect(() => {
+    let isWanted = true;
+    /** @type {import("pdfjs-dist").RenderTask | undefined} */
+    let drawing;
+    const draw = async () => {
+      const { TextLayer } = await pdfjs();
+      const page = await pdf.getPage(number);
+      const viewport = page.getViewport({ scale: wide / page.getViewport({ scale: 1 }).width });
+      if (!isWanted || !canvas.current) return;
+      setSize({ height: viewport.height, scale: viewport.scale });
+      const fine = Math.min(window.devicePixelRatio, Math.sqrt(MOST_PIXELS / (wide * viewport.height)));
+      const drawn = canvas.current;
+      drawn.width = Math.floor(viewport.width * fine);
+      drawn.height = Math.floor(viewport.height * fine);
+      drawing = page.render({ canvas: drawn, viewport, transform: [fine, 0, 0, fine, 0, 0] });
+      const write = async () => {
+        const textContentSource = await page.getTextContent();
+        if (!isWanted || !words.current) return;
+        const made = new TextLayer({ textContentSource, container: words.current, viewport });
+        await made.render();
+        if (isWanted) setLayer(made);
+      };
+      await Promise.all([drawing.promise, write()]);
+    };
+    // A page that has left the window meanwhile has no canvas: nothing is wrong with the file.
+    draw().catch(() => isWanted && canvas.current && onBroken());
+    return () => {
+      isWanted = false;
+      drawing?.cancel();
+    };
+  }, [pdf, number, wide]);
+  useEffect(() => {
+    if (!layer) return;
+    const found = quote ? locate(layer.textContentItemsStr, quote) : [];
+    setBoxes(boxesOf(found, layer.textDivs, words.current));
+    if (quote && !found.length) onMissing();
+  }, [layer, quote]);
+  useLayoutEffect(() => {
+    if (!quote?.isNew || !mark.current) return;
+    quote.isNew = false;
+    showInMiddle(mark.current);
+  }, [boxes]);
+
+  const scale = { "--total-scale-factor": size.scale, "--scale-round-x": "1px", "--scale-round-y": "1px" };
+  return html`<div class="pdf-page" role="group" aria-label=${placeWords({ page: number })}
+    style=${{ width: `${wide}px`, height: `${size.height}px`, ...scale }}>
+    <canvas ref=${canvas} aria-hidden="true"></canvas>
+    ${boxes.map(
+      (
+        box,
+        at,
+      ) => html`<div class="pdf-mark" style=${box} ref=${at ? undefined : mark} tabindex=${at ? undefined : -1}
+        role=${at ? undefined : "note"} aria-label=${at ? undefined : t("document_cited", { words: quote?.words.trim() ?? "" })}></div>`,
+    )}
+    <div class="textLayer" ref=${words}></div>
+  </div>`;
+}
+
+/**
+ * Return the cited words by page, as the server's text has them.
+ * @param {string} path @param {string} source @param {Span} cited
+ */
+async function quoteByPage(path, source, { start, end }) {
+  const from = Math.max(0, start - BEFORE);
+  const span = { source, start: `${from}`, length: `${Math.max(1, end - from)}` };
+  const part = await get(`${path}/text?${new URLSearchParams(span)}`);
+  const chars = Array.from(part.text);
+  /** @param {number} low @param {number} high */
+  const between = (low, high) => chars.slice(Math.max(0, low - from), Math.max(0, high - from)).join("");
+  /** @type {Map<number, Quote>} */
+  const found = new Map();
+  for (const { start: low, end: high, page } of part.stretches) {
+    const { before, words, isNew } = found.get(page) ?? { before: "", words: "", isNew: false };
+    found.set(page, {
+      isNew: isNew || (low <= start && start < high),
+      before: before + between(low, Math.min(high, start)),
+      words: words + between(Math.max(low, start), Math.min(high, end)),
+    });
+  }
+  return new Map([...found].filter(([, { words }]) => letters(words)));
+}
+
+/** Return letters and digits alone: line ends, hyphens, ligatures and accents differ between texts of a page. @param {string} text */
+const letters = (text) =>
+  text
+    .normalize("NFKD")
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, "");
+
+/**
+ * Find a quote in the pieces of a page's text, as [piece, from, to]; nothing where the page lacks it.
+ * @param {string[]} pieces @param {Quote} quote
+ */
+function locate(pieces, { before, words }) {
+  let text = "";
+  /** @type {[number, number, number][]} */
+  const places = [];
+  pieces.forEach((piece, index) => {
+    let at = 0;
+    for (const char of piece) {
+      const plain = letters(char);
+      text += plain;
+      for (let n = 0; n < plain.length; n++) places.push([index, at, at + char.length]);
+      at += char.length;
+    }
+  });
+  /** @param {string} lead @param {string} part @returns {[number, number, number][]} */
+  const search = (lead, part) => {
+    const at = text.indexOf(lead + part);
+    return part && at >= 0 ? places.slice(at + lead.length, at + lead.length + part.length) : [];
+  };
+  for (const lead of [letters(before), letters(before).slice(-20), ""]) {
+    const found = search(lead, letters(words));
+    if (found.length) return found;
+  }
+  // Cells of a table stand in another order on the page than in the text.
+  return words
+    .split(/\n|[|:;]\s/)
+    .map(letters)
+    .filter((part) => part.length > 5)
+    .flatMap((part) => search("", part));
+}
+
+/**
+ * Return a rectangle for each piece that holds a part of the quote, in shares of the page.
+ * @param {[number, number, number][]} found @param {HTMLElement[]} elements @param {HTMLElement} page
+ * @returns {Box[]}
+ */
+function boxesOf(found, elements, page) {
+  const frame = page.getBoundingClientRect();
+  return [...Map.groupBy(found, ([index]) => index)].map(([index, places]) => {
+    const text = /** @type {Text} */ (elements[index].firstChild);
+    const range = document.createRange();
+    range.setStart(text, Math.min(...places.map(([, from]) => from)));
+    range.setEnd(text, Math.max(...places.map(([, , to]) => to)));
+    const { left, top, width, height } = range.getBoundingClientRect();
+    /** @param {number} length @param {number} whole */
+    const share = (length, whole) => `${(100 * length) / whole}%`;
+    return {
+      left: share(left - frame.left, frame.width),
+      top: share(top - frame.top, frame.height),
+      width: share(width, frame.width),
+      height: share(height, frame.height),
+    };
+  });
+}

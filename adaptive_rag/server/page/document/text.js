@@ -1,0 +1,200 @@
+/** A document as the text that the server keeps of it, in which the spans of citations count. */
+import { get } from "../core/api.js";
+import { classes, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../core/html.js";
+import { showInMiddle, VirtualList } from "../core/list.js";
+import { placeWords } from "../core/places.js";
+import { t } from "../core/texts.js";
+import { wordsOf } from "../shell/notices.js";
+
+// Characters of one part, and how much further its last line may end.
+const STEP = 20_000;
+const SLACK = 2_000;
+// Pixels of a character's share of the height: what a part measures that was never drawn.
+const HIGH = 0.5;
+const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?ml|toml|xml|ini|log)$/i;
+
+/** @typedef {{ start: number, end: number, section: string | null, page: number | null }} Stretch */
+/** @typedef {{ number: number, start: number }} Passage */
+/** @typedef {{ start: number, length: number, chars: string[], stretches: Stretch[], passages: Passage[] }} Block */
+/** @typedef {{ index: number, length: number, start: number, end: number, isShown: boolean }} Target */
+
+/**
+ * Show a document's text, its outline and its passages, with the characters from `start` to `end` marked.
+ * @param {{ collection: string, id: string, source: string, start?: number, end?: number }} props
+ *   both count Unicode code points of the whole text
+ */
+export function DocumentText({ collection, id, source, start, end = start }) {
+  const path = documentPath(collection, id);
+  const read = useMemo(() => blocksOf(path, source), [path, source]);
+  const [target, setTarget] = useState(/** @type {Target | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const [hasPassages, setHasPassages] = useState(false);
+  /** @param {number} [from] @param {number} [to] */
+  const show = (from = 0, to = from, isShown = false) =>
+    read(Math.floor(from / STEP)).then(
+      ({ start: begin, length }) => {
+        // A line that began before it belongs to the part before.
+        const index = Math.floor(from / STEP) - (begin > from ? 1 : 0);
+        setProblem("");
+        setTarget({ index: from < length ? index : 0, length, start: from, end: to, isShown });
+      },
+      (error) => setProblem(wordsOf(error)),
+    );
+  useEffect(() => {
+    show(start, end, start === undefined);
+  }, [read, start, end]);
+
+  if (problem) return html`<p class="pane-note" role="alert">${problem}</p>`;
+  if (!target) return html`<p class="pane-note soft" aria-busy="true">${t("loading")}</p>`;
+  return html`<div class=${classes("document-text", CODE.test(source) && "code", hasPassages && "passages")}>
+    <div class="row pane-tools">
+      <${Outline} key=${path + source} path=${path} source=${source} onChoose=${(/** @type {number} */ at) => show(at)} />
+      <button class="quiet small" aria-pressed=${hasPassages} onClick=${() => setHasPassages(!hasPassages)}>${t("document_passages")}</button>
+    </div>
+    <div class="scroller" role="group" tabindex="0" aria-label=${t("document_text")}>
+      <${VirtualList} key=${source} count=${Math.max(1, Math.ceil(target.length / STEP))} target=${target}
+        height=${(/** @type {number} */ index) => Math.min(STEP, target.length - index * STEP) * HIGH}
+        row=${(/** @type {number} */ index, /** @type {number} */ height) =>
+          html`<${TextBlock} read=${read} index=${index} height=${height} target=${target} hasPassages=${hasPassages} />`} />
+    </div>
+  </div>`;
+}
+
+/** @param {string} collection @param {string} id */
+export const documentPath = (collection, id) =>
+  `/collections/${encodeURIComponent(collection)}/documents/${id}`;
+
+/**
+ * Return what reads the parts of a text, each once.
+ * @param {string} path @param {string} source @returns {(index: number) => Promise<Block>}
+ */
+function blocksOf(path, source) {
+  /** @type {Map<number, Promise<Block>>} */
+  const kept = new Map();
+  return (index) => {
+    const found = kept.get(index) ?? readBlock(path, source, index);
+    kept.set(index, found);
+    found.catch(() => kept.delete(index));
+    return found;
+  };
+}
+
+/** @param {string} path @param {string} source @param {number} index @returns {Promise<Block>} */
+async function readBlock(path, source, index) {
+  const from = index * STEP;
+  const part = await get(
+    `${path}/text?${new URLSearchParams({ source, start: `${from}`, length: `${STEP + SLACK}` })}`,
+  );
+  const chars = Array.from(part.text);
+  const low = index ? lineAfter(chars, 0) : 0;
+  const high = from + STEP < part.length ? lineAfter(chars, STEP) : chars.length;
+  return { ...part, start: from + low, chars: chars.slice(low, high) };
+}
+
+/**
+ * Return where the next line begins, or the next word where the line is long.
+ * @param {string[]} chars @param {number} at
+ */
+function lineAfter(chars, at) {
+  const next = chars.slice(at, at + SLACK);
+  return at + 1 + (next.includes("\n") ? next.indexOf("\n") : next.indexOf(" "));
+}
+
+/** @param {{ read: (index: number) => Promise<Block>, index: number, height: number, target: Target, hasPassages: boolean }} props */
+function TextBlock({ read, index, height, target, hasPassages }) {
+  const [block, setBlock] = useState(/** @type {Block | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    read(index).then(setBlock, (error) => setProblem(wordsOf(error)));
+  }, [read, index]);
+  useLayoutEffect(() => {
+    const found = /** @type {HTMLElement | null | undefined} */ (
+      place.current?.querySelector("[data-target]")
+    );
+    if (!found || target.isShown) return;
+    target.isShown = true;
+    showInMiddle(found);
+  }, [block, target]);
+  if (problem) return html`<p role="alert">${problem}</p>`;
+  if (!block) return html`<div style=${{ height: `${height}px` }}></div>`;
+  const end = block.start + block.chars.length;
+  const shown = block.stretches.filter((each) => each.end > block.start && each.start < end);
+  return html`<div class="text-block" ref=${place}>
+    ${shown.map((each) => html`<${StretchText} block=${block} stretch=${each} target=${target} hasPassages=${hasPassages} />`)}
+  </div>`;
+}
+
+/** @param {{ block: Block, stretch: Stretch, target: Target, hasPassages: boolean }} props */
+function StretchText({ block, stretch, target, hasPassages }) {
+  const { chars, start } = block;
+  const low = Math.max(stretch.start, start) - start;
+  const high = Math.min(stretch.end - start, chars.length);
+  const line = chars.indexOf("\n", low);
+  const first = line < 0 || line > high ? high : line;
+  const sections = stretch.section?.split(" > ") ?? [];
+  // The heading stands in most texts itself: "## Storms" or "Storms".
+  const isTitle =
+    sections.at(-1) ===
+    chars
+      .slice(low, first)
+      .join("")
+      .replace(/^#+\s*/, "")
+      .trim();
+  const place = [stretch.page && placeWords({ page: stretch.page }), ...sections].filter(Boolean);
+  /** @param {number} from @param {number} to */
+  const draw = (from, to) => pieces(block, from, to, target, hasPassages);
+  if (isTitle) return html`<h3>${draw(low, first)}</h3>${draw(Math.min(first + 1, high), high)}`;
+  return html`${stretch.start >= start && place.length > 0 && html`<p class="text-place">${place.join(" › ")}</p>`}${draw(low, high)}`;
+}
+
+/**
+ * Return a part of a block with its marks.
+ * @param {Block} block @param {number} low @param {number} high both counted in the block
+ * @param {Target} target @param {boolean} hasPassages
+ */
+function pieces({ chars, start, passages }, low, high, target, hasPassages) {
+  const numbers = new Map(hasPassages ? passages.map((each) => [each.start - start, each.number]) : []);
+  const [from, to] = [target.start - start, target.end - start];
+  const cuts = [low, from, to, ...numbers.keys()].filter((at) => at >= low && at < high);
+  const begins = [...new Set(cuts)].sort((a, b) => a - b);
+  return begins.map((at, index) => {
+    const words = chars.slice(at, begins[index + 1] ?? high).join("");
+    const number = numbers.get(at);
+    const begin = at === from || undefined;
+    return html`${number && html`<span class="passage" data-number=${number}></span>`}${
+      at >= from && at < to
+        ? html`<mark tabindex="-1" data-target=${begin}>${words}</mark>`
+        : html`<span tabindex=${begin && -1} data-target=${begin}>${words}</span>`
+    }`;
+  });
+}
+
+/** @param {{ path: string, source: string, onChoose: (at: number) => void }} props */
+function Outline({ path, source, onChoose }) {
+  const [stretches, setStretches] = useState(/** @type {Stretch[] | null} */ (null));
+  const [problem, setProblem] = useState("");
+  const load = () => {
+    if (!stretches)
+      get(`${path}/outline?${new URLSearchParams({ source })}`).then(
+        (found) => setStretches(found.stretches),
+        (error) => setProblem(wordsOf(error)),
+      );
+  };
+  const sections = stretches?.filter(
+    (each, at) => each.section && each.section !== stretches[at - 1]?.section,
+  );
+  return html`<details class="contents grow small" onToggle=${load}>
+    <summary>${t("document_outline")}</summary>
+    ${problem && html`<p role="alert">${problem}</p>`}
+    ${sections?.length === 0 && html`<p class="soft">${t("document_no_outline")}</p>`}
+    <ol class="plain">
+      ${sections?.map(({ start, section }) => {
+        const names = /** @type {string} */ (section).split(" > ");
+        return html`<li style=${{ paddingInlineStart: `${names.length - 1}rem` }}>
+          <button class="quiet small" onClick=${() => onChoose(start)}>${names.at(-1)}</button>
+        </li>`;
+      })}
+    </ol>
+  </details>`;
+}

@@ -1,0 +1,157 @@
+/** One collection: what it holds, what is added to it, and its documents. */
+import { get, isOnline, patch, post, remove } from "../core/api.js";
+import { html, useEffect, useRef, useSignal, useState } from "../core/html.js";
+import { go, link } from "../core/route.js";
+import { readCollections } from "../core/session.js";
+import { t } from "../core/texts.js";
+import { Field, openForm } from "../shell/form.js";
+import { tell } from "../shell/notices.js";
+import { Size } from "./collections.js";
+import { Documents } from "./documents.js";
+import { Page } from "./screen.js";
+import { addFiles, cancel, change, pathOf, watch, work } from "./upload.js";
+
+/** @typedef {import("../core/types").Collection} Collection */
+
+/** @param {{ collection: Collection }} props */
+export function CollectionScreen({ collection }) {
+  const { name, role, description } = collection;
+  const mayWrite = role !== "reader";
+  const [uploadable, setUploadable] = useState(/** @type {any} */ (null));
+  const isThere = useSignal(isOnline);
+  useEffect(() => {
+    if (!mayWrite || !isThere) return;
+    watch(name);
+    get(`${pathOf(name)}/documents/uploadable`).then(setUploadable, tell);
+  }, [isThere]);
+  /** @param {import("./upload.js").Named[]} files */
+  const add = (files) => addFiles(name, files).catch(tell);
+  const isEmpty = collection.documents === 0;
+  return html`<${Page} title=${name}>
+    ${description && html`<p>${description}</p>`}
+    <div class="row">
+      <${Size} collection=${collection} />
+      ${
+        role === "admin" &&
+        html`<a class="button" href=${link(["library", name, "members"])}>${t("library_members")}</a>
+        <button onClick=${() => describe(collection)}>${t("library_describe")}</button>
+        <button class="danger" onClick=${() => drop(name)}>${t("library_delete")}</button>`
+      }
+    </div>
+    ${
+      mayWrite &&
+      uploadable &&
+      html`<div class=${isEmpty ? "drop-here stack" : "stack"}>
+        ${isEmpty && html`<h2>${t("library_drop_here")}</h2>`}
+        <div class="row"><${Pick} add=${add} /><button onClick=${() => addPage(name)}>${t("library_add_page")}</button></div>
+        ${
+          isEmpty &&
+          html`<p class="small soft">${t("library_stays")}</p>
+          <details class="small soft"><summary>${t("library_kinds")}</summary>${uploadable.suffixes.join(" ")}</details>`
+        }
+      </div>`
+    }
+    ${!mayWrite && isEmpty && html`<p>${t("library_empty")}</p>`}
+    <${Progress} name=${name} />
+    <${Documents} collection=${collection} />
+  <//>`;
+}
+
+/** @param {Collection} collection */
+function describe({ name, description, examples }) {
+  const known = new Map(examples.map((each) => [each.question, each]));
+  openForm({
+    title: t("library_describe"),
+    fields: html`
+      <${Field} label=${t("library_description")} name="description" rows="3" maxlength="2000" defaultValue=${description} />
+      <${Field} label=${t("library_examples")} name="questions" rows="5" defaultValue=${[...known.keys()].join("\n")} />`,
+    action: t("save"),
+    act: async ({ description, questions }) => {
+      const lines = /** @type {string[]} */ (
+        questions.split("\n").map((/** @type {string} */ line) => line.trim())
+      );
+      // What is known of a question beside its words stays.
+      const examples = lines.filter(Boolean).map((question) => known.get(question) ?? { question });
+      await patch(pathOf(name), { description, examples });
+      await readCollections();
+    },
+  });
+}
+
+/** @param {string} name */
+function drop(name) {
+  openForm({
+    title: t("delete_title", { name }),
+    fields: html`<p>${t("library_delete_text")}</p>
+      <${Field} label=${t("library_delete_type", { name })} name="typed" required pattern=${name.replaceAll(/[.-]/g, "\\$&")} />`,
+    action: t("library_delete"),
+    isDanger: true,
+    act: async () => {
+      await remove(pathOf(name));
+      await readCollections();
+      go(["library"]);
+    },
+  });
+}
+
+/** @param {string} name */
+function addPage(name) {
+  openForm({
+    title: t("library_add_page"),
+    fields: html`<${Field} label=${t("library_address")} name="address" type="url" required pattern="https?://.+" maxlength="1000" placeholder="https://" />`,
+    action: t("library_address_read"),
+    act: async (given) => {
+      await post(`${pathOf(name)}/documents/address`, given);
+      watch(name);
+    },
+  });
+}
+
+/** @param {{ add: (files: any[]) => void }} props */
+function Pick({ add }) {
+  const files = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const folder = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const take = (/** @type {any} */ { target }) => {
+    add([...target.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+    target.value = "";
+  };
+  return html`<button class="primary" onClick=${() => files.current?.click()}>${t("library_add_files")}</button>
+    <button onClick=${() => folder.current?.click()}>${t("library_add_folder")}</button>
+    <input type="file" multiple hidden ref=${files} onChange=${take} />
+    <input type="file" webkitdirectory hidden ref=${folder} onChange=${take} />`;
+}
+
+/** @param {{ name: string }} props */
+function Progress({ name }) {
+  const now = useSignal(work)[name];
+  if (!now) return null;
+  const { bytes, sent, files, uploaded, job, left, problems } = now;
+  return html`
+    ${
+      (files > 0 || job) &&
+      html`<section class="card stack" aria-label=${t("library_progress")}>
+      ${files > 0 && html`<${Bar} text=${t("library_sending", { done: uploaded, n: files })} done=${sent} total=${bytes} />`}
+      ${job && html`<${Bar} text=${wordsOfJob(job)} done=${job.done} total=${job.kind === "remove" ? null : job.total} />`}
+      <div class="row"><span class="small soft grow">${left > 0 && t("library_jobs_left", { n: left })}</span>
+        ${job?.kind !== "remove" && html`<button disabled=${job?.is_cancelled} onClick=${() => cancel(name).catch(tell)}>${t("cancel")}</button>`}</div>
+    </section>`
+    }
+    ${
+      problems.length > 0 &&
+      html`<section class="card" role="alert">
+      <div class="row"><h2 class="grow">${t("library_problems", { n: problems.length })}</h2>
+        <button class="quiet" aria-label=${t("close")} onClick=${() => change(name, () => ({ problems: [] }))}>×</button></div>
+      <ul class="problems">${problems.map(({ text, lang }) => html`<li lang=${lang}>${text}</li>`)}</ul>
+    </section>`
+    }`;
+}
+
+/** @param {any} job */
+function wordsOfJob({ kind, done, total }) {
+  if (kind === "remove") return t("library_removing");
+  return total === null ? t("library_reading") : t("library_indexing", { done, n: total });
+}
+
+/** @param {{ text: string, done: number, total: number | null }} props */
+const Bar = ({ text, done, total }) =>
+  html`<label>${text}<progress max=${total || 1} value=${total ? done : undefined}></progress></label>`;

@@ -1,0 +1,124 @@
+/** The documents of a collection: a long list that is searched, filtered, and thinned out. */
+import { get, isOnline, request } from "../core/api.js";
+import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
+import { link, place, rename } from "../core/route.js";
+import { language, t } from "../core/texts.js";
+import { PagedList, Row, Search } from "../shell/list.js";
+import { tell, tellUndoable } from "../shell/notices.js";
+import { factsOf, ReadAgain, saidOf } from "./facts.js";
+import { changes, pathOf, watch } from "./upload.js";
+
+const MOST_DELETED = 1000;
+const STATES = /** @type {const} */ (["all", "indexed", "waiting", "failed"]);
+const ICONS = { indexed: "✓", waiting: "…", failed: "!" };
+
+/** @typedef {import("../core/types").DocumentRow} Document */
+
+/** The documents that are removed, or will be when their notice ends. @type {{ value: Set<string> }} */
+const gone = signal(new Set());
+
+/** @param {{ collection: import("../core/types").Collection }} props */
+export function Documents({ collection: { name, role } }) {
+  const { query } = useSignal(place);
+  const { search = "" } = query;
+  const state = STATES.find((each) => each === query.state) ?? "all";
+  const [chosen, setChosen] = useState(/** @type {Document[]} */ ([]));
+  const [counts, setCounts] = useState(/** @type {number[] | null} */ (null));
+  const last = useRef(0);
+  const isThere = useSignal(isOnline);
+  const changed = useSignal(changes);
+  const removed = useSignal(gone);
+  const pathIn = (/** @type {string} */ of) =>
+    `${pathOf(name)}/documents?${new URLSearchParams({ search, ...(of !== "all" && { state: of }) })}`;
+  /** Keep it in the address: whoever comes back finds it again. @param {Record<string, string | undefined>} part */
+  const show = (part) => rename(place.value.path, { ...place.value.query, ...part });
+  useEffect(() => {
+    if (!isThere) return;
+    const abort = new AbortController();
+    Promise.all(STATES.map((each) => get(`${pathIn(each)}&limit=1`, abort.signal))).then(
+      (pages) => setCounts(pages.map((page) => page.total)),
+      (error) => abort.signal.aborted || tell(error),
+    );
+    return () => abort.abort();
+  }, [search, changed, isThere]);
+  useEffect(() => setChosen([]), [search, state]);
+  /** @param {Document} row @param {number} at @param {Document[]} rows @param {MouseEvent} event */
+  const choose = (row, at, rows, { shiftKey }) => {
+    const [from, to] = shiftKey ? [Math.min(at, last.current), Math.max(at, last.current)] : [at, at];
+    last.current = at;
+    const span = rows.slice(from, to + 1).filter((each) => each && !removed.has(each.id));
+    const others = chosen.filter((each) => !span.some(({ id }) => id === each.id));
+    setChosen(chosen.some(({ id }) => id === row.id) ? others : [...others, ...span]);
+  };
+  /** Select what is listed, beyond what was read. */
+  const chooseAll = async () => {
+    const all = [];
+    for (let total = 1; all.length < total; ) {
+      const page = await get(`${pathIn(state)}&limit=500&offset=${all.length}`);
+      all.push(...page.items);
+      total = page.items.length ? page.total : 0;
+    }
+    setChosen(all.filter((each) => !removed.has(each.id)));
+  };
+  const drop = (/** @type {Document[]} */ rows) => {
+    setChosen([]);
+    document.getElementById("main")?.focus({ preventScroll: true }); // what had the focus vanishes
+    removeRows(name, rows);
+  };
+  /** @param {Document} row @param {number} at @param {Document[]} rows */
+  const draw = (row, at, rows) =>
+    !removed.has(row.id) &&
+    html`<article aria-label=${row.name}><${Row}
+      before=${
+        role !== "reader" &&
+        html`<input type="checkbox" aria-label=${t("library_choose", { name: row.name })} checked=${chosen.some(({ id }) => id === row.id)}
+        onClick=${(/** @type {MouseEvent} */ event) => choose(row, at, rows, event)} />`
+      }
+      title=${html`<a href=${link(["library", name], { document: row.id })}>${row.name}</a>`}
+      soft=${html`<span class=${row.state}>${ICONS[row.state]} ${t(`library_${row.state}`)}</span>
+        ${[saidOf(row) && html`<span lang="en">${saidOf(row)}</span>`, ...factsOf(row)].map((fact) => fact && html` · ${fact}`)}`}>
+      ${role !== "reader" && row.state === "failed" && html`<${ReadAgain} name=${name} id=${row.id} />`}
+      ${role !== "reader" && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => drop([row])}>${t("remove")}</button>`}
+    <//></article>`;
+  if (!counts) return html`<p class="soft" aria-busy="true">${t("loading")}</p>`;
+  if (!counts[0] && !search) return null;
+  return html`<section class="stack" aria-label=${t("library_list")}>
+    <div class="row list-tools">
+      <${Search} label=${t("library_search")} value=${search} set=${(/** @type {string} */ typed) => show({ search: typed || undefined })} />
+      <div class="tabs" role="group" aria-label=${t("library_filter")}>${STATES.map(
+        (each, at) => html`<button key=${each} class="quiet" aria-pressed=${each === state}
+          onClick=${() => show({ state: each === "all" ? undefined : each })}>${t(each === "all" ? "library_every" : `library_${each}`)} <span class="soft">${counts[at].toLocaleString(language.value)}</span></button>`,
+      )}</div>
+      ${role !== "reader" && counts[0] > 0 && html`<button class="quiet" onClick=${() => chooseAll().catch(tell)}>${t("library_choose_all")}</button>`}
+      ${
+        chosen.length > 0 &&
+        html`<button class="danger" onClick=${() => drop(chosen)}>${t("library_remove_n", { n: chosen.length })}</button>
+        <button class="quiet" onClick=${() => setChosen([])}>${t("library_choose_none")}</button>`
+      }
+    </div>
+    <${PagedList} path=${pathIn(state)} version=${changed} label=${t("library_list")} empty=${t("library_none_found")} row=${draw} />
+  </section>`;
+}
+
+/**
+ * Let documents vanish at once, and delete them when nobody has taken it back.
+ * @param {string} name of the collection
+ * @param {Document[]} rows
+ */
+function removeRows(name, rows) {
+  const ids = rows.map((row) => row.id);
+  gone.value = new Set([...gone.value, ...ids]);
+  tellUndoable(t("library_removed", { n: ids.length }), {
+    act: async () => {
+      for (let at = 0; at < ids.length; at += MOST_DELETED) {
+        const body = { documents: ids.slice(at, at + MOST_DELETED) };
+        await request("POST", `${pathOf(name)}/documents/delete`, { body, keepalive: true });
+      }
+      changes.value += 1;
+      watch(name);
+    },
+    undo: () => {
+      gone.value = new Set([...gone.value].filter((id) => !ids.includes(id)));
+    },
+  });
+}

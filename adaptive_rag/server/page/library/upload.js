@@ -1,0 +1,226 @@
+/** Files on their way to the server, and the jobs that index them. They go on while other screens are shown. */
+import { events, get, isOnline, Problem, post, request, until } from "../core/api.js";
+import { signal } from "../core/html.js";
+import { readCollections } from "../core/session.js";
+import { t } from "../core/texts.js";
+import { said, tell } from "../shell/notices.js";
+
+// Small enough that the progress moves; the server takes more at once.
+const BATCH_FILES = 20;
+const BATCH_BYTES = 10_000_000;
+const ATTEMPTS = 6;
+
+/** @typedef {{ file: File, name: string }} Named a file with its folders, as in "reports/2024.pdf" */
+/** @typedef {import("../shell/notices.js").Said} Said */
+/** @typedef {{ bytes: number, sent: number, files: number, uploaded: number, job: any, left: number, problems: Said[] }} Work */
+
+/** What is done for each collection: bytes and files to send and sent, the job under way, and how many wait. @type {{ value: Record<string, Work> }} */
+export const work = signal({});
+/** Counts the changes of documents; lists read themselves again. */
+export const changes = signal(0);
+
+const NOTHING = { bytes: 0, sent: 0, files: 0, uploaded: 0, job: null, left: 0, problems: [] };
+/** @type {Map<string, { files: Named[], abort: AbortController }>} the files that wait */
+const uploads = new Map();
+/** @type {Map<string, boolean>} whether to look for jobs once more, of the collections that are watched */
+const watched = new Map();
+
+window.addEventListener("beforeunload", (event) => {
+  if (uploads.size) event.preventDefault();
+});
+
+/** @param {string} collection */
+export const pathOf = (collection) => `/collections/${encodeURIComponent(collection)}`;
+
+/** @param {string} collection @param {(before: Work) => Partial<Work>} part */
+export function change(collection, part) {
+  const before = work.value[collection] ?? NOTHING;
+  work.value = { ...work.value, [collection]: { ...before, ...part(before) } };
+}
+
+/** @param {string} collection @param {Said[]} told */
+function complain(collection, told) {
+  change(collection, ({ problems }) => ({ problems: [...problems, ...told] }));
+}
+
+/**
+ * Send files, and follow their indexing. What cannot be sent is named, and the others go on.
+ * @param {string} collection
+ * @param {Named[]} files
+ */
+export async function addFiles(collection, files) {
+  /** @type {{ suffixes: string[], megabytes: number }} */
+  const { suffixes, megabytes } = await get(`${pathOf(collection)}/documents/uploadable`);
+  const good = files.filter(({ file, name }) => {
+    // Files such as .DS_Store are the system's own: nobody meant to add them.
+    if (name.split("/").some((part) => part.startsWith("."))) return false;
+    const isRead = suffixes.some((suffix) => name.toLowerCase().endsWith(suffix));
+    if (isRead && file.size <= megabytes * 1e6) return true;
+    complain(collection, [
+      { text: t(isRead ? "library_too_large" : "library_unread_kind", { name, most: megabytes }) },
+    ]);
+    return false;
+  });
+  change(collection, (now) => ({ bytes: now.bytes + sizeOf(good), files: now.files + good.length }));
+  const running = uploads.get(collection);
+  if (running) return void running.files.push(...good);
+  const abort = new AbortController();
+  uploads.set(collection, { files: good, abort });
+  /** @type {Named[]} */
+  let batch = [];
+  try {
+    while (good.length) {
+      batch = takeBatch(good);
+      await send(collection, batch, abort.signal);
+      change(collection, ({ sent, uploaded }) => ({
+        sent: sent + sizeOf(batch),
+        uploaded: uploaded + batch.length,
+      }));
+      await announce();
+      watch(collection);
+    }
+  } catch (error) {
+    if (!abort.signal.aborted) {
+      tell(error);
+      complain(
+        collection,
+        [...batch, ...good].map(({ name }) => ({ text: t("library_not_sent", { name }) })),
+      );
+    }
+  } finally {
+    uploads.delete(collection);
+    change(collection, () => ({ bytes: 0, sent: 0, files: 0, uploaded: 0 }));
+  }
+}
+
+/** Let lists and sizes be read again. */
+function announce() {
+  changes.value += 1;
+  return readCollections();
+}
+
+/** @param {Named[]} files loses the batch */
+function takeBatch(files) {
+  let bytes = 0;
+  const over = files.findIndex(({ file }, at) => {
+    bytes += file.size;
+    return at > 0 && (at >= BATCH_FILES || bytes > BATCH_BYTES);
+  });
+  return files.splice(0, over < 0 ? files.length : over);
+}
+
+/**
+ * Send a batch. The server refuses it whole for one bad file: each is then sent alone, and the bad ones are named.
+ * @param {string} collection @param {Named[]} batch @param {AbortSignal} abort @returns {Promise<void>}
+ */
+async function send(collection, batch, abort) {
+  const headers = { "Idempotency-Key": crypto.getRandomValues(new Uint32Array(4)).join("-") };
+  const form = new FormData();
+  for (const { file, name } of batch) form.append("files", file, name);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await request("POST", `${pathOf(collection)}/documents`, { form, headers, signal: abort });
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      if ([413, 422].includes(error.status)) {
+        if (batch.length > 1) for (const each of batch) await send(collection, [each], abort);
+        else complain(collection, [{ ...said(error), text: `${batch[0].name}: ${error.message}` }]);
+        return;
+      }
+      if (![0, 429, 503].includes(error.status) || attempt === ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, (error.retryAfter ?? 2 ** attempt) * 1000));
+      abort.throwIfAborted();
+    }
+  }
+}
+
+/** @param {Named[]} files */
+const sizeOf = (files) => files.reduce((sum, { file }) => sum + file.size, 0);
+
+/** Follow the jobs of a collection, one after the other, until none is left. @param {string} collection */
+export async function watch(collection) {
+  const isWatched = watched.has(collection);
+  watched.set(collection, true);
+  if (isWatched) return;
+  try {
+    while (watched.get(collection)) {
+      watched.set(collection, false);
+      try {
+        await follow(collection);
+      } catch (error) {
+        if (!(error instanceof Problem) || error.status) throw error;
+        await until(() => isOnline.value);
+        watched.set(collection, true);
+        announce().catch(tell);
+      }
+    }
+  } catch (error) {
+    // A collection that was deleted has no jobs any more.
+    if (!(error instanceof Problem && error.status === 404)) tell(error);
+  } finally {
+    watched.delete(collection);
+    change(collection, () => ({ job: null, left: 0 }));
+  }
+}
+
+/** @param {string} collection */
+async function follow(collection) {
+  for (let open = await openJobs(collection); open.length; open = await openJobs(collection)) {
+    for await (const [name, job] of events("GET", `${pathOf(collection)}/jobs/${open[0].id}/events`)) {
+      if (name === "progress") change(collection, () => ({ job, left: open.length - 1 }));
+      else complain(collection, problemsOf(job));
+    }
+    await announce();
+  }
+}
+
+/** @param {any} job @returns {Said[]} */
+const problemsOf = ({ problems = [], error }) =>
+  [...problems.map((/** @type {any} */ each) => each.problem), error]
+    .filter(Boolean)
+    .map((text) => ({ text, lang: "en" }));
+
+/** @param {string} collection @returns {Promise<any[]>} the job under way, then those that wait, the oldest first */
+async function openJobs(collection) {
+  const pages = ["running", "queued"].map((state) =>
+    get(`${pathOf(collection)}/jobs?state=${state}&limit=500`),
+  );
+  return (await Promise.all(pages)).flatMap((page) => page.items.reverse());
+}
+
+/** Stop what is sent and indexed. What is indexed already stays. @param {string} collection */
+export async function cancel(collection) {
+  uploads.get(collection)?.abort.abort();
+  for (const { id, kind } of await openJobs(collection))
+    if (kind !== "remove") await post(`${pathOf(collection)}/jobs/${id}/cancel`);
+}
+
+/**
+ * Return what was dropped or pasted: its files, and those of its folders.
+ * @param {DataTransfer} data
+ * @returns {Promise<Named[]>}
+ */
+export async function readDropped(data) {
+  // Asked for at once: after the first wait the browser has taken them back.
+  const found = [...data.items].map((item) => {
+    const [entry, file] = [item.webkitGetAsEntry(), item.getAsFile()];
+    return entry ? filesOf(entry) : file ? [{ file, name: file.name }] : [];
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** @param {any} entry of the file system @returns {Promise<Named[]>} */
+async function filesOf(entry) {
+  if (entry.isFile) {
+    const file = await new Promise((done, fail) => entry.file(done, fail));
+    return [{ file, name: entry.fullPath.replace(/^\//, "") }];
+  }
+  const reader = entry.createReader();
+  const found = [];
+  for (;;) {
+    /** @type {any[]} */
+    const some = await new Promise((done, fail) => reader.readEntries(done, fail));
+    if (!some.length) return found;
+    for (const each of some) found.push(...(await filesOf(each)));
+  }
+}

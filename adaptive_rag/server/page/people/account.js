@@ -1,0 +1,63 @@
+/** My account: who I am here, my password, and what the program knows of me. */
+import { get, isOnline, put, remove } from "../core/api.js";
+import { html, useEffect, useSignal, useState } from "../core/html.js";
+import { collections, me, signOut, waysIn } from "../core/session.js";
+import { t } from "../core/texts.js";
+import { Field, Form } from "../shell/form.js";
+import { finishAll, tell } from "../shell/notices.js";
+
+export function Account() {
+  const needed = useSignal(waysIn)?.needed;
+  const hasPassword = useSignal(me)?.has_password;
+  return html`<${needed ? Named : Alone} /><${Profile} />${needed && hasPassword && html`<${Password} />`}`;
+}
+
+function Named() {
+  const { name, is_admin } = /** @type {import("../core/types").Me} */ (useSignal(me));
+  const roles = (useSignal(collections) ?? []).map((each) => `${each.name}: ${t(each.role)}`).join(" · ");
+  return html`<section class="card row">
+    <div class="grow"><h2>${name}</h2><p class="soft small">${is_admin ? t("server_admin") : roles || t("no_collections")}</p></div>
+    <button onClick=${() => finishAll().then(signOut).catch(tell)}>${t("sign_out")}</button>
+  </section>`;
+}
+
+function Alone() {
+  return html`<section class="card stack">
+    <h2>${t("alone_title")}</h2>
+    <p>${t("alone")}</p>
+    <pre tabindex="0"><code>adaptive-rag users add NAME --admin</code></pre>
+  </section>`;
+}
+
+function Profile() {
+  const [text, setText] = useState(/** @type {string | null} */ (null));
+  const isThere = useSignal(isOnline);
+  useEffect(() => {
+    if (isThere) get("/me/profile").then((kept) => setText(kept.text), tell);
+  }, [isThere]);
+  /** @param {import("../shell/form.js").Given} given */
+  const keep = async ({ profile }) => {
+    const isKept = profile.trim() !== "";
+    await (isKept ? put("/me/profile", { text: profile }) : remove("/me/profile"));
+    setText(profile);
+    tell(t(isKept ? "profile_kept" : "profile_forgotten"));
+  };
+  return html`<${Form} isCard action=${t("save")} act=${keep}>
+    <h2 id="profile">${t("profile_title")}</h2>
+    <p class="soft" id="profile-use">${t("profile_use")}</p>
+    <textarea class="whole" aria-labelledby="profile" aria-describedby="profile-use" name="profile" rows="3" maxlength="2000"
+      placeholder=${t("profile_example")} disabled=${text === null} defaultValue=${text ?? ""}></textarea>
+  <//>`;
+}
+
+function Password() {
+  const keep = (/** @type {object} */ given) =>
+    put("/me/password", given).then(() => tell(t("password_changed")));
+  const each = { type: "password", required: true, maxlength: "200" };
+  return html`<${Form} isCard action=${t("password_change")} act=${keep}>
+    <h2>${t("password_change")}</h2>
+    <p class="soft">${t("password_rule")}</p>
+    <${Field} ...${each} label=${t("password_current")} name="current" autocomplete="current-password" />
+    <${Field} ...${each} label=${t("password_new")} name="new" minlength="12" autocomplete="new-password" />
+  <//>`;
+}

@@ -1,0 +1,33 @@
+/** People: my account and tokens; for admins users, what was done, and what people think of answers. */
+import { html, useSignal } from "../core/html.js";
+import { link, place } from "../core/route.js";
+import { collections, me, waysIn } from "../core/session.js";
+import { t } from "../core/texts.js";
+import { Account } from "./account.js";
+import { Events, Opinions } from "./records.js";
+import { RouterCard } from "./router.js";
+import { Tokens } from "./tokens.js";
+import { Users } from "./users.js";
+
+export function PeopleScreen() {
+  const asked = useSignal(place).path[1] ?? "";
+  const isAdmin = useSignal(me)?.is_admin;
+  const hasUsers = useSignal(waysIn)?.needed;
+  const isOwner = useSignal(collections)?.some((each) => each.role === "admin");
+  const tabs = {
+    account: Account,
+    ...(hasUsers && { tokens: Tokens }),
+    ...(hasUsers && isAdmin && { users: Users }),
+    ...(isAdmin && { events: Events, router: RouterCard }),
+    ...(isOwner && { opinions: Opinions }),
+  };
+  const now = /** @type {keyof typeof tabs} */ (Object.hasOwn(tabs, asked) ? asked : "account");
+  const names = /** @type {(keyof typeof tabs)[]} */ (Object.keys(tabs));
+  return html`<div class="screen stack">
+    <h1>${t("nav_people")}</h1>
+    <nav class="tabs" aria-label=${t("nav_people")}>
+      ${names.map((each) => html`<a class="button quiet" href=${link(["people", each])} aria-current=${each === now ? "page" : undefined}>${t(each)}</a>`)}
+    </nav>
+    <${tabs[now]} />
+  </div>`;
+}

@@ -1,0 +1,21 @@
+/** A password or a token that was made, and is shown once. */
+import { html, useLayoutEffect, useRef } from "../core/html.js";
+import { t } from "../core/texts.js";
+import { tell } from "../shell/notices.js";
+
+/** @param {{ label: string, secret: string }} props */
+export function Secret({ label, secret }) {
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  useLayoutEffect(() => field.current?.select(), [secret]);
+  const copy = async () => {
+    field.current?.select();
+    // Without https a browser lets nobody write there; the text is selected, for the keyboard.
+    await navigator.clipboard?.writeText(secret);
+    tell(t(navigator.clipboard ? "copied" : "copy_selected"));
+  };
+  return html`<div class="card row told">
+    <p><strong>${label}</strong> ${t("secret_once")}</p>
+    <input class="grow" ref=${field} readonly aria-label=${label} value=${secret} />
+    <button class="primary" onClick=${copy}>${t("copy")}</button>
+  </div>`;
+}

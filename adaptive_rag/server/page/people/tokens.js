@@ -1,0 +1,46 @@
+/** My tokens: what programs show instead of my password. */
+import { post, remove } from "../core/api.js";
+import { html, useState } from "../core/html.js";
+import { formatDate, t } from "../core/texts.js";
+import { Field, Form, openForm } from "../shell/form.js";
+import { PagedList, Row } from "../shell/list.js";
+import { Secret } from "./secret.js";
+
+export function Tokens() {
+  const [version, setVersion] = useState(0);
+  const [made, setMade] = useState({ name: "", token: "" });
+  /** @param {import("../shell/form.js").Given} given */
+  const make = async ({ name, role, days }) => {
+    setMade(await post("/tokens", { name, role, days: Number(days) || null }));
+    setVersion(version + 1);
+  };
+  /** @param {{ id: string, name: string }} token */
+  const revoke = ({ id, name }) =>
+    openForm({
+      title: t("token_revoke_title", { name }),
+      fields: html`<p>${t("token_revoke_sure")}</p>`,
+      action: t("token_revoke"),
+      isDanger: true,
+      act: () => remove(`/tokens/${id}`).then(() => setVersion(version + 1)),
+    });
+  /** @param {any} token */
+  const row = (token) => html`<${Row}
+    title=${html`<span>${token.name} <span class="badge">${t(/** @type {"reader"} */ (token.role))}</span></span>`}
+    soft=${[
+      token.expires ? t("token_until", { date: formatDate(token.expires) }) : t("token_for_ever"),
+      token.used ? t("token_used", { date: formatDate(token.used) }) : t("token_unused"),
+    ].join(
+      " · ",
+    )}><button class="quiet" aria-label=${t("token_revoke_of", token)} onClick=${() => revoke(token)}>${t("token_revoke")}</button><//>`;
+  return html`
+    <${Form} isCard action=${t("token_make")} act=${make}>
+      <h2>${t("token_make")}</h2>
+      <p class="soft">${t("token_use")}</p>
+      <${Field} label=${t("token_name")} name="name" required maxlength="100" />
+      <${Field} label=${t("role")} name="role" options=${["reader", "writer", "admin"].map((role) => [role, t(/** @type {"reader"} */ (role))])} />
+      <${Field} label=${t("token_expires")} name="days" options=${[...[30, 90, 365].map((n) => [n, t("days", { n })]), ["", t("never")]]} />
+    <//>
+    ${made.token && html`<${Secret} label=${t("token_made", made)} secret=${made.token} />`}
+    <${PagedList} path="/tokens" version=${version} label=${t("tokens")} empty=${t("tokens_none")} row=${row} />
+  `;
+}

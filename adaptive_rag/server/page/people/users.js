@@ -1,0 +1,67 @@
+/** Who may sign in, for admins of the server. */
+import { patch, post, remove } from "../core/api.js";
+import { html, useSignal, useState } from "../core/html.js";
+import { me } from "../core/session.js";
+import { formatDate, t } from "../core/texts.js";
+import { Field, Form, openForm } from "../shell/form.js";
+import { PagedList, Row } from "../shell/list.js";
+import { tell } from "../shell/notices.js";
+import { Secret } from "./secret.js";
+
+// Without those that are taken for one another; 20 of 32 are 100 random bits.
+const LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
+const makePassword = () =>
+  Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) => LETTERS[byte % 32]).join("");
+
+export function Users() {
+  const [version, setVersion] = useState(0);
+  const [made, setMade] = useState({ name: "", password: "" });
+  const myName = useSignal(me)?.name;
+  const again = () => setVersion((before) => before + 1);
+  /** @param {string} name @param {(password: string) => Promise<unknown>} keep */
+  const give = async (name, keep) => {
+    const password = makePassword();
+    await keep(password);
+    setMade({ name, password });
+  };
+  /** @param {import("../shell/form.js").Given} given */
+  const add = ({ name, is_admin }) =>
+    give(name, (password) => post("/users", { name, password, is_admin: is_admin === "on" })).then(again);
+  /** @param {any} user */
+  const row = ({ name, is_admin, is_disabled, issuer, created }) => {
+    const path = `/users/${encodeURIComponent(name)}`;
+    const drop = () =>
+      openForm({
+        title: t("delete_title", { name }),
+        fields: html`<p>${t("user_delete_sure")}</p>`,
+        action: t("delete"),
+        isDanger: true,
+        act: () => remove(path).then(again),
+      });
+    /** @param {import("../core/texts.js").Words} label @param {object} changed */
+    const button = (label, changed) =>
+      html`<button class="quiet" onClick=${() => patch(path, changed).then(again, tell)}>${t(label)}</button>`;
+    return html`<${Row} soft=${issuer ?? t("user_since", { date: formatDate(created) })}
+      title=${html`<span>${name} ${is_admin && html`<span class="badge">${t("server_admin")}</span>`} ${is_disabled && html`<span class="badge">${t("user_disabled")}</span>`}</span>`}>
+      ${
+        name !== myName &&
+        html`<div class="row" role="group" aria-label=${name}>
+          ${button(is_disabled ? "user_enable" : "user_disable", { is_disabled: !is_disabled })}
+          ${button(is_admin ? "user_no_admin" : "user_make_admin", { is_admin: !is_admin })}
+          ${!issuer && html`<button class="quiet" onClick=${() => give(name, (password) => patch(path, { password })).catch(tell)}>${t("user_new_password")}</button>`}
+          <button class="quiet danger" onClick=${drop}>${t("delete")}</button>
+        </div>`
+      }
+    <//>`;
+  };
+  return html`
+    <${Form} isCard action=${t("user_add")} act=${add}>
+      <h2>${t("user_add")}</h2>
+      <p class="soft">${t("user_rule")}</p>
+      <${Field} label=${t("name")} name="name" required maxlength="100" pattern=${"[a-z0-9][a-z0-9_.@\\-]*"} title=${t("user_name_rule")} autocapitalize="none" />
+      <label class="row"><input name="is_admin" type="checkbox" /> ${t("server_admin")}</label>
+    <//>
+    ${made.password && html`<${Secret} label=${t("user_password", made)} secret=${made.password} />`}
+    <${PagedList} path="/users" version=${version} label=${t("users")} empty="" row=${row} />
+  `;
+}

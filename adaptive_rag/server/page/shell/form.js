@@ -1,0 +1,90 @@
+/** Forms, in the page or in a window above it: fields by their names, a button, and what went wrong. */
+import { html, signal, useLayoutEffect, useRef, useSignal, useState } from "../core/html.js";
+import { t } from "../core/texts.js";
+import { said, Trouble } from "./notices.js";
+
+/** @typedef {Record<string, any>} Given what the fields hold, by their names */
+/** @typedef {{ title: string, action: string, act: (given: Given) => unknown, fields?: any, isDanger?: boolean }} Asked */
+
+/** @type {{ value: Asked | null }} */
+const asked = signal(null);
+
+/** Ask in a window for what something needs, or whether it is meant. @param {Asked} what */
+export function openForm(what) {
+  asked.value = what;
+}
+
+/** The window that asks; Shell draws it. */
+export function OpenForm() {
+  const what = useSignal(asked);
+  if (!what) return null;
+  const close = () => {
+    asked.value = null;
+  };
+  /** @param {Given} given */
+  const act = async (given) => {
+    await what.act(given);
+    close();
+  };
+  return html`<${Dialog} title=${what.title} close=${close}>
+    <${Form} ...${what} act=${act} close=${close}>${what.fields}<//>
+  <//>`;
+}
+
+/**
+ * A form that is emptied when what it asks for is done.
+ * @param {{ action: string, act: (given: Given) => unknown, say?: typeof said, close?: () => void, isDanger?: boolean, isCard?: boolean, children?: any }} props
+ *   `say` puts an error into words
+ */
+export function Form({ action, act, say = said, close, isDanger, isCard, children }) {
+  const [problem, setProblem] = useState(/** @type {import("./notices.js").Said | null} */ (null));
+  /** @param {SubmitEvent} event */
+  const send = async (event) => {
+    event.preventDefault();
+    setProblem(null);
+    const form = /** @type {HTMLFormElement} */ (event.currentTarget);
+    try {
+      await act(Object.fromEntries(new FormData(form)));
+      form.reset();
+    } catch (error) {
+      setProblem(say(error));
+      /** @type {HTMLInputElement | null} */ (form.querySelector("[type=password]"))?.select();
+    }
+  };
+  return html`<form class=${isCard ? "fields card" : "fields"} onSubmit=${send}>
+    ${children}
+    <${Trouble} of=${problem} />
+    <div class="row"><button class=${isDanger ? "danger" : "primary"}>${action}</button>
+      ${close && html`<button type="button" onClick=${close}>${t("cancel")}</button>`}</div>
+  </form>`;
+}
+
+/**
+ * A field with its label: a choice where it has options, several lines where it has rows.
+ * @param {{ label: string, options?: [value: string, words: string][], rows?: number } & Record<string, any>} props
+ */
+export function Field({ label, options, ...rest }) {
+  const tag = options ? "select" : rest.rows ? "textarea" : "input";
+  return html`<label class=${rest.rows && "whole"}>${label}
+    <${tag} autocomplete="off" ...${rest}>${options?.map(([value, words]) => html`<option value=${value}>${words}</option>`)}</${tag}>
+  </label>`;
+}
+
+/**
+ * A window above the page; closed, it gives the focus back.
+ * @param {{ title: string, close?: () => void, children: any }} props without `close`, Escape does nothing
+ */
+export function Dialog({ title, close, children }) {
+  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    return () => shown?.close();
+  }, []);
+  /** @param {Event} event */
+  const cancel = (event) => {
+    event.preventDefault();
+    close?.();
+  };
+  return html`<dialog class="stack" ref=${dialog} aria-label=${title} onCancel=${cancel}><h2>${title}</h2>${children}</dialog>`;
+}

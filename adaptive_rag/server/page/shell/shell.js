@@ -1,0 +1,129 @@
+/** The frame: where you are, where you can go, and the screen between. */
+
+import { AskScreen } from "../ask/screen.js";
+import { get, isOnline, signInNeeded } from "../core/api.js";
+import { Component, html, useEffect, useSignal, useState } from "../core/html.js";
+import { link, place } from "../core/route.js";
+import { begin, checkWho, collection, me, waysIn } from "../core/session.js";
+import { language, setLanguage, t } from "../core/texts.js";
+import { setTheme, theme } from "../core/theme.js";
+import { Drop } from "../library/drop.js";
+import { LibraryScreen } from "../library/screen.js";
+import { PeopleScreen } from "../people/screen.js";
+import { SignIn } from "../people/sign_in.js";
+import { ThreadsScreen } from "../threads/screen.js";
+import { Dialog, OpenForm } from "./form.js";
+import { Notices, said, Trouble, tell } from "./notices.js";
+
+/** The screens by the first part of the address, in the order of the navigation. */
+const SCREENS = /** @type {const} */ ({
+  ask: AskScreen,
+  threads: ThreadsScreen,
+  library: LibraryScreen,
+  people: PeopleScreen,
+});
+
+const SECONDS_BETWEEN_TRIES = 5;
+
+export function Shell() {
+  useSignal(language);
+  const { path } = useSignal(place);
+  const who = useSignal(me);
+  const needed = useSignal(signInNeeded) > 0;
+  const name = /** @type {keyof typeof SCREENS} */ (Object.hasOwn(SCREENS, path[0]) ? path[0] : "ask");
+  useEffect(() => {
+    document.title = `${t(`nav_${name}`)} · Adaptive RAG`;
+  });
+  useEffect(() => {
+    const look = () => void checkWho().catch(tell);
+    window.addEventListener("focus", look);
+    document.addEventListener("visibilitychange", look);
+  }, []);
+  if (!who) return html`<${Starting} isWaiting=${needed} /><${Notices} />`;
+  return html`
+    <a class="skip" href="#main" onClick=${skip}>${t("skip")}</a>
+    <${Header} name=${name} />
+    <${Offline} />
+    <main id="main" tabindex="-1"><${Boundary} key=${name}><${SCREENS[name]} /></${Boundary}></main>
+    <${OpenForm} />
+    <${Drop} />
+    ${needed && html`<${Dialog} title=${t("sign_in_title")}><p class="soft">${t("session_ended")}</p><${SignIn} /><//>`}
+    <${Notices} />
+  `;
+}
+
+/** Go past the navigation: the address names the screen, so that it cannot name an element too. @param {Event} event */
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main")?.focus();
+}
+
+/** @param {{ name: keyof typeof SCREENS }} props */
+function Header({ name }) {
+  const isDark = useSignal(theme) === "dark";
+  const isEnglish = useSignal(language) === "en";
+  const searched = useSignal(collection);
+  const who = useSignal(me);
+  const named = useSignal(waysIn)?.needed && who;
+  return html`<header class="header">
+    <a class="row brand" href=${link(["ask"])} aria-label="Adaptive RAG"><img src="/page/icon.svg" alt="" width="24" height="24" /><span>Adaptive RAG</span></a>
+    <nav class="tabs" aria-label=${t("nav")}>
+      ${Object.keys(SCREENS).map(
+        (each) => html`<a class="button quiet" aria-current=${each === name ? "page" : undefined}
+          href=${link(each === "library" && searched ? [each, searched.name] : [each])}>${t(/** @type {"nav_ask"} */ (`nav_${each}`))}</a>`,
+      )}
+    </nav>
+    <div class="header-tools">
+      ${named && html`<a class="button quiet" href=${link(["people"])} title=${t("account")}>${named.name}</a>`}
+      <button class="quiet" onClick=${() => setLanguage(isEnglish ? "de" : "en")} aria-label=${t("other_language")}>${isEnglish ? "DE" : "EN"}</button>
+      <button class="quiet" onClick=${() => setTheme(isDark ? "light" : "dark")} aria-label=${t(isDark ? "light_theme" : "dark_theme")}>${isDark ? "☀" : "☾"}</button>
+    </div>
+  </header>`;
+}
+
+function Offline() {
+  const isThere = useSignal(isOnline);
+  useEffect(() => {
+    if (isThere) return;
+    const asking = setInterval(() => get("/session").catch(() => {}), SECONDS_BETWEEN_TRIES * 1000);
+    return () => clearInterval(asking);
+  }, [isThere]);
+  return isThere ? null : html`<p class="offline" role="status">${t("offline")}</p>`;
+}
+
+/** A screen, and what is shown when it broke: the page never turns white. */
+class Boundary extends Component {
+  /** @type {{ error?: unknown }} */
+  state = {};
+
+  /** @param {unknown} error */
+  componentDidCatch(error) {
+    console.error(error);
+    this.setState({ error });
+  }
+
+  render() {
+    if (!this.state.error) return this.props.children;
+    return html`<div class="screen stack" role="alert">
+      <h1>${t("broken_title")}</h1>
+      <p class="soft">${said(this.state.error).text}</p>
+      <p><button class="primary" onClick=${() => window.location.reload()}>${t("reload")}</button></p>
+    </div>`;
+  }
+}
+
+/** Before it is known who asks. @param {{ isWaiting: boolean }} props */
+function Starting({ isWaiting }) {
+  const [problem, setProblem] = useState(/** @type {import("./notices.js").Said | null} */ (null));
+  const start = () => {
+    setProblem(null);
+    begin().catch((error) => setProblem(said(error)));
+  };
+  useEffect(start, []);
+  return html`<main class="starting stack" aria-busy=${!problem && !isWaiting}>
+    ${isWaiting && html`<h1>${t("sign_in_title")}</h1><${SignIn} />`}
+    <${Trouble} of=${problem} />
+    ${problem && html`<button onClick=${start}>${t("try_again")}</button>`}
+    ${!problem && !isWaiting && html`<p class="soft">${t("starting")}</p>`}
+  </main>`;
+}

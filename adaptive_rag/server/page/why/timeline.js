@@ -1,0 +1,147 @@
+/** What each step did: its time, its queries, what it decided, and which passages it kept. */
+import { html, useState } from "../core/html.js";
+import { formatDuration, formatPercent, language, named, t } from "../core/texts.js";
+import { openDocument } from "../document/pane.js";
+import { laneStyle, lanesOf } from "./way.js";
+
+/** @typedef {import("../core/types").Turn} Turn */
+/** @typedef {import("../core/types").StepEvent} StepEvent */
+/** @typedef {import("../core/types").TraceRecord} TraceRecord */
+/** @typedef {import("../core/types").Decision} Decision */
+
+const FEW = 5;
+const DIGITS = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
+/** Scores in the order in which a candidate gets them; the last is what it is kept by. */
+const SCORES = ["dense", "sparse", "words", "fused", "relevance", "judged"];
+
+/**
+ * Return how long the steps took, in milliseconds: strategies and branches run side by side.
+ * @param {StepEvent[]} steps
+ */
+export function timeOf(steps) {
+  /** @type {Record<string, Record<string, number>>} */
+  const lanes = {};
+  for (const { strategy, name, record } of steps) {
+    lanes[strategy ?? ""] ??= {};
+    const lane = lanes[strategy ?? ""];
+    lane[name] = Math.max(lane[name] ?? 0, record?.ms ?? 0);
+  }
+  const { "": around = {}, hedge = {}, ...beside } = lanes;
+  const sum = (/** @type {Record<string, number>} */ lane) =>
+    Object.values(lane).reduce((all, ms) => all + ms, 0);
+  return sum(around) + sum(hedge) + Math.max(0, ...Object.values(beside).map(sum));
+}
+
+/** @param {{ turn: Turn }} props */
+export function Timeline({ turn }) {
+  const done = turn.steps.filter((step) => step.record);
+  const longest = Math.max(...done.map((step) => step.record?.ms ?? 0), 1);
+  return html`<div class="stack">
+    <h3>${t("what_was_done")}</h3>
+    <ol class="plain stack timeline">
+      ${done.map((step) => html`<${Step} key=${step.id} turn=${turn} step=${step} longest=${longest} />`)}
+    </ol>
+  </div>`;
+}
+
+/** @param {{ turn: Turn, step: StepEvent, longest: number }} props */
+function Step({ turn, step, longest }) {
+  const record = /** @type {TraceRecord} */ (step.record);
+  const { ms = 0, queries = [], decisions = [], stand_ins = [], candidates = [] } = record;
+  const isBare = (/** @type {Decision} */ { why }) => /\d\.\d/.test(why);
+  // "factual at 0.96" stands with the bars above.
+  const figures = decisions.filter((each) => each.what !== "type" && isBare(each));
+  const lane = step.strategy && step.strategy !== "hedge" ? step.strategy : null;
+  const isFinal = step === turn.steps.filter((each) => each.record?.candidates).at(-1);
+  return html`<li style=${laneStyle(lane ?? "accent")}>
+    <div class="step-line">
+      <span class="row"><b>${named("step", step.name)}</b>${lane && lanesOf(turn).length > 1 && html`<span class="badge">${named("", lane)}</span>`}</span>
+      <span class="bar" aria-hidden="true"><span style=${{ inlineSize: `${(ms / longest) * 100}%` }}></span></span>
+      <span class="number">${formatDuration(ms)}</span>
+    </div>
+    <ul class="plain small">
+      ${queries.map((query) => html`<li>${t("searched")} <q>${query}</q></li>`)}
+      ${decisions.map((each) => html`<li>${named("what", each.what)}: <b>${inWords(each)}</b>${!isBare(each) && html` <span class="soft" lang="en">${each.why}</span>`}</li>`)}
+      ${stand_ins.map((each) => html`<li>${t("local_way", { step: named("step", each.skill) })} <span class="soft" lang="en">${each.reason}</span></li>`)}
+      ${spent(record) && html`<li>${spent(record)}</li>`}
+    </ul>
+    ${figures.length > 0 && html`<details class="small"><summary>${t("details")}</summary><ul class="plain soft" lang="en">${figures.map((each) => html`<li>${each.why}</li>`)}</ul></details>`}
+    ${candidates.length > 0 && html`<details open=${isFinal}><summary class="small">${t("candidates", { n: candidates.length })}</summary><${Candidates} turn=${turn} step=${step} /></details>`}
+  </li>`;
+}
+
+/** @param {TraceRecord} record */
+function spent({ calls, tokens = {}, cost }) {
+  const counts = Object.entries(tokens).map(([kind, n]) =>
+    t("tokens_used", { kind: named("tokens", kind), n }),
+  );
+  const price = cost === undefined ? [] : [t("cost", { cost })];
+  return calls ? [t("model_calls", { n: calls }), ...counts, ...price].join(" · ") : "";
+}
+
+/** What a step chose, without the figures that only "Details" has. @param {Decision} decision @returns {string} */
+function inWords({ what, chosen }) {
+  const meaning = what === "fusion" ? Number(String(chosen).split("alpha ")[1]) : Number.NaN;
+  if (meaning >= 0)
+    return t("fusion_shares", { meaning: formatPercent(meaning), words: formatPercent(1 - meaning) });
+  if (what === "evidence" && typeof chosen === "number") return t("chosen_enough");
+  if (what === "type" || what === "hedge")
+    return [chosen]
+      .flat()
+      .map((name) => named("", String(name)))
+      .join(", ");
+  if (what !== "sides") return shown(chosen);
+  const { found = [], missing } = /** @type {{ found: string[], missing: string | null }} */ (chosen);
+  const sides = found.map((side) => named("side", side)).join(", ");
+  return missing ? t("side_missing", { sides, missing: named("side", missing) }) : sides;
+}
+
+/** @param {unknown} chosen @returns {string} */
+function shown(chosen) {
+  if (Array.isArray(chosen)) return chosen.map(shown).join(", ");
+  if (chosen === null) return "–";
+  if (typeof chosen === "object")
+    return shown(Object.entries(chosen).map(([key, value]) => `${key}: ${shown(value)}`));
+  return typeof chosen === "number" ? chosen.toLocaleString(language.value) : named("chosen", String(chosen));
+}
+
+/** @param {{ turn: Turn, step: StepEvent }} props the last step of a strategy that orders candidates */
+function Candidates({ turn, step }) {
+  const [isWhole, setWhole] = useState(false);
+  const { candidates = [], decisions = [] } = /** @type {TraceRecord} */ (step.record);
+  const before = turn.steps
+    .filter((each) => each !== step && each.strategy === step.strategy)
+    .flatMap((each) => each.record?.candidates?.map(({ id }, at) => ({ id, rank: at + 1 })) ?? []);
+  const read = turn.passages.flatMap((each) => [each, ...(each.parts ?? [])]);
+  const isRead = new Set(read.map(({ id }) => id));
+  const window = decisions.find(({ what }) => what === "window");
+  const scores = SCORES.filter((name) => candidates.some((each) => name in each.scores));
+  const few = isWhole ? candidates : candidates.slice(0, FEW);
+  return html`<div class="scrolls" tabindex="0" role="group" aria-label=${t("candidates", { n: candidates.length })}>
+      <table class="small candidates">
+        <thead><tr>
+          <th scope="col">${t("rank")}</th><th scope="col">${t("passage_of")}</th>
+          ${scores.map((name) => html`<th scope="col" class="number">${named("score", name)}</th>`)}
+          <th scope="col">${t("fate")}</th>
+        </tr></thead>
+        <tbody>
+          ${few.map((each, at) => {
+            const was = before.find(({ id }) => id === each.id)?.rank;
+            const passage = read.find(({ id }) => id === each.id);
+            const { source, page } = each;
+            const place = { source, page, start: passage?.start ?? 0, end: passage?.end ?? 0, quote: "" };
+            return html`<tr key=${each.id} class=${passage ? "" : "soft"}>
+              <td>${at + 1} ${was && was !== at + 1 && html`<span class="soft">${was > at + 1 ? "↑" : "↓"} ${t("was", { was })}</span>`}</td>
+              <td><button class="link" onClick=${() => openDocument(turn.collection, place)}>${source}${page && `, ${t("page_number", { page })}`}</button></td>
+              ${scores.map((name) => html`<td class="number">${each.scores[name]?.toLocaleString(language.value, DIGITS)}</td>`)}
+              <td>${passage ? t("was_read") : t("was_dropped")}</td>
+            </tr>`;
+          })}
+        </tbody>
+      </table>
+    </div>
+    <p class="small soft">
+      ${window && candidates.some(({ id }) => !isRead.has(id)) && html`${t("why_dropped")} <span lang="en">${window.why}.</span> `}
+      ${candidates.length > FEW && html`<button class="quiet small" aria-expanded=${isWhole} onClick=${() => setWhole(!isWhole)}>${isWhole ? t("show_fewer") : t("show_all", { n: candidates.length })}</button>`}
+    </p>`;
+}

@@ -1,0 +1,99 @@
+/** Why an answer came out as it did: the way that its question took, step by step. */
+import { askAgain } from "../ask/conversation.js";
+import { html, useDisclosure, useEffect } from "../core/html.js";
+import { formatDuration, formatPercent, named, t } from "../core/texts.js";
+import { Timeline, timeOf } from "./timeline.js";
+import { laneStyle, lanesOf, useStrategies, Way } from "./way.js";
+
+/** @typedef {import("../core/types").Turn} Turn */
+
+/** @param {{ turn: Turn }} props */
+export function Why({ turn }) {
+  const { isOpen, toggle, button, onKeyDown } = useDisclosure();
+  useEffect(() => {
+    if (isOpen) button.current?.scrollIntoView({ block: "start" });
+  }, [isOpen]);
+  const isRunning = turn.state === "running";
+  const wasKept = turn.steps.length > 0;
+  if (!wasKept && turn.state !== "answered") return isRunning && html`<${Way} turn=${turn} />`;
+  const id = `why-${turn.key}`;
+  return html`<section class="why" aria-label=${t("why")} onKeyDown=${onKeyDown}>
+    ${isRunning && html`<${Way} turn=${turn} />`}
+    ${
+      !isRunning &&
+      html`<button ref=${button} class="quiet small opener" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle}>
+        <span class="why-arrow" aria-hidden="true">›</span><span><b>${t("why")}</b> ${summary(turn)}</span>
+      </button>`
+    }
+    <div id=${id} hidden=${!isOpen}>
+      ${isOpen && (wasKept ? html`<${Reasons} turn=${turn} />` : html`<${NotKept} turn=${turn} />`)}
+    </div>
+  </section>`;
+}
+
+/** @param {Turn} turn */
+function summary(turn) {
+  const { analysis, steps, answer } = turn;
+  if (!steps.length) return answer ? named("", answer.query_type) : "";
+  const calls = steps.reduce((sum, step) => sum + (step.record?.calls ?? 0), 0);
+  const parts = [
+    ...lanesOf(turn).map((lane) => named("", lane)),
+    analysis && howSure(analysis),
+    t("steps", { n: steps.length }),
+    formatDuration(timeOf(steps)),
+    calls ? t("model_calls", { n: calls }) : t("no_model_calls"),
+  ];
+  return parts.filter(Boolean).join(", ");
+}
+
+/** @param {import("../core/types").Analysis} analysis */
+function howSure({ type, probabilities, decided_by }) {
+  if (decided_by === "caller" || decided_by === "model") return t(`short_${decided_by}`);
+  const likeliest = Math.max(...Object.values(probabilities));
+  // What the wording decided against the probabilities has no figure of its own.
+  return probabilities[type] === likeliest && t("sure", { share: formatPercent(likeliest) });
+}
+
+/** @param {{ turn: Turn }} props */
+function NotKept({ turn }) {
+  return html`<p class="soft row">${t("way_not_kept")}
+    <button onClick=${() => askAgain(turn)}>${t("ask_for_way")}</button>
+  </p>`;
+}
+
+/** @param {{ turn: Turn }} props */
+function Reasons({ turn }) {
+  return html`<div class="card stack">
+    <${Way} turn=${turn} />
+    ${turn.analysis && html`<${Probabilities} analysis=${turn.analysis} />`}
+    <${Timeline} turn=${turn} />
+  </div>`;
+}
+
+/** @param {import("../core/types").Analysis} analysis in which the reason may be "factual at 0.96" */
+function reasonOf({ type, reason, probabilities }) {
+  return reason.startsWith(`${type} at `)
+    ? `${named("", type)}, ${formatPercent(probabilities[type])}.`
+    : html`<span lang="en">${reason}.</span>`;
+}
+
+/** @param {{ analysis: import("../core/types").Analysis }} props */
+function Probabilities({ analysis }) {
+  const graph = useStrategies();
+  const chosen = [analysis.type, ...analysis.alternatives].map(String);
+  const shares = Object.entries(analysis.probabilities).sort((one, other) => other[1] - one[1]);
+  const colours = Object.fromEntries(graph?.strategies.map((each) => [each.name, each.colour]) ?? []);
+  return html`<div class="stack">
+    <h3>${t("kind_of_question")}</h3>
+    <ul class="plain bars">
+      ${shares.map(
+        ([name, share]) => html`<li key=${name} style=${laneStyle(name, colours[name])}>
+          <span style=${{ fontWeight: chosen.includes(name) ? 650 : 400 }}>${named("", name)}</span>
+          <span class="bar"><span style=${{ inlineSize: `${share * 100}%` }}></span></span>
+          <span class="number">${share < 0.005 ? `<\u00a0${formatPercent(0.01)}` : formatPercent(share)}</span>
+        </li>`,
+      )}
+    </ul>
+    <p class="small soft">${t(`decided_${analysis.decided_by}`)} ${reasonOf(analysis)}</p>
+  </div>`;
+}

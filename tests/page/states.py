@@ -1,0 +1,149 @@
+"""The states of the page's screens, for the tests that look at all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from playwright.sync_api import Page
+
+from tests.page.browser import Person
+
+QUESTIONS = {
+    "factual": "How long is the Long Wall and how high is its crest?",
+    "analytical": "How have floods and the price of insurance changed in Saltmere since 1954?",
+    "opinion": "What do residents and businesses think about a higher sea wall?",
+    "contextual": "I run a bakery near the harbour. How do I prepare for a flood?",
+    "refused": "What is the boiling point of tungsten?",
+}
+_TEXT = {"source": "guidance_households.md", "start": 700, "end": 760, "quote": "", "page": None}
+
+
+def call(page: Page, module: str, function: str, *values: Any) -> None:
+    """Call what a module of the page exports, as its other modules do."""
+    page.evaluate(
+        "async ([file, name, values]) => { await (await import(`/page/${file}`))[name](...values); }",
+        [module, function, list(values)],
+    )
+
+
+def ask(page: Page, question: str) -> None:
+    """Ask the samples in a new conversation, and wait for the answer."""
+    call(page, "ask/conversation.js", "beginConversation")
+    call(page, "ask/conversation.js", "ask", "samples", question)
+    page.wait_for_selector("article")
+
+
+def states_of_one_person(somebody: Person) -> Iterator[str]:
+    """Lead somebody through the samples without an account, and yield each state's name when it is shown."""
+    page = somebody.open("#/ask")
+    page.get_by_role("textbox").wait_for()
+    yield "ask-empty"
+    for name, question in QUESTIONS.items():
+        ask(page, question)
+        yield f"ask-{name}"
+        if name == "factual":
+            page.locator("button.mark").first.click()
+            page.locator(".pdf-mark").first.wait_for()
+            yield "document-pdf"
+            call(page, "document/pane.js", "openDocument", "samples", _TEXT)
+            page.locator(".document mark").first.wait_for()
+            yield "document-text"
+            call(page, "document/pane.js", "closeDocument")
+            page.locator("button.mark").first.hover()
+            page.get_by_role("tooltip").wait_for()
+            yield "citation"
+            page.locator(".another [aria-expanded]").click()
+            page.locator(".another [role=group] button").nth(1).click()
+            page.locator(".another section").wait_for()
+            yield "another-way"
+        if name == "opinion":
+            page.locator(".why .opener").last.click()
+            page.locator(".timeline").wait_for()
+            yield "why"
+    yield from _states_of_answers(page)
+    yield from _states_of_the_library(somebody)
+    for screen in ("threads", "people", "people/events", "people/opinions"):
+        somebody.open(f"#/{screen}")
+        page.locator("main h1").wait_for()
+        page.wait_for_load_state("networkidle")
+        yield screen.replace("/", "-")
+    call(page, "shell/notices.js", "tell", "Saved.")
+    page.get_by_role("status").get_by_text("Saved.").wait_for()
+    yield "notice"
+    page.route("**/api/v1/**", lambda route: route.abort())
+    page.evaluate(
+        "import('/page/core/session.js').then((session) => session.readCollections()).catch(() => null)"
+    )
+    page.locator(".offline").wait_for()
+    yield "offline"
+
+
+def _states_of_answers(page: Page) -> Iterator[str]:
+    """What answers seldom are: weak, not held, on their way, refused by the server."""
+    closest = {"what": "closest", "chosen": "The closest passage says:", "why": "few of its words"}
+    unsupported = {"what": "unsupported", "chosen": "The mayor promised swans.", "why": "no passage is close"}
+    text = "**The closest passage says:**\nThe wall is high. The mayor promised swans."
+    for name, decision in (("weak", closest), ("unheld", unsupported)):
+        answer = {"answer": text, "citations": [], "query_type": "factual", "abstained": False}
+        answer |= {"documents": [], "grounding": 0.5, "trace": [{"decisions": [decision]}]}
+        body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
+        _answer(page, body)
+        ask(page, QUESTIONS["factual"])
+        yield f"ask-{name}"
+    busy = json.dumps({"status": 503, "title": "The model is busy."})
+    _answer(page, f"event: problem\ndata: {busy}\n\n")
+    ask(page, QUESTIONS["factual"])
+    yield "ask-failed"
+    page.route("**/ask/events", lambda route: None, times=1)  # never answered
+    page.evaluate(
+        "question => void import('/page/ask/conversation.js').then(({ ask }) => ask('samples', question))",
+        QUESTIONS["factual"],
+    )
+    page.locator("[aria-busy=true] .working").wait_for()
+    yield "ask-running"
+    call(page, "ask/conversation.js", "beginConversation")
+
+
+def _answer(page: Page, events: str) -> None:
+    """Answer the next question with these events."""
+    page.route(
+        "**/ask/events",
+        lambda route: route.fulfill(content_type="text/event-stream", body=events),
+        times=1,
+    )
+
+
+def _states_of_the_library(somebody: Person) -> Iterator[str]:
+    page = somebody.open("#/library")
+    page.wait_for_load_state("networkidle")
+    yield "library"
+    somebody.open("#/library/samples")
+    page.get_by_role("article").first.wait_for()
+    yield "library-samples"
+    page.locator("button.danger").first.click()
+    page.get_by_role("dialog").wait_for()
+    yield "dialog"
+    page.keyboard.press("Escape")
+    page.get_by_role("article").first.get_by_role("link").first.click()
+    page.get_by_text("climate_handbook.pdf").first.wait_for()
+    page.wait_for_load_state("networkidle")
+    yield "library-document"
+
+
+def states_of_a_team(somebody: Person) -> Iterator[str]:
+    """Lead an admin of the team, signed in, through what only teams have."""
+    page = somebody.page
+    for screen in ("people", "people/tokens", "people/users", "people/events", "library/tides/members"):
+        somebody.open(f"#/{screen}")
+        page.locator("main h1").wait_for()
+        page.wait_for_load_state("networkidle")
+        yield f"team-{screen.replace('/', '-')}"
+    page.context.clear_cookies()
+    page.evaluate("void import('/page/core/session.js').then((session) => session.readCollections())")
+    page.get_by_role("dialog").wait_for()
+    yield "session-ended"
+    page.reload()
+    page.locator(".sign-in").wait_for()
+    yield "sign-in"

@@ -1,0 +1,316 @@
+"""Asking: questions are written, followed, stopped and changed, and every sentence shows what it rests on."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from benchmarks.chat_server import quote_passages, say_sensibly
+from tests.page.conftest import Model, Visit
+
+LEVEL = "What is the highest water level ever recorded at Pellhythe?"
+VIEWS = "What are the different views on raising the sea wall?"
+FLOOD = "How should I prepare for a flood?"
+TENANT = "I rent a ground-floor flat in Mill Street."
+FOOTBALL = "Who won the 1998 football final in Pellhythe?"
+UNHELD = "The **mayor** promised 900 golden swans to every visitor in March"
+
+TABLE = """\
+The level in metres [1]:
+
+| Year | Level |
+|------|-------|
+| 2015 | 4.83 metres [1] |
+
+```python
+first = levels[1]
+```
+
+It is \\(h_{\\max} = 4.83\\)."""
+
+
+@pytest.fixture(scope="module")
+def inventing(modelled: str, model: Model) -> Iterator[str]:
+    """Let the chat model say one thing of the first passage, slowly, and invent another."""
+
+    def write(body: dict[str, Any]) -> str:
+        return f"{quote_passages(body['messages'][-1]['content'], 1)}\n\n{UNHELD} [1]."
+
+    model.write, model.word_seconds = write, 0.04
+    yield modelled
+    model.write, model.word_seconds = say_sensibly, 0
+
+
+def ask(page: Page, question: str) -> Locator:
+    """Write a question, send it by Enter, and return its turn once it is answered."""
+    field = page.get_by_label("Ask a question")
+    field.fill(question)
+    number = page.get_by_role("article").count()
+    expect(page.locator(".composer .primary")).to_be_enabled()
+    field.press("Enter")
+    turn = page.get_by_role("article").nth(number)
+    expect(turn).to_have_attribute("aria-busy", "false")
+    return turn
+
+
+def test_a_question_is_answered_and_each_mark_shows_its_quote_to_the_keyboard(
+    demo: str, visit: Visit, screenshots: Path
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open()
+        button = page.get_by_role("button", name="Ask", exact=True)
+        expect(button).to_be_disabled()
+        field = page.get_by_label("Ask a question")
+        field.fill("How")
+        field.press("Shift+Enter")
+        field.press_sequentially("long?")
+        expect(field).to_have_value("How\nlong?")
+        turn = ask(page, LEVEL)
+        expect(turn).to_contain_text("4.83 metres")
+        expect(page.get_by_role("status").filter(has_text="The answer is there.")).to_be_attached()
+        mark = turn.get_by_role("button", name="Source 1: climate_handbook.pdf, page 6")
+        mark.focus()
+        card = page.get_by_role("tooltip")
+        expect(card).to_contain_text("at 06.20 on 14 January 2015")
+        expect(card).to_contain_text("climate_handbook.pdf · page 6, 2.4 14 January 2015")
+        expect(mark).to_have_accessible_description(card.inner_text().replace("\n", " "))
+        page.screenshot(path=screenshots / "answer.png")
+        page.keyboard.press("Escape")
+        expect(card).to_have_count(0)
+        expect(mark).to_be_focused()
+        mark.hover()
+        expect(card).to_be_visible()
+        mark.click()
+        expect(card).to_have_count(0)
+        page.wait_for_selector("aside")
+
+
+def test_each_source_is_listed_once_and_opens_its_document(demo: str, visit: Visit) -> None:
+    with visit(demo, width="phone") as somebody:
+        page = somebody.open()
+        turn = ask(page, "How does dredging the harbour affect Cotter Marsh?")
+        turn.get_by_text("1 source").press("Enter")
+        source = turn.get_by_role("listitem").filter(has_text="7 quotes")
+        source.get_by_role("button", name="climate_handbook.pdf page 11, 4.2 How dredging").click()
+        pane = page.get_by_role("dialog", name="climate_handbook.pdf")
+        expect(pane.get_by_text(re.compile("^Quote . of 7$"))).to_be_visible()
+        expect(pane).to_be_in_viewport(ratio=1)
+
+
+def test_the_answer_is_copied_with_its_quotes(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open()
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        ask(page, LEVEL).get_by_role("button", name="Copy").click()
+        page.get_by_text("was copied with its sources").wait_for()
+        answer, source = page.evaluate("navigator.clipboard.readText()").split("\n\n")
+        assert answer.endswith("14 January 2015. [1]")
+        assert source.startswith("- [1] climate_handbook.pdf, page 6, 2.4 14 January 2015: “The highest")
+
+
+def test_views_stand_in_columns_with_their_counts(demo: str, visit: Visit) -> None:
+    for width, columns in (("desktop", 3), ("phone", 1)):
+        with visit(demo, width=width) as somebody:
+            turn = ask(somebody.open(), VIEWS)
+            sides = turn.locator("section")
+            expect(turn.get_by_role("heading", level=3)).to_have_count(3)
+            expect(sides.first).to_contain_text("Benefits and arguments for 1 view · 1 source")
+            left = {box["x"] for side in sides.all() if (box := side.bounding_box())}
+            assert len(left) == columns
+
+
+def test_a_refusal_shows_what_came_nearest(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open()
+        turn = ask(page, FOOTBALL)
+        expect(turn).to_contain_text("The documents do not hold an answer")
+        expect(turn.get_by_role("heading", name="What came nearest")).to_be_visible()
+        expect(turn.get_by_role("listitem")).to_have_count(3)
+        turn.get_by_role("listitem").first.get_by_role("button").click()
+        page.wait_for_selector("aside")
+
+
+def test_weak_evidence_and_what_was_read_from_a_scan_are_said(demo: str, visit: Visit) -> None:
+    citation = {"marker": 1, "source": "old/wall.pdf", "page": 2, "place": {"page": 2}, "start": 0, "end": 9}
+    citation |= {"quote": "Of 1968.", "ocr_confidence": 0.614, "also_as": ["b.pdf", "c.pdf"]}
+    answer = {"answer": "**Closest.**\nOf 1968. [1]", "citations": [citation], "query_type": "factual"}
+    decisions = [{"what": "closest", "chosen": "Closest.", "why": ""}]
+    answer |= {"abstained": False, "documents": [], "grounding": 1, "trace": [{"decisions": decisions}]}
+    body = f"event: answer\ndata: {json.dumps(answer)}\n\n"
+    with visit(demo) as somebody:
+        page = somebody.open()
+        page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+        turn = ask(page, LEVEL)
+        expect(turn).to_contain_text("The documents may not say this outright.")
+        expect(turn.get_by_text("Closest.", exact=True)).to_have_count(0)
+        turn.get_by_role("button", name="Source 1: wall.pdf, page 2").hover()
+        expect(page.get_by_role("tooltip")).to_contain_text("Also as b.pdf, c.pdf")
+        expect(page.get_by_role("tooltip")).to_contain_text("Read from a scan; 61 % sure")
+
+
+def test_the_situation_is_told_before_or_after_the_question(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open()
+        turn = ask(page, FLOOD)
+        turn.get_by_role("button", name="Add your situation").click()
+        page.get_by_label("For whom or for what situation?").fill(TENANT)
+        page.keyboard.press("Enter")
+        told = page.get_by_role("article").nth(1)
+        expect(told).to_contain_text(f"Answered for: {TENANT}")
+        page.get_by_role("button", name="New conversation").click()
+        expect(page.get_by_label("Ask a question")).to_be_focused()
+        page.get_by_role("button", name="About you or your situation").click()
+        page.get_by_label("For whom or for what situation?").fill(TENANT)
+        turn = ask(page, FLOOD)
+        expect(turn).to_contain_text(f"Answered for: {TENANT}")
+        expect(turn).to_contain_text("rent is not due")
+        turn.get_by_role("button", name="Change").click()
+        page.keyboard.press("Escape")
+        expect(turn.get_by_role("button", name="Change")).to_be_focused()
+
+
+def test_a_question_is_edited_and_asked_again(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open()
+        turn = ask(page, FOOTBALL)
+        edit = turn.get_by_role("button", name="Edit question")
+        edit.click()
+        page.keyboard.type("!")
+        page.keyboard.press("Escape")
+        expect(edit).to_be_focused()
+        edit.click()
+        field = turn.get_by_label("Ask a question")
+        field.fill(LEVEL)
+        field.press("Enter")
+        expect(page.get_by_role("heading", name=LEVEL)).to_be_visible()
+        expect(page.get_by_role("article").nth(1)).to_contain_text("4.83 metres")
+        page.get_by_role("button", name="Ask again").last.click()
+        expect(page.get_by_role("article").nth(2)).to_contain_text("4.83 metres")
+
+
+def test_a_failure_says_why_and_is_tried_again_when_the_server_allows(demo: str, visit: Visit) -> None:
+    refused = {"status": 429, "title": "Too Many Requests", "detail": "Too many questions at once."}
+    with visit(demo) as somebody:
+        page = somebody.open()
+        page.clock.install()
+        page.route(
+            "**/ask/events",
+            lambda route: route.fulfill(status=429, json=refused, headers={"Retry-After": "30"}),
+            times=1,
+        )
+        turn = ask(page, LEVEL)
+        expect(turn.get_by_role("alert")).to_contain_text("Too many questions at once.")
+        expect(turn.get_by_role("button", name="Try again in 30 s")).to_be_disabled()
+        for _ in range(30):
+            page.clock.run_for(1000)
+        turn.get_by_role("button", name="Try again", exact=True).click()
+        page.clock.resume()
+        expect(page.get_by_role("article")).to_contain_text("4.83 metres")
+        # The browser itself writes down that a request was refused.
+        assert len(somebody.errors) == 1 and "429" in somebody.errors.pop()
+
+
+def test_what_the_documents_do_not_hold_is_marked_in_the_answer(
+    inventing: str, visit: Visit, screenshots: Path
+) -> None:
+    with visit(inventing) as somebody:
+        page = somebody.open()
+        turn = ask(page, LEVEL)
+        underlined = "".join(turn.locator(".unheld").all_inner_texts())
+        assert re.sub(r"\W", "", underlined) == re.sub(r"\W", "", UNHELD)
+        expect(turn.get_by_text("not supported by the documents", exact=True)).to_have_count(1)
+        turn.get_by_text("1 of 2 sentences supported by the documents").click()
+        expect(turn.get_by_role("listitem").filter(has_text="golden swans")).to_contain_text("close enough")
+        page.screenshot(path=screenshots / "unheld.png")
+
+
+def test_a_table_code_and_a_formula_are_drawn_and_a_mark_in_a_cell_opens_its_quote(
+    demo: str, visit: Visit, screenshots: Path
+) -> None:
+    found = httpx.post(f"{demo}/api/v1/collections/samples/ask", json={"question": LEVEL}, timeout=30).json()
+    body = f"event: answer\ndata: {json.dumps(found | {'answer': TABLE})}\n\n"
+    with visit(demo) as somebody:
+        page = somebody.open()
+        page.route("**/ask/events", lambda route: route.fulfill(content_type="text/event-stream", body=body))
+        turn = ask(page, LEVEL)
+        expect(turn.locator("pre")).to_have_text("first = levels[1]\n")
+        expect(turn.locator("math msub")).to_have_count(1)
+        mark = turn.get_by_role("cell", name="4.83 metres").get_by_role("button", name="Source 1")
+        mark.hover()
+        expect(page.get_by_role("tooltip")).to_contain_text("at 06.20 on 14 January 2015")
+        page.screenshot(path=screenshots / "table.png")
+        mark.click()
+        expect(page.locator(".pdf-mark").first).to_be_in_viewport(timeout=20_000)
+
+
+def test_a_running_answer_streams_and_is_stopped(inventing: str, visit: Visit) -> None:
+    with visit(inventing) as somebody:
+        page = somebody.open()
+        for stop in ("Escape", "button"):
+            field = page.get_by_label("Ask a question")
+            field.fill(LEVEL)
+            field.press("Enter")
+            turn = page.get_by_role("article").last
+            expect(turn.locator(".markdown")).to_contain_text("mayor")
+            expect(turn).to_have_attribute("aria-busy", "true")
+            expect(turn).to_contain_text("Writing the answer …")
+            if stop == "Escape":
+                page.keyboard.press("Escape")
+            else:
+                page.get_by_role("button", name="Stop").click()
+            expect(turn).to_contain_text("Stopped.")
+            expect(turn).to_contain_text("mayor")
+            expect(field).to_be_focused()
+        again = page.get_by_role("button", name="Try again").last
+        again.click()
+        expect(page.get_by_text("1 of 2 sentences supported by the documents")).to_be_visible(timeout=20_000)
+
+
+def test_where_there_are_several_collections_one_is_chosen(inventing: str, visit: Visit) -> None:
+    api = f"{inventing}/api/v1/collections"
+    httpx.post(api, json={"name": "another"}, headers={"Origin": inventing}).raise_for_status()
+    try:
+        with visit(inventing, language="de") as somebody:
+            page = somebody.open()
+            choice = page.get_by_label("Sammlung")
+            choice.select_option("another")
+            page.reload()
+            expect(choice).to_have_value("another")
+    finally:
+        httpx.delete(f"{api}/another", headers={"Origin": inventing}).raise_for_status()
+
+
+def test_a_conversation_prints_as_a_document(demo: str, visit: Visit) -> None:
+    with visit(demo, theme="dark") as somebody:
+        page = somebody.open()
+        turn = ask(page, LEVEL)
+        page.emulate_media(media="print")
+        expect(turn.get_by_text("page 6, 2.4 14 January 2015")).to_be_visible()
+        for name in ("Copy", "Edit question", "Ask", "About you or your situation"):
+            expect(page.get_by_role("button", name=name, exact=True)).to_have_count(0)
+        assert (
+            turn.evaluate("each => getComputedStyle(each).color") == "rgb(23, 26, 33)"
+        )  # of the light theme
+
+
+def test_the_running_answer_is_followed_only_from_the_end(inventing: str, visit: Visit) -> None:
+    with visit(inventing, width="phone") as somebody:
+        page = somebody.open()
+        for _ in range(3):
+            ask(page, LEVEL)
+        field = page.get_by_label("Ask a question")
+        field.fill(LEVEL)
+        field.press("Enter")
+        page.get_by_text("Writing the answer …").wait_for()
+        end = "document.documentElement.scrollHeight - innerHeight - scrollY"
+        assert page.evaluate(end) < 2
+        page.evaluate("scrollTo(0, 100)")
+        expect(page.get_by_role("article").last).to_have_attribute("aria-busy", "false")
+        assert page.evaluate("scrollY") == 100

@@ -1,0 +1,288 @@
+"""The document beside the answer: open at the exact words, as text and as the pages of a PDF."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import docx
+import httpx
+import pymupdf
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.page.browser import Person
+from tests.page.conftest import Visit
+
+COLLECTION = "papers"
+
+NOTES = "# Bells 🔔\n\nThe 👩🏽 of Grauholm rang. 🎉🎉\n\n## Tides\n\nThe tide of 1911 stood at 6.2 metres.\n"
+PAGES = 500
+READ = (1, 2, 3, 300, 450)  # the others hold no text
+LINES = 600
+
+
+def sluice(number: int) -> str:
+    return f"Sluice {number} opens at {number % 12} o'clock, when the efficient keeper rings twice."
+
+
+def book() -> bytes:
+    """Return a PDF of many pages; the text of each breaks within a word."""
+    made = pymupdf.open()
+    for number in range(1, PAGES + 1):
+        page = made.new_page(width=420, height=595 if number % 2 else 500)
+        if number in READ:
+            page.insert_text((50, 80), f"{number} Sluices", fontsize=16)
+            page.insert_text((50, 300), sluice(number).replace("efficient", "effi-\ncient"), fontsize=11)
+    return bytes(made.tobytes())
+
+
+def letter() -> bytes:
+    made = docx.Document()
+    made.add_heading("Harbour", 1)
+    made.add_paragraph("Dear keeper, the harbour closes at dusk. Yours, Ada.")
+    written = io.BytesIO()
+    made.save(written)
+    return written.getvalue()
+
+
+def scan() -> bytes:
+    """Return a PDF whose page is a picture."""
+    made = pymupdf.open()
+    picture = pymupdf.Pixmap(pymupdf.csRGB, pymupdf.IRect(0, 0, 60, 80))
+    picture.clear_with(200)
+    made.new_page().insert_image(pymupdf.Rect(50, 50, 300, 400), pixmap=picture)
+    return bytes(made.tobytes())
+
+
+BOOK = book()
+FILES: dict[str, bytes] = {
+    "notes.md": NOTES.encode(),
+    "prices.csv": b"Item,Price\nHinge,4.20\nLatch,7.35\n",
+    "quay.html": b"<h1>Quay</h1><p>The <b>east quay</b> is &amp; stays closed.</p>",
+    "letter.docx": letter(),
+    "book.pdf": BOOK,
+    "broken.pdf": b"%PDF-1.4\nnothing of it can be read",
+    "scan.pdf": scan(),
+    "long.txt": "".join(f"Line {n} of the long log of the lighthouse.\n\n" for n in range(LINES)).encode(),
+}
+
+
+@pytest.fixture(scope="module")
+def papers(demo: str) -> Iterator[httpx.Client]:
+    """Index documents of many kinds in a collection of their own."""
+    with httpx.Client(base_url=f"{demo}/api/v1", timeout=60) as client:
+        client.post("/collections", json={"name": COLLECTION}).raise_for_status()
+        client.post(f"/collections/{COLLECTION}/documents", files=[("files", each) for each in FILES.items()])
+        for _ in range(1800):
+            listed = client.get(f"/collections/{COLLECTION}/documents", params={"state": "waiting"}).json()
+            if not listed["total"]:
+                break
+            time.sleep(0.1)
+        yield client
+        client.delete(f"/collections/{COLLECTION}")
+
+
+def path_of(papers: httpx.Client, source: str) -> str:
+    [row] = papers.get(f"/collections/{COLLECTION}/documents", params={"source": source}).json()["items"]
+    return f"/collections/{COLLECTION}/documents/{row['id']}"
+
+
+def cite(papers: httpx.Client, source: str, quote: str) -> dict[str, Any]:
+    """Return a citation as answers hold it: its span counts code points."""
+    path, text = path_of(papers, source), ""
+    while quote not in text:
+        part = papers.get(f"{path}/text", params={"source": source, "start": len(text)}).json()
+        assert part["text"], f"{source} lacks {quote!r}"
+        text += part["text"]
+    start = text.index(quote)
+    stretches = papers.get(f"{path}/outline", params={"source": source}).json()["stretches"]
+    page = next(each["page"] for each in stretches if each["end"] > start)
+    return {"source": source, "start": start, "end": start + len(quote), "quote": quote, "page": page}
+
+
+def show(somebody: Person, *cited: dict[str, Any]) -> Page:
+    """Open the first citation, as a click on its mark does, from the field of the question."""
+    page = somebody.page if somebody.page.url.startswith("http") else somebody.open("#/ask")
+    page.get_by_role("textbox").first.focus()
+    page.evaluate(
+        """([collection, all]) => import("/page/document/pane.js")
+           .then((pane) => pane.openDocument(collection, all[0], all))""",
+        [COLLECTION, list(cited)],
+    )
+    return page
+
+
+def marked(page: Page) -> str:
+    expect(page.locator(".document mark").first).to_be_in_viewport()
+    return "".join(page.locator(".document mark").all_text_contents())
+
+
+@pytest.mark.parametrize(
+    ("source", "quote"),
+    [
+        ("notes.md", "The tide of 1911 stood at 6.2 metres."),
+        ("notes.md", "👩🏽 of Grauholm rang. 🎉"),
+        ("prices.csv", "Price: 7.35"),
+        ("quay.html", "The east quay is & stays closed."),
+        ("letter.docx", "the harbour closes at dusk"),
+        ("long.txt", "Line 590 of the long log"),
+        ("long.txt", "Line 450 of the long log of the lighthouse.\n\nLine 451"),
+    ],
+)
+def test_the_very_words_are_marked_and_have_the_focus(
+    demo: str, visit: Visit, papers: httpx.Client, source: str, quote: str
+) -> None:
+    with visit(demo) as somebody:
+        page = show(somebody, cite(papers, source, quote))
+        assert marked(page) == quote
+        expect(page.locator(".document mark").first).to_be_focused()
+        expect(page.get_by_role("complementary", name=source)).to_be_visible()
+
+
+def test_every_split_of_a_long_text_shows_it_whole(demo: str, visit: Visit, papers: httpx.Client) -> None:
+    with visit(demo) as somebody:
+        page = show(somebody, cite(papers, "long.txt", "Line 599 of"))
+        marked(page)
+        box = page.get_by_role("group", name="Text of the document")
+        assert page.locator(".text-block").count() < 5
+        lines = set[str]()
+        for _ in range(400):
+            lines.update(box.inner_text().splitlines())
+            if box.evaluate("(box) => { box.scrollTop -= 2 * box.clientHeight; return box.scrollTop === 0 }"):
+                break
+            page.wait_for_timeout(20)
+        expect(box.get_by_text("Line 0 of the long log")).to_be_in_viewport()
+        lines.update(box.inner_text().splitlines())
+        assert lines - {""} == {f"Line {n} of the long log of the lighthouse." for n in range(LINES)}
+
+
+def test_quotes_of_one_document_are_walked_through(demo: str, visit: Visit, papers: httpx.Client) -> None:
+    quotes = ["The tide of 1911", "🎉🎉", "stood at 6.2 metres"]
+    with visit(demo) as somebody:
+        page = show(somebody, *(cite(papers, "notes.md", quote) for quote in quotes))
+        expect(page.get_by_text("Quote 2 of 3")).to_be_visible()
+        page.get_by_role("button", name="Next").click()
+        expect(page.locator(".document mark")).to_have_text("stood at 6.2 metres")
+        expect(page.get_by_role("button", name="Next")).to_be_disabled()
+        page.get_by_role("button", name="Previous").click(click_count=2)
+        expect(page.locator(".document mark")).to_have_text("🎉🎉")
+
+
+def test_on_a_phone_each_quote_of_a_long_part_is_brought_into_view(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    quotes = ["Line 300 of", "Line 100 of"]
+    with visit(demo, width="phone") as somebody:
+        page = show(somebody, *(cite(papers, "long.txt", quote) for quote in quotes))
+        assert marked(page) == quotes[0]
+        page.get_by_role("button", name="Previous").click()
+        expect(page.locator(".document mark")).to_have_text(quotes[1])
+        expect(page.locator(".document mark")).to_be_in_viewport()
+
+
+def test_escape_closes_the_document_and_gives_the_focus_back(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    for width in ("desktop", "phone"):
+        with visit(demo, width=width) as somebody:
+            page = show(somebody, cite(papers, "notes.md", "6.2 metres"))
+            marked(page)
+            if width == "phone":
+                for _ in range(12):
+                    page.keyboard.press("Tab")
+                    assert page.evaluate("!document.querySelector('main header, textarea').matches(':focus')")
+            page.keyboard.press("Escape")
+            expect(page.locator(".document")).to_have_count(0)
+            expect(page.get_by_role("textbox").first).to_be_focused()
+
+
+def test_the_outline_leads_to_a_section(demo: str, visit: Visit, papers: httpx.Client) -> None:
+    with visit(demo, width="phone") as somebody:
+        page = show(somebody, cite(papers, "notes.md", "6.2 metres"))
+        page.get_by_text("Outline").click()
+        page.get_by_role("button", name="Bells").click()
+        expect(page.get_by_role("heading", name="Bells")).to_be_in_viewport()
+        page.get_by_role("button", name="Show passages").click()
+        expect(page.locator(".passage[data-number='1']")).to_be_visible()
+
+
+@pytest.mark.parametrize("number", [1, 450])
+def test_rectangles_lie_over_the_cited_words_of_a_pdf(
+    demo: str, visit: Visit, papers: httpx.Client, number: int
+) -> None:
+    quote = "opens at 6 o'clock" if number == 450 else "opens at 1 o'clock"
+    cited = cite(papers, "book.pdf", f"Sluice {number} {quote}")
+    assert cited["page"] == number
+    with visit(demo) as somebody:
+        page = show(somebody, cited)
+        mark = page.get_by_role("note", name=f"Cited: Sluice {number}")
+        expect(mark).to_be_in_viewport()
+        expect(mark).to_be_focused()
+        expect(page.get_by_role("spinbutton")).to_have_value(str(number))
+        drawn, frame = mark.bounding_box(), page.get_by_role("group", name=f"page {number}").bounding_box()
+        assert drawn and frame
+        with pymupdf.open(stream=BOOK) as opened:
+            there = opened[number - 1]
+            [found] = there.search_for(f"Sluice {number} {quote}")
+            scale = frame["width"] / there.rect.width
+        assert drawn["x"] - frame["x"] == pytest.approx(found.x0 * scale, abs=3)
+        assert drawn["width"] == pytest.approx(found.width * scale, abs=4)
+        middle = drawn["y"] - frame["y"] + drawn["height"] / 2
+        assert found.y0 * scale < middle < found.y1 * scale
+        assert page.locator("canvas").count() < 12
+
+
+def test_a_quote_over_a_broken_word_is_marked_on_both_lines(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    path = path_of(papers, "book.pdf")
+    text = papers.get(f"{path}/text", params={"source": "book.pdf", "length": 3000}).json()["text"]
+    quote = text[text.index("when the effi") : text.index("keeper rings twice.") + len("keeper rings twice.")]
+    with visit(demo) as somebody:
+        page = show(somebody, cite(papers, "book.pdf", quote))
+        expect(page.locator(".pdf-mark")).to_have_count(2)
+        page.get_by_role("button", name="As text").click()
+        assert marked(page) == quote
+        page.get_by_role("button", name="As PDF").click()
+        expect(page.locator(".pdf-mark").first).to_be_in_viewport()
+
+
+def test_pages_are_reached_and_enlarged_by_keyboard(demo: str, visit: Visit, papers: httpx.Client) -> None:
+    with visit(demo) as somebody:
+        page = show(somebody, cite(papers, "book.pdf", "Sluice 3 opens"))
+        expect(page.locator(".pdf-mark")).to_be_in_viewport()
+        field = page.get_by_role("spinbutton")
+        field.fill("300")
+        field.press("Enter")
+        last = page.get_by_role("group", name="page 300")
+        expect(last.get_by_text("300 Sluices")).to_be_in_viewport()
+        before = last.bounding_box()
+        page.get_by_role("button", name="Larger").press("Enter")
+        expect(last.get_by_text("300 Sluices")).to_be_in_viewport()
+        after = last.bounding_box()
+        assert before and after and after["width"] > 1.2 * before["width"]
+
+
+def test_a_page_that_is_a_picture_is_shown_and_the_pane_says_so(
+    demo: str, visit: Visit, papers: httpx.Client
+) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        show(somebody, {"source": "scan.pdf", "start": 0, "end": 5, "quote": "Tides", "page": 1})
+        expect(page.get_by_text("cannot be marked on this page")).to_be_visible()
+        expect(page.locator("canvas").first).to_be_in_viewport()
+        somebody.errors.clear()  # the browser itself writes down that the server has no text of it
+
+
+def test_a_document_that_cannot_be_shown_says_why(demo: str, visit: Visit, papers: httpx.Client) -> None:
+    with visit(demo) as somebody:
+        page = show(somebody, {"source": "gone.md", "start": 0, "end": 5, "quote": "Tides", "page": None})
+        expect(page.get_by_role("alert")).to_contain_text("no longer in the collection")
+        page.get_by_role("button", name="Close").click()
+        show(somebody, {"source": "broken.pdf", "start": 0, "end": 5, "quote": "Tides", "page": 1})
+        expect(page.get_by_text("This PDF cannot be shown here")).to_be_visible()
+        expect(page.get_by_role("alert")).to_contain_text("no such text")
+        somebody.errors.clear()  # as above

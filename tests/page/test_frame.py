@@ -1,0 +1,80 @@
+"""The frame of the page: it starts under its own policy, and every screen is reached."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.page.conftest import Visit
+
+
+def test_the_policy_allows_nothing_unsafe_and_nothing_of_another_host(demo: str) -> None:
+    for path in ("/", "/page/app.js", "/page/vendor/pdf.worker.min.mjs"):
+        policy = httpx.get(demo + path).headers["content-security-policy"]
+        assert "unsafe" not in policy and "http" not in policy and "*" not in policy
+        assert "default-src 'none'" in policy and "require-trusted-types-for 'script'" in policy
+
+
+def test_files_are_compressed_and_asked_for_again(demo: str) -> None:
+    answer = httpx.get(f"{demo}/page/app.js", headers={"Accept-Encoding": "gzip"})
+    assert answer.headers["cache-control"] == "no-cache"
+    again = httpx.get(f"{demo}/page/app.js", headers={"If-None-Match": answer.headers["etag"]})
+    assert again.status_code == 304
+
+
+@pytest.mark.parametrize("screen", ["ask", "threads", "library", "people"])
+def test_every_screen_opens(demo: str, visit: Visit, screen: str, screenshots: Path) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open(f"#/{screen}")
+        page.wait_for_selector(f"nav a[aria-current][href*='{screen}']")
+        page.screenshot(path=screenshots / f"{screen}.png")
+
+
+def test_the_theme_and_the_language_stay_chosen(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open()
+        page.get_by_role("button", name="Dark theme").click()
+        page.get_by_role("button", name="Deutsch").click()
+        page.reload()
+        page.get_by_role("link", name="Bibliothek").wait_for()
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        assert page.evaluate("document.documentElement.lang") == "de"
+
+
+def test_both_languages_have_the_same_texts_and_values() -> None:
+    folder = Path("adaptive_rag/server/page/texts")
+    found = [
+        {
+            key: set(re.findall(r"\{(\w+)", text))
+            for key, text in re.findall(r'^  (\w+):\s+"(.*)",$', file.read_text(), re.M)
+        }
+        for file in (folder / "en.js", folder / "de.js")
+    ]
+    assert found[0] == found[1] and len(found[0]) > 10
+
+
+def test_each_library_is_the_file_that_the_list_names() -> None:
+    folder = Path("adaptive_rag/server/page/vendor")
+    listed = dict(re.findall(r"^\| (\S+) \|.*`([0-9a-f]{64})` \|$", (folder / "README.md").read_text(), re.M))
+    lying = {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name != "README.md"
+    }
+    assert lying == listed
+
+
+def test_no_class_is_styled_by_two_parts_of_the_screen() -> None:
+    page = Path("adaptive_rag/server/page")
+    owners: dict[str, set[str]] = {}
+    for sheet in page.glob("*/*.css"):
+        # what stands in :not() or :is() is not styled by itself
+        rules = re.sub(r"/\*.*?\*/|:\w+\([^()]*\)", "", sheet.read_text(), flags=re.S)
+        for selector in re.findall(r"[^{};,]+(?=[{,])", rules):
+            # ".columns .card" is scoped by its first class; ".outline" and ".outline button" are anybody's
+            if not selector.strip().startswith("@") and (named := re.search(r"\.([\w-]+)", selector)):
+                owners.setdefault(named[1], set()).add(sheet.parent.name)
+    shared = {name: found for name, found in owners.items() if len(found - {"style"}) > 1}
+    assert owners and not shared

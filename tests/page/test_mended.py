@@ -1,0 +1,118 @@
+"""What must hold when people change, connections break and things are taken back."""
+
+from __future__ import annotations
+
+import httpx
+from playwright.sync_api import Page, expect
+
+from tests.page.conftest import PASSWORD, Visit, sign_in
+
+
+def add_thread(page: Page, address: str, collection: str, title: str) -> str:
+    """Make a thread as the person at the page, and return its id."""
+    api, headers = f"{address}/api/v1", {"Origin": address}
+    made = page.context.request.post(f"{api}/collections/{collection}/threads", data={}, headers=headers)
+    thread = str(made.json()["id"])
+    page.context.request.patch(f"{api}/threads/{thread}", data={"title": title}, headers=headers)
+    return thread
+
+
+def test_the_page_begins_anew_when_another_person_signed_in(team: str, visit: Visit) -> None:
+    with visit(team) as somebody:
+        sign_in(somebody.page, team, "ben")
+        page = somebody.open("#/people")
+        expect(page.get_by_role("heading", name="ben")).to_be_visible()
+        sign_in(page, team, "wim")
+        page.evaluate("window.dispatchEvent(new Event('focus'))")
+        expect(page.get_by_role("heading", name="wim")).to_be_visible()
+        expect(page.get_by_role("heading", name="ben")).to_have_count(0)
+
+
+def test_who_signs_out_has_deleted_what_was_deleted(team: str, visit: Visit) -> None:
+    with visit(team) as somebody:
+        sign_in(somebody.page, team, "ben")
+        page = somebody.open("#/threads")
+        add_thread(page, team, "tides", "When is high water?")
+        page.reload()
+        page.get_by_role("button", name="Delete: When is high water?").click()
+        expect(page.get_by_text("Deleted: When is high water?")).to_be_visible()
+        page.get_by_role("link", name="ben").click()
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("heading", name="Sign in to Adaptive RAG")).to_be_visible()
+        somebody.errors.clear()  # the browser itself notes that nobody is signed in
+    with httpx.Client(base_url=f"{team}/api/v1", headers={"Origin": team}) as ben:
+        ben.post("/session", json={"name": "ben", "password": PASSWORD}).raise_for_status()
+        assert ben.get("/threads").json()["total"] == 0
+
+
+def test_a_notice_waits_for_who_is_at_it_and_its_row_stays_away(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        somebody.page.clock.install()
+        page = somebody.open("#/threads")
+        thread = add_thread(page, demo, "samples", "Whose turn?")
+        page.reload()
+        page.get_by_role("button", name="Delete: Whose turn?").click()
+        page.get_by_role("button", name="Undo").focus()
+        page.get_by_role("link", name="Ask", exact=True).hover()
+        page.clock.run_for(20_000)
+        page.evaluate("location.hash = '#/people'")
+        expect(page.get_by_role("heading", name="People")).to_be_visible()
+        with page.expect_response("**/threads?**"):
+            page.evaluate("location.hash = '#/threads'")
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        expect(page.get_by_role("link", name="Whose turn?")).to_have_count(0)
+        with page.expect_response(lambda answer: answer.request.method == "DELETE"):
+            page.get_by_role("button", name="Undo").evaluate("button => button.blur()")
+            page.clock.run_for(9000)
+        assert httpx.get(f"{demo}/api/v1/threads/{thread}").status_code == 404
+
+
+def test_a_file_dropped_on_ask_goes_to_the_chosen_collection_and_elsewhere_nowhere(
+    demo: str, visit: Visit
+) -> None:
+    httpx.post(f"{demo}/api/v1/collections", json={"name": "dropped"}).raise_for_status()
+    drop = """() => {
+        const data = new DataTransfer();
+        data.items.add(new File(["# Ferry"], "ferry.md"));
+        document.body.dispatchEvent(
+            new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+    }"""
+    with visit(demo) as somebody:
+        page = somebody.open("#/library/dropped")
+        expect(page.get_by_role("heading", name="dropped")).to_be_visible()
+        page.get_by_role("link", name="Threads").click()
+        expect(page.get_by_role("heading", name="Threads")).to_be_visible()
+        page.evaluate(drop)
+        expect(page.get_by_text("Drop files on a collection in the library")).to_be_visible()
+        page.get_by_role("link", name="Ask", exact=True).click()
+        expect(page.get_by_label("Ask a question")).to_be_visible()
+        page.evaluate(drop)
+        expect(page.get_by_role("article", name="ferry.md")).to_be_visible()
+        expect(page.get_by_role("heading", name="dropped")).to_be_visible()
+    httpx.delete(f"{demo}/api/v1/collections/dropped").raise_for_status()
+
+
+def test_a_list_is_read_when_the_server_is_back(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/people")
+        expect(page.get_by_label("About you")).to_be_enabled()
+        page.context.set_offline(True)
+        page.get_by_role("link", name="Library").click()
+        expect(page.get_by_text("The server cannot be reached")).to_have_count(1)
+        page.context.set_offline(False)
+        expect(page.get_by_role("list", name="Documents").get_by_role("article")).not_to_have_count(0)
+        somebody.errors.clear()  # the browser itself notes what it could not reach
+
+
+def test_search_and_filter_are_there_after_a_document(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/library/samples")
+        search = page.get_by_role("searchbox")
+        with page.expect_response("**/documents?search=a&**"):
+            search.fill("a")
+        page.get_by_role("button", name="Ready").click()
+        page.get_by_role("article").get_by_role("link").first.click()
+        expect(page.get_by_role("heading", name="Text of the document")).to_be_attached()
+        page.go_back()
+        expect(search).to_have_value("a")
+        expect(page.get_by_role("button", name="Ready")).to_have_attribute("aria-pressed", "true")
