@@ -39,6 +39,10 @@ class IndexDamagedError(IndexMismatchError):
     """An index of ours is not as it was written; the message names the command that mends it."""
 
 
+class IndexUnreachableError(AdaptiveRAGError, RuntimeError):
+    """A bucket does not answer, or refuses; the message says why and how to mend it."""
+
+
 class ServedError(AdaptiveRAGError, RuntimeError):
     """A served graph failed; the server's log has the reason, under the reference that the message names."""
 

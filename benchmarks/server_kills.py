@@ -1,20 +1,25 @@
-"""Kills a server, and then its worker, at 30 moments each of uploading and indexing; counts what is lost.
+"""Kills a server, and its worker, while documents come in and answers are streamed; counts what is lost.
 
-    python -m benchmarks.server_kills [--moments 30]
+    python -m benchmarks.server_kills [--moments 30] [--streaming 15]
 
-After each kill the server is started again. At the end every document whose upload was answered must be there
-once, with the text that was sent last, its passages in the index once, and every job at an end that says so.
+The worker and then the server are killed at 30 moments each of uploading and indexing, and the server at more
+while three threads have their questions answered by a scripted model. After each kill the server is started
+again. At the end every document whose upload was answered must be there once, with the text that was sent
+last, its passages in the index once, and every job at an end that says so. In the threads every answered
+question must stand once with its answer, and no question without one.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import random
-import socket
 import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -22,6 +27,8 @@ import httpx
 from tests.server.processes import ServerProcess, wait_for
 
 NAMES = 12
+THREADS = 3
+MODEL_SECONDS = 0.5  # of each call: most kills then fall into an answer
 
 
 def text_of(name: str, version: int) -> str:
@@ -58,48 +65,101 @@ class Sender(threading.Thread):
             time.sleep(self._chance.random())
 
 
+class Asker(threading.Thread):
+    """Asks one question after the other in a thread, and keeps which were answered and how."""
+
+    def __init__(self, server: ServerProcess) -> None:
+        super().__init__(daemon=True)
+        self._http = server.http
+        self.place = f"/threads/{self._http.post('/collections/kills/threads', json={}).json()['id']}"
+        self.answered = dict[str, str]()
+        self.broken_off = Counter[str]()
+        self.refused = Counter[str]()
+        self.is_told = False
+        self.ended = threading.Event()
+
+    def run(self) -> None:
+        """Ask until it is told to end."""
+        number = 0
+        while not self.ended.is_set():
+            number += 1
+            question = f"At how many metres is the mark of version {number}?"
+            last = "none"
+            try:
+                asked = {"question": question}
+                with self._http.stream("POST", f"{self.place}/ask/events", json=asked) as answer:
+                    for line in answer.iter_lines():
+                        name, _, content = line.partition(": ")
+                        if name == "event":
+                            last, self.is_told = content, True
+                        elif name == "data" and last == "answer":
+                            self.answered[question] = json.loads(content)["answer"]
+            except httpx.ConnectError:  # it is being started
+                time.sleep(0.1)
+                continue
+            except httpx.TransportError:
+                self.broken_off[last] += 1
+                time.sleep(0.2)
+                continue
+            if question not in self.answered:
+                self.refused[f"{answer.status_code}, last event: {last}"] += 1
+
+
 def main() -> None:
     """Kill, start again, and compare."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--moments", type=int, default=30)
-    moments = parser.parse_args().moments
+    parser.add_argument("--streaming", type=int, default=15)
+    arguments = parser.parse_args()
     chance = random.Random(0)
-    with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-        free.close()
-        server = ServerProcess(Path(folder), port)
+    with tempfile.TemporaryDirectory() as folder:
+        server = ServerProcess(Path(folder), MODEL_SECONDS)
         server.start()
         server.http.post("/collections", json={"name": "kills"})
-        sender = Sender(server, chance)
-        sender.start()
         try:
-            _torment(server, sender, chance, moments)
+            _torment_uploads(server, chance, arguments.moments)
+            _torment_answers(server, chance, arguments.streaming)
         finally:
             server.stop()
 
 
-def _torment(server: ServerProcess, sender: Sender, chance: random.Random, moments: int) -> None:
-    for victim in ("worker", "server"):
-        for moment in range(moments):
+def _torment_uploads(server: ServerProcess, chance: random.Random, moments: int) -> None:
+    sender = Sender(server, chance)
+    sender.start()
+    for kill in (server.kill_worker, partial(_kill_server, server)):
+        for _ in range(moments):
             time.sleep(chance.uniform(0.2, 2))
-            _kill(server, victim)
-            print(f"{victim} killed, {moment + 1} of {moments}", flush=True)
+            kill()
     sender.ended.set()
     sender.join()
     wait_for(lambda: all(server.job(job)["ended"] for job in sender.jobs), "all jobs have ended", 600)
-    _compare(server, sender)
+    _compare_documents(server, sender)
 
 
-def _kill(server: ServerProcess, victim: str) -> None:
-    if victim == "server":
-        server.kill()
-        server.start()
-        return
-    server.kill_worker()
+def _torment_answers(server: ServerProcess, chance: random.Random, moments: int) -> None:
+    askers = [Asker(server) for _ in range(THREADS)]
+    for asker in askers:
+        asker.start()
+    for _ in range(moments):
+        for asker in askers:
+            asker.is_told = False
+        # A server that has just started takes a while until the first event.
+        wait_for(lambda: any(asker.is_told for asker in askers), "an answer is streamed", 120)
+        time.sleep(chance.uniform(0, 3))
+        _kill_server(server)
+    for asker in askers:
+        asker.ended.set()
+    for asker in askers:
+        asker.join()
+    _compare_turns(server, askers)
 
 
-def _compare(server: ServerProcess, sender: Sender) -> None:
+def _kill_server(server: ServerProcess) -> None:
+    server.kill()
+    server.start()
+
+
+def _compare_documents(server: ServerProcess, sender: Sender) -> None:
     texts = server.texts()
     wrong = []
     for name, version in sender.answered.items():
@@ -112,6 +172,24 @@ def _compare(server: ServerProcess, sender: Sender) -> None:
     print(f"{len(sender.answered)} documents answered for, {len(wrong)} lost or wrong, {len(twice)} twice")
     print(f"{held} passages of documents, {stored} in the index")
     print(f"{len(sender.jobs)} jobs: {', '.join(f'{count} {state}' for state, count in states.items())}")
+
+
+def _compare_turns(server: ServerProcess, askers: Sequence[Asker]) -> None:
+    lost = twice = half = unasked = 0
+    for asker in askers:
+        turns = server.http.get(asker.place).json()["turns"]
+        counts = Counter(turn["question"] for turn in turns)
+        kept = {turn["question"]: turn["answer"] for turn in turns}
+        lost += sum(kept.get(question) != answer for question, answer in asker.answered.items())
+        twice += sum(count > 1 for count in counts.values())
+        half += sum(not (turn["question"] and turn["answer"]) for turn in turns)
+        unasked += len(kept.keys() - asker.answered.keys())
+    answered = sum(len(asker.answered) for asker in askers)
+    broken_off = sum((asker.broken_off for asker in askers), Counter[str]())
+    refused = sum((asker.refused for asker in askers), Counter[str]())
+    print(f"{answered} turns answered, {lost} lost or wrong, {twice} twice, {half} half")
+    print(f"{broken_off.total()} streams broken off, by their last event: {dict(broken_off)}")
+    print(f"{unasked} of these are whole in their thread; other answers: {dict(refused) or 'none'}")
 
 
 if __name__ == "__main__":

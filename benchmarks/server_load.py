@@ -1,17 +1,17 @@
 """How the web server holds up when many people ask at once.
 
-    python -m benchmarks.server_load [--seconds 60] [--people 100] [--think 10] [--chunks 10000] [--model]
-                                     [--plain] [--studio]
+    python -m benchmarks.server_load [--seconds 60] [--peer-seconds 60] [--people 100] [--think 10 0]
+                                     [--chunks 10000] [--model] [--plain] [--studio]
 
 A server runs in a process of its own over made chunks (those of benchmarks.warm_question). First one person
 asks alone; then all ask, each reading for about `--think` seconds between two questions (an exponential
 distribution; 0 is the closed loop, in which everybody asks again at once). It prints errors, the refusals
 (429) and whether each had Retry-After, the median and the 95th percentile beside those of the person
-who asked alone, and the server's memory at the start and at the end.
+who asked alone, and the server's memory at the start and at the end of each fifth of the time.
 
 --model: with a scripted chat model that takes a second for each call, all ask once; the time of all answers
-beside what the number of questions that run at once allows. --plain and --studio: the same load on a plain
-FastAPI endpoint around `ainvoke`, and on LangGraph's development server.
+beside what the number of questions that run at once allows. --plain and --studio: the same load, for
+`--peer-seconds`, on a plain FastAPI endpoint around `ainvoke`, and on LangGraph's development server.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ from benchmarks.warm_question import make_index
 PORT = 18_432
 URL = f"http://localhost:{PORT}"
 ALONE = 20  # questions of the one person who asks alone
+FIFTHS = 5
 RUNNING = 32  # questions that the server answers at once
 PLAIN = """
 import sys, uvicorn
@@ -85,6 +86,7 @@ class Seen:
     seconds: list[float] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
     without_retry_after: int = 0
+    megabytes: list[float] = field(default_factory=list)
 
     def ms(self, percent: float) -> float:
         """Return a percentile of the answers' times in milliseconds."""
@@ -108,7 +110,7 @@ async def ask(client: httpx.AsyncClient, target: Target, question: str, seen: Se
 
 
 async def load(target: Target, questions: list[str], people: int, think: float, seconds: float) -> Seen:
-    """Let people ask until the time is over; who was asked to wait waits."""
+    """Let people ask until the time is over, and look at the server's memory; who was asked to wait waits."""
     seen, end, draw = Seen(), time.monotonic() + seconds, random.Random(0)
     limits = httpx.Limits(max_connections=None)
 
@@ -118,8 +120,13 @@ async def load(target: Target, questions: list[str], people: int, think: float, 
             wait = await ask(client, target, draw.choice(questions), seen)
             await asyncio.sleep(wait + (draw.expovariate(1 / think) if think else 0))
 
+    async def look() -> None:
+        for _ in range(FIFTHS):
+            await asyncio.sleep(seconds / FIFTHS)
+            seen.megabytes.append(target.megabytes())
+
     async with httpx.AsyncClient(base_url=URL, limits=limits, timeout=150) as client:
-        await asyncio.gather(*(person(client) for _ in range(people)))
+        await asyncio.gather(look(), *(person(client) for _ in range(people)))
     return seen
 
 
@@ -212,7 +219,7 @@ def development_server(folder: Path, index: Path) -> Any:
     )  # fmt: skip
 
 
-def measure(target: Target, questions: list[str], arguments: argparse.Namespace) -> None:
+def measure(target: Target, questions: list[str], people: int, thinks: list[float], seconds: float) -> None:
     """Print what one person and many see."""
     single = asyncio.run(alone(target, questions))
     before = target.megabytes()
@@ -220,15 +227,15 @@ def measure(target: Target, questions: list[str], arguments: argparse.Namespace)
         f"{target.name}: alone p50 {single.ms(50):.0f} ms, p95 {single.ms(95):.0f} ms, "
         f"{dict(single.statuses)}"
     )
-    for think in arguments.think:
-        seen = asyncio.run(load(target, questions, arguments.people, think, arguments.seconds))
+    for think in thinks:
+        seen = asyncio.run(load(target, questions, people, think, seconds))
         print(
-            f"  {arguments.people} people, think {think:g} s, {arguments.seconds:g} s: "
+            f"  {people} people, think {think:g} s, {seconds:g} s: "
             f"{dict(seen.statuses)}, "
-            f"{len(seen.seconds) / arguments.seconds:.1f} answers/s, p50 {seen.ms(50):.0f} ms, "
+            f"{len(seen.seconds) / seconds:.1f} answers/s, p50 {seen.ms(50):.0f} ms, "
             f"p95 {seen.ms(95):.0f} ms = {seen.ms(95) / single.ms(50):.1f}x alone; "
             f"without Retry-After {seen.without_retry_after}; "
-            f"memory {before:.0f} -> {target.megabytes():.0f} MB",
+            f"memory {' -> '.join(f'{each:.0f}' for each in (before, *seen.megabytes))} MB",
             flush=True,
         )
 
@@ -266,6 +273,7 @@ def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--peer-seconds", type=float, default=60)
     parser.add_argument("--people", type=int, default=100)
     parser.add_argument("--think", type=float, nargs="+", default=[10.0, 0.0])
     parser.add_argument("--chunks", type=int, default=10_000)
@@ -274,18 +282,20 @@ def main() -> None:
     arguments = parser.parse_args()
     lines = questions_path().read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines]
+    peers = arguments.people, arguments.think, arguments.peer_seconds
+    whole = arguments.people, arguments.think, arguments.seconds
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         index = folder / "kb"
         make_index(index, arguments.chunks)
         with our_server(folder, index) as target:
-            measure(target, questions, arguments)
+            measure(target, questions, *whole)
         if arguments.plain:
             with plain_endpoint(folder, index) as target:
-                measure(target, questions, arguments)
+                measure(target, questions, *peers)
         if arguments.studio:
             with development_server(folder, index) as target:
-                measure(target, questions, arguments)
+                measure(target, questions, *peers)
         if arguments.model:
             measure_model(folder, index, questions, arguments.people)
 

@@ -64,6 +64,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         ontology=ontology,
         threshold=routing.threshold,
         low_confidence=routing.low_confidence,
+        learned=context.learned,
     )
     if not history and not user_context:
         analysis = by_its_kind(analysis, question, routing.threshold)

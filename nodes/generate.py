@@ -84,13 +84,13 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         if extracted is not None:
             why = f"no passage argues {missing} it" if missing else "no sentence that was read can be quoted"
         return _abstain(state, context, why, decisions, request)
-    decision = Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason)
-    text = (
-        f"**{CLOSEST_HEADING}**\n{extracted.text}"
-        if evidence.closest and context.uses("abstain")
-        else extracted.text
-    )
-    return _answer(state, text, extracted.citations, 1.0, [decision, *decisions])
+    decisions.insert(0, Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason))
+    text = extracted.text
+    if evidence.closest and context.uses("abstain"):
+        text = f"**{CLOSEST_HEADING}**\n{text}"
+        why = "the evidence is barely enough, which the answer's first line says"
+        decisions.append(Decision(what="closest", chosen=CLOSEST_HEADING, why=why))
+    return _answer(state, text, extracted.citations, 1.0, decisions)
 
 
 def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decision]:
@@ -172,7 +172,7 @@ def _answer(
         "citations": citations,
         "grounding": grounding,
         "abstained": abstained,
-        "messages": _messages(state, text, citations, message_id, abstained=abstained),
+        "messages": _messages(state, text, citations, decisions, message_id, abstained=abstained),
         "record": {"decisions": list(decisions)},
     }
 
@@ -195,13 +195,20 @@ def _abstain(
 
 
 def _messages(
-    state: State, answer: str, citations: Sequence[Citation], message_id: str | None, *, abstained: bool
+    state: State,
+    answer: str,
+    citations: Sequence[Citation],
+    decisions: Sequence[Decision],
+    message_id: str | None,
+    *,
+    abstained: bool,
 ) -> list[Any]:
     """Return what the conversation gains: the question, where it did not come as a message, and the answer.
 
-    The answer's `response_metadata` says when the question was asked (seconds since 1970) and how it was
-    answered, for whoever reads the conversation later. It bears the id of the message that was streamed, so
-    that streams of messages do not repeat it; the question is a plain dict, which they leave out altogether.
+    The answer's `response_metadata` says when the question was asked (seconds since 1970), for whom, how it
+    was answered and what was decided about it, for whoever reads the conversation later. It bears the id of
+    the message that was streamed, so that streams of messages do not repeat it; the question is a plain dict,
+    which they leave out altogether.
     """
     earlier: list[Any] = state.get("messages", [])
     came_as_message = bool(earlier) and isinstance(earlier[-1], HumanMessage)
@@ -210,6 +217,8 @@ def _messages(
     message.response_metadata |= {
         "query_type": state["query_type"],
         "abstained": abstained,
+        "user_context": state.get("user_context", ""),
+        "decisions": list(decisions),
         "asked_at": state.get("started_at"),
     }
     return [*asked, message]

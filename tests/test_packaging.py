@@ -21,7 +21,8 @@ pytestmark = pytest.mark.slow
 def tracked(folder: str) -> Iterator[Path]:
     """Go through the files of a folder that belong to the project, not those that runs leave behind."""
     for file in sorted((ROOT / folder).rglob("*")):
-        if file.is_file() and "__pycache__" not in file.parts and not file.name.startswith("."):
+        is_left = {"__pycache__", "node_modules"} & set(file.parts)
+        if file.is_file() and not is_left and not file.name.startswith("."):
             yield file
 
 

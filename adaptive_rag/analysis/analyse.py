@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -37,6 +38,7 @@ def analyse(
     ontology: Ontology | None = None,
     threshold: float = UNSURE_THRESHOLD,
     low_confidence: float = 0.0,
+    learned: Path | None = None,
 ) -> QueryAnalysis:
     """Analyse one question.
 
@@ -48,11 +50,12 @@ def analyse(
         ontology: terms of the domain, for the domain relevance.
         threshold: the probability of the likeliest type below which the router is unsure.
         low_confidence: the confidence below which it is unsure as well.
+        learned: the file of what the router learned from use; by default the user's own.
     """
     parsed = parse_question(question, user_context, history)
     if vector is None or parsed.altered:
         [vector] = embed_questions([parsed])
-    return _analyse_parsed(parsed, vector, ontology, (threshold, low_confidence))
+    return _analyse_parsed(parsed, vector, ontology, (threshold, low_confidence), learned)
 
 
 def analyse_batch(
@@ -73,9 +76,13 @@ def analyse_batch(
 
 
 def _analyse_parsed(
-    question: ParsedQuestion, vector: Vectors, ontology: Ontology | None, limits: tuple[float, float]
+    question: ParsedQuestion,
+    vector: Vectors,
+    ontology: Ontology | None,
+    limits: tuple[float, float],
+    learned: Path | None = None,
 ) -> QueryAnalysis:
-    scores = load_router().score(question, vector, load_learned()).total
+    scores = load_router().score(question, vector, load_learned(learned)).total
     doubt, doubt_reason = find_doubt(question.text, question.words)
     # A doubt pulls the probabilities towards "one in four".
     probabilities = softmax(scores) * (1 - doubt) + doubt / len(scores)

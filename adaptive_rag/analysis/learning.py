@@ -108,17 +108,25 @@ def _read_line(line: str, where: str, labelled: bool) -> QuestionLine:
 def learn(path: str | Path) -> LearningResult:
     """Learn from a JSONL file of `text` and `type` (optional `user_context`, `history`), and save what helps.
 
+    Raises:
+        ConfigurationError: the file cannot be read, or holds too few questions or only one type.
+    """
+    return learn_from(read_questions(path, labelled=True), router.learned_file(), repr(str(path)))
+
+
+def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> LearningResult:
+    """Learn from labelled questions, and save to `target` what helps; `source` is for the message.
+
     A quarter of the questions, chosen by a hash of their text, is held out. The file is written only where
     these are routed no worse than before, in accuracy and in log loss.
 
     Raises:
-        ConfigurationError: the file cannot be read, or holds too few questions or only one type.
+        ConfigurationError: there are too few questions or only one type.
     """
-    questions = read_questions(path, labelled=True)
     types = len({question.type for question in questions})
     if len(questions) < LEAST_QUESTIONS or types < 2:
         raise ConfigurationError(
-            f"{str(path)!r} holds {len(questions)} labelled questions of {types} types; learning needs at "
+            f"{source} holds {len(questions)} labelled questions of {types} types; learning needs at "
             f"least {LEAST_QUESTIONS} of two types or more."
         )
     examples = _read_examples(questions)
@@ -130,9 +138,10 @@ def learn(path: str | Path) -> LearningResult:
     after = _measure(examples.predict(test, train, dual), examples.labels[test])
     file = None
     if after.accuracy >= before.accuracy and after.log_loss < before.log_loss:
-        accuracy = {"before": round(before.accuracy, 4), "after": round(after.accuracy, 4)}
-        facts = {"learned_from": len(train), "kept_aside": len(test), "accuracy": accuracy}
-        file = _save(examples.weigh(train, dual), facts)
+        facts: dict[str, Any] = {"learned_from": len(train), "kept_aside": len(test), "penalty": penalty}
+        for name in ("accuracy", "log_loss"):
+            facts[name] = {"before": round(getattr(before, name), 4), "after": round(getattr(after, name), 4)}
+        file = _save(examples.weigh(train, dual), facts, target)
     return LearningResult(len(train), len(test), before, after, penalty, file)
 
 
@@ -172,15 +181,36 @@ class _Examples:
         return router.LearnedWeights(weights, embedding.astype(np.float32), bias.astype(np.float32))
 
 
-def forget() -> Path | None:
+def read_result(file: Path) -> LearningResult | None:
+    """Read from a file of learned weights how they were learned; None where there is no such file.
+
+    Raises:
+        ConfigurationError: the file is there and cannot be used.
+    """
+    if router.load_learned(file) is None:
+        return None
+    data = json.loads(file.read_text(encoding="utf-8"))
+    try:
+        before, after = (
+            RouterQuality(data["accuracy"][when], data["log_loss"][when]) for when in ("before", "after")
+        )
+        return LearningResult(data["learned_from"], data["kept_aside"], before, after, data["penalty"], file)
+    except KeyError as error:
+        raise ConfigurationError(
+            f"What the router learned, {str(file)!r}, lacks {error}. Learn again."
+        ) from None
+
+
+def forget(file: Path | None = None) -> Path | None:
     """Put what was learned aside, so that the router is as shipped; return the file that keeps it.
 
-    None where nothing was learned. Moving the file back takes the learning up again.
+    `file` is by default the user's own. None where nothing was learned. Moving the file back takes the
+    learning up again.
 
     Raises:
         ConfigurationError: the file cannot be moved.
     """
-    file = router.learned_file()
+    file = file or router.learned_file()
     if not file.exists():
         return None
     try:
@@ -205,13 +235,17 @@ def _read_examples(questions: Sequence[QuestionLine]) -> _Examples:
         }
         for question in parsed
     ]
-    columns = {key: i for i, key in enumerate(dict.fromkeys(key for found in features for key in found))}
-    matrix = np.zeros((len(features), len(columns)), dtype=np.float32)
+    kernel = (router.LEARNED_EMBEDDING_SCALE**2 * vectors @ vectors.T + 1.0).astype(float)
+    # Feature by feature: as columns of one matrix, those of 2,000 long questions would take gigabytes.
+    holders: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
     for row, found in enumerate(features):
-        matrix[row, [columns[key] for key in found]] = list(found.values())
-    kernel = matrix @ matrix.T + router.LEARNED_EMBEDDING_SCALE**2 * vectors @ vectors.T + 1.0
+        for key, value in found.items():
+            holders[key][row] = value
+    for held in holders.values():
+        rows, values = np.fromiter(held, dtype=int), np.fromiter(held.values(), dtype=float)
+        kernel[np.ix_(rows, rows)] += np.outer(values, values)
     labels = np.array([QUERY_TYPES.index(line.type) for line in questions if line.type is not None])
-    return _Examples(features, vectors.astype(float), scores.astype(float), labels, kernel.astype(float))
+    return _Examples(features, vectors.astype(float), scores.astype(float), labels, kernel)
 
 
 def _cross_validate(examples: _Examples, train: Rows, penalty: float) -> float:
@@ -226,12 +260,15 @@ def _cross_validate(examples: _Examples, train: Rows, penalty: float) -> float:
 
 
 def _choose_held_out(questions: Sequence[QuestionLine]) -> NDArray[np.bool_]:
-    """Hold out a quarter of each type, by the hash of the text, so that a rerun holds out the same ones."""
+    """Hold out a quarter of each type, by the hash of the text, so that a rerun holds out the same ones.
+
+    Of three questions of a type one is held out, so that of the least number something always is.
+    """
     held_out = np.zeros(len(questions), dtype=bool)
     for query_type in QUERY_TYPES:
         rows = [i for i, question in enumerate(questions) if question.type == query_type]
         rows.sort(key=lambda i: hashlib.sha256(questions[i].text.encode()).hexdigest())
-        held_out[rows[: len(rows) // HELD_OUT]] = True
+        held_out[rows[: (len(rows) + 1) // HELD_OUT]] = True
     return held_out
 
 
@@ -241,11 +278,10 @@ def _measure(scores: Array, labels: Rows) -> RouterQuality:
     return RouterQuality(float(right.mean()), float(-np.log(np.maximum(chosen, 1e-12)).mean()))
 
 
-def _save(learned: router.LearnedWeights, facts: dict[str, Any]) -> Path:
+def _save(learned: router.LearnedWeights, facts: dict[str, Any], file: Path) -> Path:
     """Write what was learned, with facts about it for a reader of the file."""
-    file = router.learned_file()
     make_folder(file.parent)
-    about = "Learned by `adaptive-rag route --learn`. Remove this file to undo it."
+    about = "Learned from labelled questions. Remove this file to undo it."
     arrays = {"bias": learned.bias, "embedding": list(learned.embedding), "weights": learned.weights}
     data = {"format": router.LEARNED_FORMAT, "about": about, **facts, **arrays}
     text = json.dumps(data, ensure_ascii=False, default=lambda row: [round(float(x), 5) for x in row])

@@ -137,13 +137,13 @@ def learned_file() -> Path:
     return folder / "router.json"
 
 
-def load_learned() -> LearnedWeights | None:
-    """Read what was learned from use; None where nothing was.
+def load_learned(file: Path | None = None) -> LearnedWeights | None:
+    """Read what was learned from use, by default the user's own; None where nothing was.
 
     Raises:
         ConfigurationError: the file is there and cannot be used.
     """
-    file = learned_file()
+    file = file or learned_file()
     try:
         changed = file.stat().st_mtime_ns
     except OSError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Exit, Option
@@ -39,11 +40,12 @@ def doctor(
     server: Annotated[
         bool, Option("--server", help="Check the web server's parts rather than an index.")
     ] = False,
+    data: options.Data = None,
     as_json: options.Json = False,
 ) -> None:
     """Check settings, index, embeddings and chat models; exit 1 where something is wrong."""
     given = options.given_settings(settings, index=index, model=model)
-    findings = list(_diagnose(given, offline, server=server))
+    findings = list(_diagnose(given, offline, server, data))
     faults = sum(finding.state == "fault" for finding in findings)
     if as_json:
         print_json({"healthy": not faults, "findings": [finding._asdict() for finding in findings]})
@@ -58,7 +60,7 @@ def doctor(
         raise Exit(1)
 
 
-def _diagnose(settings: dict[str, Any], offline: bool, *, server: bool) -> Iterator[Finding]:
+def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path | None) -> Iterator[Finding]:
     """Check settings, index or server, chat models and files; `offline` calls no model elsewhere."""
     from adaptive_rag.cli.doctor_server import check_server
     from adaptive_rag.context import make_context
@@ -71,7 +73,7 @@ def _diagnose(settings: dict[str, Any], offline: bool, *, server: bool) -> Itera
         return
     yield Finding("settings", "ok", "usable")
     checks = {
-        **({"server": check_server()} if server else {"index": _check_index(context, offline)}),
+        **({"server": check_server(data)} if server else {"index": _check_index(context, offline)}),
         "chat model": _check_chat_models(context, offline),
         "router": _check_router(),
         "files": _check_files(context),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adaptive_rag.cli import options
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
     from adaptive_rag.server.settings import ServerSettings
 
 
-def check_server() -> Iterator[Finding]:
+def check_server(data: Path | None) -> Iterator[Finding]:
     """Check the server's settings, data, database, users, workers, and how it is reached."""
     try:
-        settings = options.server_settings()
+        settings = options.server_settings(data=data)
     except ConfigurationError as error:
         yield Finding("server", "fault", str(error), "Correct the variable or the file.")
         return
@@ -86,13 +87,12 @@ def _check_way(settings: ServerSettings) -> Iterator[Finding]:
 
 
 def _check_database(settings: ServerSettings) -> Iterator[Finding]:
-    from sqlalchemy import create_engine
     from sqlalchemy.exc import SQLAlchemyError
 
-    from adaptive_rag.server.database import newest_revision, revision_of
+    from adaptive_rag.server.database import connect, newest_revision, revision_of
     from adaptive_rag.text.redaction import redact
 
-    engine = create_engine(settings.database_address)
+    engine = connect(settings)
     try:
         is_revision, expected = revision_of(engine), newest_revision()
         if is_revision == expected:

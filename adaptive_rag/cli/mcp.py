@@ -22,12 +22,9 @@ def mcp(
     about: Annotated[str, Option("--about", help="What the documents are about, for the agent.")] = "",
 ) -> None:
     """Let an agent ask and read the documents of an index, by the Model Context Protocol on stdio."""
-    from adaptive_rag.errors import import_extra
-
-    import_extra("fastapi", extra="server", purpose="adaptive-rag mcp")
+    reader = _LocalReader(options.given_settings(settings, index=index, model=model), about)
     from adaptive_rag.server.mcp import build_mcp
 
-    reader = _LocalReader(options.given_settings(settings, index=index, model=model), about)
     build_mcp(lambda: reader).run("stdio", show_banner=False)
 
 
@@ -35,14 +32,14 @@ class _LocalReader:
     """Whoever sits at this machine, and one index."""
 
     def __init__(self, given: dict[str, Any], about: str) -> None:
+        server = options.server_settings()
         from adaptive_rag.context import make_context
         from adaptive_rag.index.index import source_of
         from adaptive_rag.server.answering import Answering
-        from adaptive_rag.server.settings import read_server_settings
 
         context = make_context(given)
         self.id = context.user_id
-        self.answering = Answering(read_server_settings(), given)
+        self.answering = Answering(server, given)
         self._about, self._uri = about, str(context.index)
         # What is wrong with the index shows now, where a person reads it, and not at the first question.
         source_of(context)

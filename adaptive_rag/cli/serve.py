@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import os
+import sys
+import webbrowser
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_note
-from adaptive_rag.errors import import_extra
 
 if TYPE_CHECKING:
     from socket import socket
@@ -35,25 +37,26 @@ def serve(
             help="Start with the sample documents, in a folder that vanishes unless --data is given.",
         ),
     ] = False,
+    browser: Annotated[
+        bool, Option("--browser/--no-browser", help="With --demo at a screen: open the page.")
+    ] = True,
     model: options.Model = None,
     settings: options.Settings = None,
     logs: Annotated[bool, Option("--logs", help="Log each request as a line of JSON.")] = False,
 ) -> None:
     """Answer over HTTP, on this machine alone until there are users. Exits 0 after SIGTERM or Ctrl-C."""
-    import_extra("fastapi", extra="server", purpose="adaptive-rag serve")
-    import_extra("uvicorn", extra="server", purpose="adaptive-rag serve")
-    from adaptive_rag.server.app import build_app
-    from adaptive_rag.server.process import listen, owning, run
-    from adaptive_rag.server.requests import log_as_json
-    from adaptive_rag.server.tracing import trace_to_collector
-
     given = options.given_settings(settings, model=model)
-    if logs:
-        log_as_json()
     with ExitStack() as stack:
         if demo and data is None:
             data = Path(stack.enter_context(TemporaryDirectory(prefix="adaptive-rag-demo-")))
         server = options.server_settings(host=host, port=port, data=data)
+        from adaptive_rag.server.app import build_app
+        from adaptive_rag.server.process import listen, owning, run
+        from adaptive_rag.server.requests import log_as_json
+        from adaptive_rag.server.tracing import trace_to_collector
+
+        if logs:
+            log_as_json()
         stack.enter_context(owning(server))
         place = stack.enter_context(listen(server))
         if server.trace:
@@ -65,20 +68,24 @@ def serve(
 
             print_note("Indexing the sample documents of a coastal town")
             add_samples(server, make_context(given))
-        run(app, server, place, lambda: _announce(server, place, demo=demo))
+        run(app, server, place, lambda: _announce(server, place, demo=demo, browser=browser))
 
 
-def _announce(server: ServerSettings, place: socket, *, demo: bool) -> None:
+def _announce(server: ServerSettings, place: socket, *, demo: bool, browser: bool) -> None:
+    from adaptive_rag.server.machine import is_loopback
+
     host = f"[{server.host}]" if ":" in server.host else server.host
     address = f"http://{host}:{place.getsockname()[1]}"
-    print_note(f"Adaptive RAG answers at {address} (Ctrl-C stops it)")
-    if demo:
-        from adaptive_rag.samples import SAMPLE_QUESTIONS
-        from adaptive_rag.server.demo import NAME
+    print_note(f"Adaptive RAG answers at {address} (Ctrl-C stops it); open it in a browser")
+    print_note(f"Programs: {address}/api/v1, described at {address}/api/openapi.json")
+    if demo and browser and is_loopback(server.host) and _has_desktop():
+        # Some browsers are waited for, and they wait for the server.
+        Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
-        print_note(f"What it can do: {address}/api/openapi.json. Ask, for instance:")
-        for sample in SAMPLE_QUESTIONS:
-            asked = {"question": sample.question, "user_context": sample.user_context or ""}
-            body = json.dumps({name: text for name, text in asked.items() if text})
-            call = f"curl -s {address}/api/v1/collections/{NAME}/ask -H 'Content-Type: application/json'"
-            print_note(f"  {call} -d '{body}'")
+
+def _has_desktop() -> bool:
+    """Tell whether a person sits here at a screen: without one, a browser of text would take the terminal."""
+    has_screen = sys.platform in ("darwin", "win32") or bool(
+        {"DISPLAY", "WAYLAND_DISPLAY"} & os.environ.keys()
+    )
+    return has_screen and sys.stdout.isatty() and "SSH_CONNECTION" not in os.environ

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option, Typer, prompt
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import print_json, print_line, print_note, print_plain, reporting_errors
-from adaptive_rag.errors import InputError, import_extra
+from adaptive_rag.errors import InputError
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -33,10 +34,11 @@ def add(
         bool, Option("--admin", help="Let them make collections and users, and read everything.")
     ] = False,
     password_stdin: FromStdin = False,
+    data: options.Data = None,
 ) -> None:
     """Add a user; the first one must be an admin. Where nobody is asked, they have tokens alone."""
     password = _read_password(password_stdin)
-    with _database() as db:
+    with _database(data) as db:
         from adaptive_rag.server.accounts import add_user, keep_an_admin
 
         add_user(db, name, password, is_admin=admin)
@@ -49,9 +51,9 @@ def add(
 
 @users_app.command("list")
 @reporting_errors
-def list_users(as_json: options.Json = False) -> None:
+def list_users(data: options.Data = None, as_json: options.Json = False) -> None:
     """List the users."""
-    with _database() as db:
+    with _database(data) as db:
         from sqlalchemy import select
 
         from adaptive_rag.server.machine import THIS_MACHINE
@@ -70,12 +72,12 @@ def list_users(as_json: options.Json = False) -> None:
 
 @users_app.command()
 @reporting_errors
-def password(name: Name, password_stdin: FromStdin = False) -> None:
+def password(name: Name, password_stdin: FromStdin = False, data: options.Data = None) -> None:
     """Give a user a new password; their sessions end."""
     new = _read_password(password_stdin)
     if new is None:
         raise InputError("Nobody can be asked for the password here. Pass it with --password-stdin.")
-    with _database() as db:
+    with _database(data) as db:
         from adaptive_rag.server.accounts import set_password
 
         set_password(db, _user(db, name), new)
@@ -85,9 +87,13 @@ def password(name: Name, password_stdin: FromStdin = False) -> None:
 
 @users_app.command()
 @reporting_errors
-def disable(name: Name, undo: Annotated[bool, Option("--undo", help="Let them in again.")] = False) -> None:
+def disable(
+    name: Name,
+    undo: Annotated[bool, Option("--undo", help="Let them in again.")] = False,
+    data: options.Data = None,
+) -> None:
     """Keep a user out; what is theirs stays."""
-    with _database() as db:
+    with _database(data) as db:
         from adaptive_rag.server.accounts import end_sessions, keep_an_admin
 
         user = _user(db, name)
@@ -107,9 +113,10 @@ def token(
         str, Option("--role", help="The highest role that it gives: reader, writer or admin.")
     ] = "reader",
     days: Annotated[int, Option("--days", min=1, max=3650, help="When it expires.")] = 90,
+    data: options.Data = None,
 ) -> None:
     """Print a new API token of a user; it is shown this once."""
-    with _database() as db:
+    with _database(data) as db:
         from adaptive_rag.server.accounts import issue_token
         from adaptive_rag.server.tables import Role, now
 
@@ -121,15 +128,14 @@ def token(
 
 
 @contextmanager
-def _database() -> Iterator[Session]:
+def _database(data: Path | None) -> Iterator[Session]:
     """Open the server's database; what the block changes is kept where it does not fail."""
-    import_extra("sqlalchemy", extra="server", purpose="The web server")
+    settings = options.server_settings(data=data)
     from sqlalchemy.orm import Session
 
     from adaptive_rag.server.database import open_database
-    from adaptive_rag.server.settings import read_server_settings
 
-    engine = open_database(read_server_settings())
+    engine = open_database(settings)
     try:
         with Session(engine, expire_on_commit=False) as db:
             yield db

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
+from adaptive_rag.cli import options
 
-def worker() -> None:
+
+def worker(data: options.Data = None) -> None:
     """Index what is uploaded to a server whose `server.workers` is 0, until Ctrl-C.
 
     It reads the same config file and environment as the server, and needs the same data folder. Several may
     run at the same time; each collection is indexed by one of them.
     """
+    settings = options.server_settings(data=data)
     from adaptive_rag.context import make_context
-    from adaptive_rag.errors import import_extra
-
-    for package in ("sqlalchemy", "huey"):
-        import_extra(package, extra="server", purpose="Indexing for a server")
     from adaptive_rag.server.indexing import workshop_of
-    from adaptive_rag.server.settings import read_server_settings
     from adaptive_rag.server.workers import work
 
-    settings = read_server_settings()
     work(settings, workshop_of(settings, make_context({})))

@@ -10,6 +10,7 @@ import time
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from langchain_core.embeddings import Embeddings
@@ -187,12 +188,21 @@ class Context(BaseSettings):
         return init_settings, env_settings, _OldEnvironment(settings_cls), toml, _Recipe(settings_cls)
 
     _is_served: bool = PrivateAttr(False)
+    _learned: Path | None = PrivateAttr(None)
 
-    def for_caller(self) -> Context:
-        """Return the settings as those of a server's caller, who reads no details of what went wrong."""
+    def for_caller(self, learned: Path | None = None) -> Context:
+        """Return the settings as those of a server's caller, who reads no details of what went wrong.
+
+        `learned` is the file of what the server's router learned.
+        """
         served = self.model_copy()
-        served._is_served = True
+        served._is_served, served._learned = True, learned
         return served
+
+    @property
+    def learned(self) -> Path | None:
+        """The file of what the router learned; None stands for the user's own."""
+        return self._learned
 
     def uses(self, mechanism: Mechanism) -> bool:
         """Tell whether a mechanism is on."""

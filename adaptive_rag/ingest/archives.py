@@ -55,6 +55,17 @@ def is_archive(path: Path) -> bool:
     return path.name.lower().endswith(SUFFIXES)
 
 
+def owners_of(source: str, start: str | None = None) -> list[str]:
+    """Return the names that the document of a source may have.
+
+    They are its own, those of the archives that its name leads into, and `start`, the address that led to it
+    where it is a page of a site.
+    """
+    folders = [source[:at] for at, letter in enumerate(source) if letter == "/"]
+    archives = [folder for folder in folders if folder.lower().endswith(SUFFIXES)]
+    return [source, *archives, *([start] if start else [])]
+
+
 def split_path(path: Path) -> tuple[Path, str] | None:
     """Part the path of a file in an archive into the archive's and the file's name; None for any other."""
     for parent in path.parents:

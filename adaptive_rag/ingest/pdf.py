@@ -133,11 +133,8 @@ def _is_truncated(path: Path) -> bool:
         IndexingError: the file does not begin as a PDF does.
     """
     with path.open("rb") as file:
-        head = file.read(1024)
-        if b"%PDF-" not in head:
-            raise IndexingError(
-                f"is not a PDF, though its name says so: it begins with {head[:12]!r}. Give it its own suffix"
-            )
+        if b"%PDF-" not in file.read(1024):
+            raise IndexingError("is not a PDF, though its name says so. Give it the ending of its own kind")
         file.seek(0, 2)
         file.seek(max(0, file.tell() - 2048))
         return b"%%EOF" not in file.read()

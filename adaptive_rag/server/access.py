@@ -10,6 +10,7 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Request
 from sqlalchemy import ColumnElement, Select, exists, select, true
+from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.database import Db, let_go
@@ -98,7 +99,11 @@ def this_machine(db: Session) -> User:
     if user is None:
         user = User(name=THIS_MACHINE, is_admin=True)
         db.add(user)
-        db.commit()
+        try:
+            db.commit()
+        except IntegrityError:  # another request has just made it
+            db.rollback()
+            user = db.scalars(select(User).where(User.name == THIS_MACHINE)).one()
     return user
 
 

@@ -103,10 +103,11 @@ class Answering:
         self._is_stopping = False
 
     def stop(self) -> None:
-        """Refuse the questions that are still being answered; the server ends."""
+        """Refuse the questions that are still being answered, and those that follow; the server ends."""
         self._is_stopping = True
         for limit in self._limits:
-            limit.reschedule(asyncio.get_running_loop().time())
+            if not limit.expired():
+                limit.reschedule(asyncio.get_running_loop().time())
 
     def context_for(self, place: Searched | None, caller_id: str | None, given: Mapping[str, Any]) -> Context:
         """Return the settings of one question over one index; None is the operator's own.
@@ -119,7 +120,9 @@ class Answering:
         check_settings(self._form, nested)
         allowed = self._form.model_validate(nested).model_dump(exclude_none=True)
         index = {"index": self._index_of(place)} if place else {}
-        return make_context(self._operator, allowed, index, user_id=caller_id).for_caller()
+        return make_context(self._operator, allowed, index, user_id=caller_id).for_caller(
+            learned if (learned := self._settings.learned_router).exists() else None
+        )
 
     def _index_of(self, place: Searched) -> str | Index:
         if not (place.index / MANIFEST).exists():
@@ -267,6 +270,8 @@ class Answering:
 
     @asynccontextmanager
     async def _limit(self) -> AsyncIterator[None]:
+        if self._is_stopping:
+            raise TimeoutError
         async with asyncio.timeout(self._settings.max_seconds) as limit:
             self._limits.add(limit)
             try:

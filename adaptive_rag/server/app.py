@@ -15,7 +15,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server import operation
+from adaptive_rag.server import browser, operation
 from adaptive_rag.server.access import has_users
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api import (
@@ -28,7 +28,9 @@ from adaptive_rag.server.api import (
     jobs,
     members,
     profile,
+    routing,
     session,
+    strategies,
     threads,
     tokens,
     uploads,
@@ -47,19 +49,22 @@ from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.sites import Sites
 from adaptive_rag.server.v1 import completions, models
 from adaptive_rag.server.v1.errors import ERRORS, PREFIX, OpenAIErrors
+from adaptive_rag.server.v1.forms import MOST_BYTES
 from adaptive_rag.server.workers import Queue, watching_workers
 
 # The nouns of the REST interface, in the order of its documentation.
 NOUNS: tuple[APIRouter, ...] = (
     collections.router,
     members.router,
+    uploads.router,  # before the documents, whose ids stand where its own words do
     documents.router,
-    uploads.router,
     jobs.router,
     ask.router,
     compare.router,
+    strategies.router,
     threads.router,
     feedback.router,
+    routing.router,
     profile.router,
     session.router,
     tokens.router,
@@ -87,13 +92,15 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
         openapi_url="/api/openapi.json",
     )
     answer_with_problems(app)
-    api = APIRouter(prefix="/api/v1", responses=PROBLEMS)
+    api = APIRouter(prefix="/api/v1", responses=PROBLEMS, max_body_size=MOST_BYTES)
     for router in NOUNS:
         api.include_router(router)
     app.include_router(api)
     for router in (models.router, completions.router):
         app.include_router(router, prefix=PREFIX, responses=ERRORS, tags=["OpenAI's API"])
     app.include_router(operation.router)
+    app.include_router(browser.router)
+    app.router.routes.append(browser.page_files())
     app.router.routes.append(mcp_route(mcp))
     # The last stands outermost: all parts see the caller's own address, and all answers have the headers.
     app.add_middleware(RequestLog)
@@ -118,7 +125,6 @@ async def _running(
         provider = Provider(settings) if settings.oidc_issuer else None
         app.state.services = Services(
             settings=settings,
-            given=given,
             operator=operator,
             engine=engine,
             answering=Answering(settings, given, conversations),

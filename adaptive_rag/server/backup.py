@@ -150,6 +150,8 @@ def _link_files(settings: ServerSettings, connection: Connection, stage: Path) -
         manifest = read_manifest(open_location(index))
         for name in (*(manifest.files or ()), MANIFEST, COPY) if manifest else ():
             _link(index / name, place / name)
+    if (learned := settings.learned_router).exists():
+        _link(learned, stage / "data" / learned.name)
 
 
 def _link(file: Path, place: Path) -> None:
@@ -343,7 +345,8 @@ def _read_row(table: Table, row: dict[str, Any]) -> dict[str, Any]:
 
 
 async def _load_conversations(settings: ServerSettings, engine: Engine, stage: Path) -> int:
-    files = sorted((stage / "conversations").iterdir())
+    # A backup from before the first conversation has no such folder.
+    files = sorted((stage / "conversations").glob("*"))
     async with open_conversations(settings, engine) as conversations:
         saver = conversations.saver
         for user, text in json.loads((stage / _PROFILES).read_text(encoding="utf-8")).items():

@@ -22,7 +22,7 @@ from adaptive_rag.private import make_file
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Thread, now
-from adaptive_rag.state import Citation
+from adaptive_rag.state import Citation, Decision
 from adaptive_rag.text.redaction import redact
 
 FILE = "conversations.sqlite"
@@ -36,7 +36,9 @@ class TurnShown(BaseModel):
     answer: str
     citations: list[Citation]
     route: str
+    user_context: str = Field(description="Who asked, or in what situation.")
     abstained: bool
+    decisions: list[Decision] = Field(description="What was decided about the answer, as its trace had it.")
     asked: datetime
 
 
@@ -167,7 +169,9 @@ def _read_turns(messages: Iterable[AnyMessage]) -> list[TurnShown]:
                 answer=message.text,
                 citations=facts["citations"],
                 route=facts["query_type"],
+                user_context=facts.get("user_context", ""),
                 abstained=facts["abstained"],
+                decisions=facts.get("decisions", []),
                 asked=datetime.fromtimestamp(facts["asked_at"], UTC),
             )
             turns.append(turn)

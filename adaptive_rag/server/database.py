@@ -17,12 +17,23 @@ from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.text.redaction import redact
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def connect(settings: ServerSettings) -> Engine:
+    """Return the way to the database, which may be missing or not up to date.
+
+    Raises:
+        MissingExtraError: it is PostgreSQL, whose packages are not installed.
+    """
+    if settings.database is not None:
+        import_extra("psycopg", extra="postgres", purpose="server.database")
+    return create_engine(settings.database_address, pool_pre_ping=True)
 
 
 def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
@@ -31,12 +42,13 @@ def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
     Raises:
         ConfigurationError: the data folder cannot be written, the database not be reached, or it is of a
             newer version of this program.
+        MissingExtraError: it is PostgreSQL, whose packages are not installed.
     """
     try:
         make_folder(settings.data)
         if settings.database is None:
             make_file(settings.data / "server.sqlite")
-        engine = create_engine(settings.database_address, pool_pre_ping=True)
+        engine = connect(settings)
         if engine.dialect.name == "sqlite":
             event.listen(engine, "connect", _set_up_sqlite)
         # One of several servers that start at once migrates, the others wait.
@@ -75,6 +87,8 @@ def _alembic() -> Config:
 def _migrate(engine: Engine, revision: str) -> None:
     config = _alembic()
     with engine.begin() as connection:
+        if engine.dialect.name == "sqlite":  # its driver would make each table by itself, however it ends
+            connection.exec_driver_sql("BEGIN")
         config.attributes["connection"] = connection
         command.upgrade(config, revision)
 

@@ -6,7 +6,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
-from adaptive_rag.samples import lend_vectors, samples_path
+from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.indexing import work_off, workshop_of
@@ -33,7 +33,14 @@ def _upload(settings: ServerSettings, engine: Engine) -> str | None:
     with Session(engine) as db:
         if db.scalar(select(Collection.id).where(Collection.name == NAME)):
             return None
-        collection = Collection(name=NAME, description="Documents of an invented coastal town.")
+        collection = Collection(
+            name=NAME,
+            description="Documents of Pellhythe, an invented town by the sea.",
+            examples=[
+                {"question": each.question, "user_context": each.user_context or "", "type": each.type}
+                for each in SAMPLE_QUESTIONS
+            ],
+        )
         db.add(collection)
         db.flush()
         folder = folder_of(settings.data, collection.id)

@@ -10,13 +10,12 @@ import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine, select, update
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
@@ -27,15 +26,14 @@ from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
 from adaptive_rag.index.sources import remove_sources
 from adaptive_rag.ingest import Failure, Site, SourceFile
-from adaptive_rag.ingest.archives import is_archive
+from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.private import make_folder
 from adaptive_rag.server.folders import CollectionFolder, folder_of
 from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Collection, Document, Job, JobState, Upload, now
+from adaptive_rag.server.tables import Collection, Document, Job, JobState, Thread, now
 
 MOST_ATTEMPTS = 5
-KEYS_KEPT = timedelta(days=1)
 SECONDS_PER_NOTE = 1.0
 MOST_PROBLEMS = 1000
 _CANCELLED = "was not indexed: the job was cancelled"
@@ -87,13 +85,11 @@ def waiting_collections(engine: Engine) -> Sequence[str]:
 
 
 def clear_leftovers(data: Path, engine: Engine) -> None:
-    """Remove what an interruption has left: folders of deleted collections, files of no document.
-
-    Answers to uploads with a key are forgotten after a day as well.
-    """
+    """Remove what an interruption has left: folders of deleted collections, files of no document."""
     with Session(engine) as db:
-        db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
-        db.commit()
+        if engine.dialect.name == "sqlite":  # one server alone uses it: what the last one answered has ended
+            db.execute(update(Thread).values(asked=None))
+            db.commit()
     places = data.absolute() / "collections"
     # listed before we ask which are known: a collection has its row before its folder
     for path in list(places.iterdir()) if places.is_dir() else []:
@@ -195,11 +191,9 @@ class _Run:
 
     def _remove_unlisted(self, rows: Sequence[Document], hidden: set[str]) -> None:
         """Take out of the index what is of no document, and what was of one that has been deleted."""
-        records = indexed_sources(self._folder.index)
-        owned = set[str]()
-        for row in rows:
-            owned.update(sources_of(row, records))
-        gone = [source for source in records if source not in owned or _is_hidden(source, hidden)]
+        kept = {row.name for row in rows} - hidden
+        records = indexed_sources(self._folder.index).items()
+        gone = [name for name, record in records if kept.isdisjoint(owners_of(name, record.start))]
         if gone:
             remove_sources(self._folder.index, gone)
 
@@ -238,14 +232,15 @@ class _Run:
     def _say(self, asked: Sequence[Document], failed: Sequence[Failure], hidden: set[str]) -> None:
         """Write what came of each document, and end the job."""
         records = indexed_sources(self._folder.index)
+        sources = sources_by_document(records)
         problems = list[dict[str, Any]]()
         with self._folder.changing(), Session(self._engine) as db:
             for before in asked:
                 row = db.get(Document, before.id)
                 if row is None or row.digest != before.digest:
                     continue  # deleted or replaced meanwhile, which has a job of its own
-                found = [records[source] for source in sources_of(row, records)]
-                reasons = [str(failure) for failure in failed if is_of(failure.source, row.name)]
+                found = [records[source] for source in sources.get(row.name, [])]
+                reasons = [str(failure) for failure in failed if row.name in owners_of(failure.source)]
                 row.chunks = sum(record.chunks for record in found) if found else None
                 row.problem = "; ".join(reasons)[:2000] or (None if found else f"{row.name} holds no text")
                 row.notes = [note for record in found for note in record.notes][:100]
@@ -274,20 +269,10 @@ def indexed_sources(index: Path) -> Mapping[str, SourceRecord]:
     return manifest.sources if manifest else {}
 
 
-def sources_of(row: Document, records: Mapping[str, SourceRecord]) -> list[str]:
-    """Return the names under which a document is cited: its own, its files', or a page's own address."""
-    if row.name in records:
-        return [row.name]
-    if is_archive(Path(row.name)):
-        return [source for source in records if is_of(source, row.name)]
-    return [source for source, record in records.items() if record.web and record.web["start"] == row.name]
-
-
-def is_of(source: str, name: str) -> bool:
-    """Tell whether a source is a document, or lies in it where that is an archive."""
-    return source == name or (is_archive(Path(name)) and source.startswith(f"{name}/"))
-
-
-def _is_hidden(source: str, hidden: set[str]) -> bool:
-    """Tell whether a source is of a document that has been deleted."""
-    return any(is_of(source, name) for name in hidden)
+def sources_by_document(records: Mapping[str, SourceRecord]) -> Mapping[str, list[str]]:
+    """Return, by document, the names under which it is cited: its own, its files', or its pages'."""
+    found: dict[str, list[str]] = {}
+    for source, record in sorted(records.items()):
+        for owner in dict.fromkeys(owners_of(source, record.start)):
+            found.setdefault(owner, []).append(source)
+    return found

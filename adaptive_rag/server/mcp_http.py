@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from adaptive_rag.server.access import Caller, collection_open_to, identify, refuse_other_sites
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.api.collections import list_collections
+from adaptive_rag.server.api.pages import Window
 from adaptive_rag.server.mcp import build_mcp
 from adaptive_rag.server.mcp_results import CollectionListed, Collections
 from adaptive_rag.server.mcp_tools import Shelf, only_one
@@ -45,7 +46,7 @@ class HttpReader:
     def collections(self, limit: int, offset: int) -> Collections:
         """List the collections that are open to them."""
         with self._db() as db:
-            page = list_collections(db, self.caller, limit, offset)
+            page = list_collections(db, self.caller, Window(limit, offset))
         listed = [
             CollectionListed(
                 name=each.name, description=each.description, documents=each.documents, passages=each.chunks

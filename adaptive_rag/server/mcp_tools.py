@@ -15,6 +15,7 @@ from adaptive_rag.graph.strategies import NAMES
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import SourceRecord, read_manifest
 from adaptive_rag.index.sources import join_chunks, read_chunks
+from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.server.answering import Answering, Question
 from adaptive_rag.server.folders import Searched
 from adaptive_rag.server.mcp_results import (
@@ -229,9 +230,9 @@ def only_one(names: Sequence[str]) -> str:
 
 def _sources(shelf: Shelf) -> Mapping[str, SourceRecord]:
     manifest = read_manifest(open_location(shelf.uri))
-    hidden = shelf.searched.hidden if shelf.searched else ()
-    known = manifest.sources if manifest else {}
-    return {source: known[source] for source in sorted(known) if source not in hidden}
+    hidden = shelf.searched.hidden if shelf.searched else frozenset()
+    known = sorted(manifest.sources.items()) if manifest else []
+    return {name: record for name, record in known if hidden.isdisjoint(owners_of(name, record.start))}
 
 
 def _read(shelf: Shelf, document: str, start: int, end: int | None) -> Text:

@@ -45,6 +45,8 @@ async def healthz() -> dict[str, Literal["ok"]]:
 def readyz(parts: Parts, db: Db, response: Response) -> Ready:
     """Say whether questions can be answered; 503 where the store or the disk fails."""
     store, disk = _check_store(db), _check_disk(parts)
+    # Others need the connection while the model's address is tried.
+    db.close()
     well = store == disk == "ok"
     response.status_code = 200 if well else 503
     model = asyncio.run(_check_model(parts))

@@ -9,7 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError
 from starlette.exceptions import HTTPException
 
 from adaptive_rag.context.caller import served_error
@@ -75,6 +75,8 @@ def problem_of(error: Exception) -> HTTPException:
         return Problem(error.status, str(error))
     if isinstance(error, InputError):
         return Problem(422, str(error))
+    if isinstance(error, DataError):  # of PostgreSQL: the character NUL
+        return Problem(422, "The request holds a character that the database cannot keep.")
     return Problem(500, str(error if isinstance(error, ServedError) else served_error(error)))
 
 
@@ -98,5 +100,5 @@ def answer_with_problems(app: FastAPI) -> None:
         problem = problem_of(error)
         return answer(problem.status_code, problem.detail, problem.headers)
 
-    for kind in (HTTPException, Refused, InputError, ServedError):
+    for kind in (HTTPException, Refused, InputError, ServedError, DataError):
         app.add_exception_handler(kind, failed)

@@ -58,7 +58,7 @@ class Rates:
             left = self._limiter.get_window_stats(rate, *of).reset_time - time.time()
             raise Problem(
                 429,
-                f"That was too often: {rate} is allowed. Try again later.",
+                f"Too many attempts: {rate} is allowed. Try again later.",
                 {"Retry-After": str(max(1, math.ceil(left)))},
             )
 

@@ -74,8 +74,9 @@ def pattern_of(scope: Scope) -> str:
         return "unknown"
     path = str(scope["path"])
     for name, value in reversed(scope.get("path_params", {}).items()):
-        before, found, after = path.rpartition(str(value))
-        path = f"{before}{{{name}}}{after}" if found else path
+        # Whole segments: a collection may be called as a part of another word.
+        before, found, after = f"{path}/".rpartition(f"/{value}/")
+        path = f"{before}/{{{name}}}/{after}".removesuffix("/") if found else path
     return path
 
 

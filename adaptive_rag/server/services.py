@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Depends, Request
 from sqlalchemy import Engine
@@ -25,8 +24,7 @@ class Services:
     """The open parts of a running server."""
 
     settings: ServerSettings
-    # the operator's settings of questions: those that were passed, and all together
-    given: Mapping[str, Any]
+    # the operator's settings of questions
     operator: Context
     engine: Engine
     answering: Answering

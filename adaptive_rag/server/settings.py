@@ -32,6 +32,12 @@ def _readable_network(names: frozenset[str]) -> frozenset[str]:
     return names
 
 
+def _of_postgresql(address: SecretStr) -> SecretStr:
+    if not address.get_secret_value().startswith("postgresql://"):
+        raise ValueError("expected an address that begins with postgresql://")
+    return address
+
+
 def _readable_rate(rate: str) -> str:
     from limits import parse
 
@@ -57,7 +63,7 @@ class ServerSettings(BaseSettings):
     data: Path = Field(
         Path(".adaptive-rag-server"), description="Folder of the collections and of what is kept beside them."
     )
-    database: SecretStr | None = Field(
+    database: Annotated[SecretStr, AfterValidator(_of_postgresql)] | None = Field(
         None,
         description="Address of a PostgreSQL database for users, threads and jobs, as in "
         "postgresql://name:password@host/database. By default SQLite files in the data folder.",
@@ -140,6 +146,11 @@ class ServerSettings(BaseSettings):
     def is_loopback(self) -> bool:
         """Tell whether only this machine can reach the server."""
         return is_loopback(self.host)
+
+    @property
+    def learned_router(self) -> Path:
+        """The file of what the votes taught the router; while it is there, questions are routed by it."""
+        return self.data.absolute() / "router.json"
 
     @property
     def database_address(self) -> str:

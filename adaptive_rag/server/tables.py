@@ -132,6 +132,8 @@ class Collection(Base):
     id: Mapped[str] = mapped_column(String(32), primary_key=True, default=new_id)
     name: Mapped[str] = mapped_column(NAME, unique=True)
     description: Mapped[str] = mapped_column(Text, default="")
+    # Questions that it answers, for whoever opens it: {"question": ..., "user_context": ..., "type": ...}
+    examples: Mapped[list[dict[str, Any]]] = mapped_column(default=list)
     # Sources of deleted documents: no answer uses them while a job has yet to take them out of the index.
     hidden: Mapped[list[str]] = mapped_column(default=list)
     created: Mapped[datetime] = mapped_column(default=now)

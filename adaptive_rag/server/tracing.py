@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from adaptive_rag.errors import import_extra
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.text.redaction import redact, redact_all
+
+# What an error is, as OpenTelemetry names it. Its message may hold what was asked.
+_KIND = "exception.type"
 
 
 def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
@@ -24,8 +29,11 @@ def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
     instrument = import_extra("openinference.instrumentation.langchain", extra="tracing", purpose=purpose)
     openinference = import_extra("openinference.instrumentation", extra="tracing", purpose=purpose)
     provider = sdk.TracerProvider(resource=resources.Resource.create({"service.name": "adaptive-rag"}))
-    provider.add_span_processor(export.BatchSpanProcessor(exporter.OTLPSpanExporter()))
     hidden = not settings.trace_contents
+    collector = exporter.OTLPSpanExporter()
+    send = collector.export
+    collector.export = lambda spans: send([_shown(span, sdk, hidden=hidden) for span in spans])
+    provider.add_span_processor(export.BatchSpanProcessor(collector))
     config = openinference.TraceConfig(
         hide_inputs=hidden,
         hide_outputs=hidden,
@@ -43,3 +51,29 @@ def trace_to_collector(settings: ServerSettings) -> Callable[[], object]:
         provider.shutdown()
 
     return end
+
+
+def _shown(span: Any, sdk: Any, *, hidden: bool) -> Any:
+    """Return a span without the secrets that a server may repeat; where hidden, errors have no words."""
+    errors = [dict(event.attributes or {}) for event in span.events]
+    if hidden:
+        errors = [{_KIND: error[_KIND]} if _KIND in error else {} for error in errors]
+    events = [
+        sdk.Event(event.name, redact_all(error), event.timestamp)
+        for event, error in zip(span.events, errors, strict=True)
+    ]
+    said = None if hidden or not span.status.description else redact(span.status.description)
+    return sdk.ReadableSpan(
+        span.name,
+        span.context,
+        span.parent,
+        span.resource,
+        redact_all(dict(span.attributes or {})),
+        events,
+        span.links,
+        span.kind,
+        status=type(span.status)(span.status.status_code, said),
+        start_time=span.start_time,
+        end_time=span.end_time,
+        instrumentation_scope=span.instrumentation_scope,
+    )

@@ -42,6 +42,24 @@ def section_at(chunk: Chunk, offset: int) -> str | None:
     return section
 
 
+def outline_of(chunks: Sequence[Chunk]) -> list[tuple[int, str | None, int | None]]:
+    """Return where another section or page begins in a text, with both, in order.
+
+    Where chunks overlap, the later one knows best what begins with it.
+    """
+    begins: dict[int, tuple[str | None, int | None]] = {}
+    for chunk in chunks:
+        known = chunk["metadata"]
+        inside = [*map(int, known.get("section_starts", ())), *known.get("page_starts", {}).values()]
+        for offset in [chunk["start"], *(offset for offset in inside if offset > chunk["start"])]:
+            begins[offset] = section_at(chunk, offset), page_at(chunk, offset)
+    outline: list[tuple[int, str | None, int | None]] = []
+    for offset, found in sorted(begins.items()):
+        if not outline or outline[-1][1:] != found:
+            outline.append((offset, *found))
+    return outline
+
+
 def place_at(chunk: Chunk, start: int, end: int) -> Place:
     """Return where a person finds a span of a chunk, as far as the chunk says it."""
     known = chunk["metadata"]

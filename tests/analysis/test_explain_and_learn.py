@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from adaptive_rag.analysis import analyse, explain_contributions, forget, learn, why_not
-from adaptive_rag.analysis.learning import read_questions
+from adaptive_rag.analysis import analyse, explain_contributions, forget, learn, router, why_not
+from adaptive_rag.analysis.learning import QuestionLine, learn_from, read_questions
 from adaptive_rag.analysis.router import WEIGHTS, learned_file, load_router, softmax
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.state import QUERY_TYPES
+from adaptive_rag.state import QUERY_TYPES, QueryType
 
 
 @pytest.fixture(autouse=True)
@@ -117,6 +118,14 @@ def test_nothing_is_saved_where_nothing_was_learned(tmp_path: Path) -> None:
     assert (lesson.file is not None) == better == learned_file().exists()
 
 
+def test_of_the_least_number_of_questions_some_are_kept_aside(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"text": f"{kind} {i}", "type": kind} for kind in QUERY_TYPES for i in range(3)
+    ]
+    lesson = learn(_write(tmp_path / "least.jsonl", rows))
+    assert (lesson.learned_from, lesson.kept_aside) == (8, 4)
+
+
 def test_too_few_questions_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="at least 12"):
         learn(_write(tmp_path / "few.jsonl", [{"text": "Who?", "type": "factual"}]))
@@ -156,3 +165,19 @@ def test_the_learned_file_lies_in_the_home_or_else_in_the_configuration_folder(
     assert learned_file().name == "router.json"
     if sys.platform == "linux":
         assert learned_file().parent == tmp_path / "config" / "adaptive-rag"
+
+
+def test_long_questions_without_a_word_in_common_are_learned_from_in_little_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As columns of one matrix, their features would take 170 MB, and those of 2,000 questions 8 GB."""
+    monkeypatch.setattr(router, "embed_questions", lambda parsed: np.zeros((len(parsed), 384), np.float32))
+    words = [f"w{number}" for number in range(300 * 150)]
+    texts = [" ".join(words[start : start + 150]) for start in range(0, len(words), 150)]
+    types: list[QueryType] = ["factual", "opinion"]
+    questions = [QuestionLine(text, "", [], types[number % 2]) for number, text in enumerate(texts)]
+    tracemalloc.start()
+    learn_from(questions, tmp_path / "router.json", "They")
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 120_000_000

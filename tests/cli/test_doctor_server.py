@@ -1,6 +1,7 @@
 """`adaptive-rag doctor --server` names each fault of a server with what mends it, and changes nothing."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,13 +48,13 @@ def test_a_server_that_works_shows_its_migration_its_users_and_its_jobs(run: Run
         found = findings(run)
     assert found["data"] == ("ok", found["data"][1])
     assert "a server is running" in found["data"][1]
-    assert found["database"] == ("ok", "sqlite, at migration 0001 ")
+    assert found["database"] == ("ok", "sqlite, at migration 0002 ")
     assert "1 job to do" in found["workers"][1]
     assert "whoever is at this machine" in found["users"][1]
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     engine.dispose()
-    assert "at migration 0000; this version has 0001" in findings(run)["database"][1]
+    assert "at migration 0000; this version has 0002" in findings(run)["database"][1]
 
 
 def test_a_server_that_others_reach_needs_users_tls_and_a_proxy_it_trusts(
@@ -77,6 +78,23 @@ def test_a_database_that_does_not_answer_is_a_fault_without_its_password(
     state, text = findings(run)["database"]
     assert state == "fault"
     assert "hidden-word" not in text
+
+
+def test_a_database_whose_extra_is_missing_is_named(
+    run: Run, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__DATABASE", "postgresql://rag@127.0.0.1:9/rag")
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    assert "adaptive-rag[postgres]" in findings(run)["server"][1]
+    for command in (["users", "list"], ["worker"]):
+        assert "adaptive-rag[postgres]" in run(*command).stderr
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__DATABASE", "mysql://rag@127.0.0.1:9/rag")
+    assert "begins with postgresql://" in findings(run)["server"][1]
+
+
+def test_another_data_folder_is_checked_by_its_name(run: Run, data: Path, tmp_path: Path) -> None:
+    report = run("doctor", "--server", "--data", str(tmp_path / "other"), "--json").stdout
+    assert f"{tmp_path / 'other'}: not made yet" in report
 
 
 def test_a_wrong_setting_of_the_server_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

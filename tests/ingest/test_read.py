@@ -41,7 +41,7 @@ def test_one_bad_file_among_a_hundred_is_reported_and_the_others_are_read(tmp_pa
     bad = [result for result in results if isinstance(result, Failure)]
     assert sum(isinstance(result, SourceText) for result in results) == 99
     assert [str(failure) for failure in bad] == [
-        "50.pdf is not a PDF, though its name says so: it begins with b'no PDF at al'. Give it its own suffix"
+        "50.pdf is not a PDF, though its name says so. Give it the ending of its own kind"
     ]
 
 

@@ -144,3 +144,14 @@ def test_an_abstaining_answer_names_the_passages_that_were_read(node, source):
     output = run(node, source, made.ranked(0, 1), "What is the boiling point of tungsten?")
     assert output["abstained"]
     assert len(output["documents"]) == 1
+
+
+def test_the_trace_says_where_an_answer_gives_the_closest_passages(source):
+    for evidence, is_closest in ((0.24, True), (0.1, False)):
+        style = replace(STYLES["factual"], evidence=evidence)
+        graph = StateGraph(State, context_schema=Context)
+        graph.add_node("generate", generate.given(styles={"factual": style}))
+        graph.add_edge(START, "generate")
+        output = run(graph.compile(), source, made.ranked(1, 5))
+        headings = [decision["chosen"] for decision in decisions(output, "closest")]
+        assert headings == [output["answer"].partition("\n")[0].strip("*")] * is_closest

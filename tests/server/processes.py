@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import socket
 import subprocess
 import sys
 import time
@@ -16,35 +16,63 @@ import psutil
 
 from adaptive_rag import Index
 
+# Each line forks a server, so that a restart waits for no import. A worker is a fresh process.
 SERVE = """
-import sys, uvicorn
-from pathlib import Path
-from adaptive_rag.server.app import build_app
-from adaptive_rag.server.settings import read_server_settings
+import os, signal, sys
 if __name__ == "__main__":
-    settings = read_server_settings(data=Path(sys.argv[1]), workers=1)
-    uvicorn.run(build_app(settings, {}), port=int(sys.argv[2]), log_level="warning")
+    import uvicorn
+    from fastmcp import FastMCP
+    from pathlib import Path
+    from adaptive_rag.server.app import build_app
+    from adaptive_rag.server.settings import read_server_settings
+    from adaptive_rag.testing import ScriptedChatModel
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for _ in sys.stdin:
+        if child := os.fork():
+            print(child, flush=True)
+            continue
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        settings = read_server_settings(data=Path(sys.argv[1]), workers=1, rate="1000000/minute")
+        seconds = float(sys.argv[3])
+        given = {"model": ScriptedChatModel(seconds=seconds)} if seconds else {}
+        uvicorn.run(build_app(settings, given), port=int(sys.argv[2]), log_level="warning")
+        os._exit(0)
 """
 
 
 class ServerProcess:
-    """A server with one worker over a data folder."""
+    """A server with one worker over a data folder, on a free port.
 
-    def __init__(self, folder: Path, port: int) -> None:
-        self._script = folder / "serve.py"
-        self._script.write_text(SERVE)
-        self.data, self._port = folder / "data", port
-        self.http = httpx.Client(base_url=f"http://localhost:{port}/api/v1", timeout=30)
+    With `model_seconds` a scripted model writes its answers, and takes so long for each call.
+    """
+
+    def __init__(self, folder: Path, model_seconds: float = 0) -> None:
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self._port = free.getsockname()[1]
+        script = folder / "serve.py"
+        script.write_text(SERVE)
+        self.data = folder / "data"
+        self.http = httpx.Client(base_url=f"http://localhost:{self._port}/api/v1", timeout=30)
+        self._mother = subprocess.Popen(
+            [sys.executable, script, self.data, str(self._port), str(model_seconds)],
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": os.getcwd()},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            bufsize=1,
+        )
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        command = [sys.executable, str(self._script), str(self.data), str(self._port)]
-        environment = {**os.environ, "PYTHONPATH": os.getcwd()}
-        self.process = subprocess.Popen(command, cwd=self._script.parent, env=environment)
+        assert self._mother.stdin and self._mother.stdout
+        self._mother.stdin.write("start\n")
+        self._process = psutil.Process(int(self._mother.stdout.readline()))
         wait_for(self._answers, "the server answers")
 
     def _answers(self) -> bool:
-        assert self.process.poll() is None, "the server ended"
+        assert self._process.is_running(), "the server ended"
         try:
             return self.http.get("/collections").status_code == 200
         except httpx.TransportError:
@@ -55,7 +83,7 @@ class ServerProcess:
         wait_for(self._killed_worker, "a worker runs")
 
     def _killed_worker(self) -> bool:
-        for child in psutil.Process(self.process.pid).children():
+        for child in self._process.children():
             try:
                 if "spawn_main" in " ".join(child.cmdline()):
                     child.kill()
@@ -90,16 +118,21 @@ class ServerProcess:
         """Return a job as it is shown."""
         return self.http.get(f"/collections/kills/jobs/{job_id}").json()
 
+    def memory(self) -> int:
+        """Return the bytes of memory that the server holds, without its workers."""
+        return int(self._process.memory_info().rss)
+
     def kill(self) -> None:
         """Kill the server alone; its workers notice."""
-        self.process.kill()
-        self.process.wait()
+        self._process.kill()
+        self._process.wait(60)
 
     def stop(self) -> None:
         """End it as an operator does."""
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(60)
+        if self._process.is_running():
+            self._process.terminate()
+            self._process.wait(60)
+        self._mother.communicate(timeout=60)
 
 
 def wait_for(holds: Callable[[], Any], what: str, seconds: float = 60) -> None:

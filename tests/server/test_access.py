@@ -44,9 +44,11 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "POST /api/v1/users": ("root", {"name": "eve"}, 201),
     "PATCH /api/v1/users/{user}": ("root", {"is_admin": False}, 200),
     "GET /api/v1/events": ("root", None, 200),
+    "GET /api/v1/strategies": ("signed in", None, 200),
     "GET /api/v1/collections": ("signed in", None, 200),
     "POST /api/v1/collections": ("root", {"name": "new"}, 201),
     "GET /api/v1/collections/{collection}": ("reader", None, 200),
+    "PATCH /api/v1/collections/{collection}": ("owner", {"description": "Tides"}, 200),
     "POST /api/v1/collections/{collection}/ask": ("reader", {"question": "When?"}, 409),  # it is empty
     "POST /api/v1/collections/{collection}/ask/events": ("reader", {"question": "When?"}, 409),
     "POST /api/v1/collections/{collection}/compare": ("reader", {"question": "When?"}, 409),
@@ -54,8 +56,11 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "POST /api/v1/collections/{collection}/documents": ("writer", None, 415),  # without a file
     "POST /api/v1/collections/{collection}/documents/address": ("writer", {"address": "no address"}, 422),
     "POST /api/v1/collections/{collection}/documents/reindex": ("owner", None, 202),
+    "GET /api/v1/collections/{collection}/documents/uploadable": ("reader", None, 200),
+    "POST /api/v1/collections/{collection}/documents/delete": ("writer", {"documents": ["0" * 32]}, 404),
     "GET /api/v1/collections/{collection}/documents/{document}": ("reader", None, 404),
     "GET /api/v1/collections/{collection}/documents/{document}/text": ("reader", None, 404),
+    "GET /api/v1/collections/{collection}/documents/{document}/outline": ("reader", None, 404),
     "GET /api/v1/collections/{collection}/documents/{document}/file": ("reader", None, 404),
     "POST /api/v1/collections/{collection}/documents/{document}/reindex": ("writer of nothing", None, 404),
     "DELETE /api/v1/collections/{collection}/documents/{document}": ("writer of nothing", None, 404),
@@ -80,6 +85,9 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "GET /api/v1/collections/{collection}/feedback": ("owner", None, 200),
     "DELETE /api/v1/feedback/{feedback}": ("signed in", None, 404),
     "GET /api/v1/feedback/export": ("root", None, 200),
+    "GET /api/v1/router": ("root", None, 200),
+    "POST /api/v1/router/learn": ("root", None, 409),  # nobody has voted
+    "DELETE /api/v1/router": ("root", None, 204),
     "GET /api/v1/me/profile": ("signed in", None, 200),
     "PUT /api/v1/me/profile": ("signed in", {"text": "A baker."}, 200),
     "DELETE /api/v1/me/profile": ("signed in", None, 204),

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
@@ -27,23 +26,6 @@ def test_an_answer_has_citations_and_says_which_way_it_went(serve: Serve, sample
         assert answer["trace"][0]["step"] == "classify"
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"model": "openai:x"}, {"index": "/etc"}, {"models.base_url": "http://127.0.0.1"}, {"k": 1000},
-        {"recipe": "fusion"}, {"user_id": "other"}, {"retrieval": {"fusion": "dense"}}, {"where": "1 = 1"},
-    ],
-)  # fmt: skip
-def test_what_a_caller_may_not_set_is_refused(
-    serve: Serve, sample_index: Path, settings: dict[str, object]
-) -> None:
-    with serve() as client:
-        add_samples(client, sample_index)
-        refused = client.post(URL, json={**QUESTION, "settings": settings})
-        assert refused.status_code == 422, refused.json()
-        assert refused.json()["detail"]
-
-
 def test_an_empty_collection_says_that_it_is_empty(serve: Serve) -> None:
     with serve() as client:
         client.post("/api/v1/collections", json={"name": "samples"})
@@ -64,6 +46,19 @@ def test_a_collection_whose_first_documents_are_being_indexed_says_so(serve: Ser
         refused = client.post(URL, json=QUESTION)
         assert refused.status_code == 409
         assert "being indexed" in refused.json()["detail"]
+
+
+def test_a_question_that_comes_while_the_server_stops_is_refused_at_once(
+    serve: Serve, sample_index: Path
+) -> None:
+    with serve() as client:
+        add_samples(client, sample_index)
+        client.app.state.services.answering.stop()  # type: ignore[attr-defined]
+        refused = client.post(URL, json={"question": "When?"})
+        assert (refused.status_code, refused.json()["detail"]) == (
+            503,
+            "The server is being stopped. Ask again in a minute.",
+        )
 
 
 def test_a_collection_that_is_not_there_is_not_found(serve: Serve) -> None:

@@ -12,13 +12,27 @@ def test_a_collection_is_made_listed_and_deleted(serve: Serve) -> None:
         made = client.post(URL, json={"name": "handbook", "description": "For new staff"})
         assert made.status_code == 201
         assert made.json() | {"created": ""} == {
-            "name": "handbook", "description": "For new staff", "role": "admin",
+            "name": "handbook", "description": "For new staff", "examples": [], "role": "admin",
             "documents": 0, "chunks": 0, "bytes": 0, "created": "",
         }  # fmt: skip
         assert client.get(f"{URL}/handbook").json() == made.json()
         assert client.get(URL).json() == {"items": [made.json()], "total": 1}
         assert client.delete(f"{URL}/handbook").status_code == 204
         assert client.get(URL).json() == {"items": [], "total": 0}
+
+
+def test_a_collection_is_described_again_with_what_can_be_asked(serve: Serve) -> None:
+    notice = {"question": "How long is the notice period?", "user_context": "", "type": "factual"}
+    with serve() as client:
+        made = client.post(URL, json={"name": "handbook", "examples": [{"question": "Who?"}]}).json()
+        assert made["examples"] == [{"question": "Who?", "user_context": "", "type": None}]
+        changed = client.patch(f"{URL}/handbook", json={"examples": [notice]}).json()
+        assert changed == made | {"examples": [notice]}
+        described = client.patch(f"{URL}/handbook", json={"description": "For new staff"}).json()
+        assert described == changed | {"description": "For new staff"}
+        assert client.get(f"{URL}/handbook").json() == described
+        for examples in ([notice] * 9, [{"question": " "}], [notice | {"type": "rhetorical"}]):
+            assert client.patch(f"{URL}/handbook", json={"examples": examples}).status_code == 422
 
 
 def test_a_name_is_given_once_and_fits_an_address(serve: Serve) -> None:

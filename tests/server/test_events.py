@@ -70,38 +70,49 @@ def test_what_fails_midway_ends_in_a_problem(serve: Serve, sample_index: Path) -
         assert (name, problem["status"], problem["title"]) == ("problem", 504, "Gateway Timeout")
 
 
+@pytest.mark.parametrize(
+    "url",
+    [URL, URL.removesuffix("/events"), URL.replace("ask/events", "compare"), "/api/v1/threads/{}/ask",
+     "/v1/chat/completions"],
+)  # fmt: skip
 def test_a_client_that_goes_away_ends_the_work_and_frees_its_place(
-    tmp_path: Path, sample_index: Path
+    tmp_path: Path, sample_index: Path, url: str
 ) -> None:
     model = ScriptedChatModel(script={"generate": ANSWER}, seconds=600)
     app = build_app(read_server_settings(data=tmp_path / "data", max_running=1), {"model": model})
-    body = json.dumps({**QUESTION, "settings": {"budget.deadline_s": 20}}).encode()
+    asked: dict[str, Any] = {**QUESTION, "settings": {"budget.deadline_s": 20}}
+    if url.startswith("/v1"):
+        said = [{"role": "user", "content": QUESTION["question"]}]
+        asked = {"model": "samples", "messages": said, "adaptive_rag": {"budget.deadline_s": 20}}
+    body = json.dumps(asked).encode()
     with client_of(app) as client:
         add_samples(client, sample_index)
+        path = url.format(client.post("/api/v1/collections/samples/threads", json={}).json()["id"])
+        gate = app.state.services.answering.gate
 
-        async def leave_once_the_route_is_known() -> None:
-            gone = asyncio.Event()
+        async def leave_once_it_is_being_answered() -> None:
             coming = [{"type": "http.request", "body": body, "more_body": False}]
 
             async def receive() -> dict[str, Any]:
                 if not coming:
-                    await gone.wait()
+                    while not gate.inside:
+                        await asyncio.sleep(0.01)
                     return {"type": "http.disconnect"}
                 return coming.pop()
 
             async def send(message: Any) -> None:
-                if b"event: route" in message.get("body", b""):
-                    gone.set()
+                pass
 
             headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
             scope = {
-                "type": "http", "method": "POST", "path": URL, "raw_path": URL.encode(), "query_string": b"",
-                "headers": headers, "client": ("127.0.0.1", 1), "scheme": "http", "http_version": "1.1",
+                "type": "http", "method": "POST", "path": path, "raw_path": path.encode(),
+                "query_string": b"", "headers": headers, "client": ("127.0.0.1", 1),
+                "scheme": "http", "http_version": "1.1",
                 "asgi": {"version": "3.0", "spec_version": "2.3"}, "server": ("localhost", 80),
                 "root_path": "",
             }  # fmt: skip
             await asyncio.wait_for(app(scope, receive, send), 10)
 
-        client.portal.call(leave_once_the_route_is_known)
-        assert app.state.services.answering.gate.inside == 0
+        client.portal.call(leave_once_it_is_being_answered)
+        assert gate.inside == 0
         assert "generate" not in model.skills

@@ -96,6 +96,7 @@ BODIES = ("text/plain", "application/xml", "application/x-www-form-urlencoded", 
 ATTEMPTS = (
     Attempt("collections", "list them", f"GET {API}/collections", 200),
     Attempt("collections", "show it", f"GET {VAULT}"),
+    Attempt("collections", "describe it", f"PATCH {VAULT}", sent={"json": {"description": "Mine"}}),
     Attempt("collections", "delete it", f"DELETE {VAULT}"),
     Attempt(
         "collections",
@@ -113,6 +114,9 @@ ATTEMPTS = (
             ("show one beside one's own", f"GET {PIER}/documents/{{document}}"),
             ("read its text", f"GET {VAULT}/documents/{{document}}/text"),
             ("read its text beside one's own", f"GET {PIER}/documents/{{document}}/text"),
+            ("see its sections", f"GET {VAULT}/documents/{{document}}/outline"),
+            ("see its sections beside one's own", f"GET {PIER}/documents/{{document}}/outline"),
+            ("find the one of a source", f"GET {VAULT}/documents?source=x.md"),
             (
                 "read a source that is not the document's",
                 f"GET {PIER}/documents/{{own_document}}/text?source=../x.md",
@@ -122,10 +126,17 @@ ATTEMPTS = (
             ("find one's own there", f"GET {VAULT}/documents/{{own_document}}"),
             ("delete it", f"DELETE {VAULT}/documents/{{document}}"),
             ("delete it beside one's own", f"DELETE {PIER}/documents/{{document}}"),
+            ("see what may be uploaded", f"GET {VAULT}/documents/uploadable"),
             ("index it again", f"POST {VAULT}/documents/{{document}}/reindex"),
             ("index it again beside one's own", f"POST {PIER}/documents/{{document}}/reindex"),
             ("make the index anew", f"POST {VAULT}/documents/reindex"),
         )
+    ),
+    *(
+        Attempt(
+            "documents", what, f"POST {at}/documents/delete", sent={"json": {"documents": ["{document}"]}}
+        )
+        for what, at in (("delete several", VAULT), ("delete several beside one's own", PIER))
     ),
     Attempt("uploads", "add a document", f"POST {VAULT}/documents", sent=UPLOAD),
     Attempt(
@@ -229,6 +240,10 @@ ATTEMPTS = (
     Attempt("feedback", "take it back", f"DELETE {API}/feedback/{{feedback}}"),
     Attempt("feedback", "export it for the evaluation", f"GET {API}/feedback/export", 403),
     Attempt("feedback", "export it as a collection's admin", f"GET {API}/feedback/export", 403, who="ada"),
+    Attempt("feedback", "teach the router by it", f"POST {API}/router/learn", 403),
+    Attempt("feedback", "teach it as a collection's admin", f"POST {API}/router/learn", 403, who="ada"),
+    Attempt("feedback", "see what it taught", f"GET {API}/router", 403),
+    Attempt("feedback", "take back what it taught", f"DELETE {API}/router", 403),
     Attempt("members", "list them", f"GET {VAULT}/members"),
     Attempt("members", "join", f"PUT {VAULT}/members/eve", sent={"json": {"role": "reader"}}),
     Attempt("members", "put another out", f"DELETE {VAULT}/members/ada"),

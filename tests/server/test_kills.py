@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,10 +16,7 @@ from tests.server.processes import ServerProcess, wait_for
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ServerProcess]:
     """Start a server with one worker, and end it with the test."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = ServerProcess(tmp_path, port)
+    server = ServerProcess(tmp_path)
     server.start()
     server.http.post("/collections", json={"name": "kills"})
     yield server

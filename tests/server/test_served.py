@@ -19,6 +19,7 @@ from websockets.sync.client import connect
 from adaptive_rag.index import Index
 from benchmarks.chat_server import Behaviour, ChatServer
 from tests.served import Server, served
+from tests.server.hostile import SETTINGS
 
 pytestmark = pytest.mark.slow
 
@@ -122,40 +123,6 @@ def asking(**changes: Any) -> dict[str, Any]:
     return {"assistant_id": "adaptive_rag", "input": {"question": ASK}} | changes
 
 
-SETTINGS: dict[str, Any] = {
-    "another index": {"index": "FOLDER/other"},
-    "another index by ..": {"index": "../other"},
-    "another index by file://": {"index": "file://FOLDER/other"},
-    "another index through a link": {"index": "near"},
-    "a stranger's address": {"model": "openai:scripted", "models": {"base_url": "STRANGER"}},
-    "a stranger's address by its old name": {"base_url": "STRANGER"},
-    "a stranger's address with a dot": {"models.base_url": "STRANGER"},
-    "another model": {"model": "openai:dear"},
-    "prices of the host": {"models": {"prices": "FOLDER/host/prices.toml"}},
-    "prompts of the host": {"models": {"prompts": "FOLDER/host"}},
-    "an ontology of the host": {"ontology": "FOLDER/host/secret.md"},
-    "a recipe": {"recipe": "faq-hybrid"},
-    "embeddings of the host": {"embeddings": "onnx:FOLDER/host"},
-    "a retriever": {"retriever": {"lc": 1, "type": "constructor", "id": ["os", "system"]}},
-    "a cross-encoder of the host": {"retrieval": {"reranker_model": "FOLDER/host"}},
-    "another user": {"user_id": "bob"},
-    "folders to index": {"serving": {"roots": ["/"]}},
-    "private networks of the web": {"web": {"private_networks": True}},
-    "more calls": {"budget": {"max_llm_calls": 100}},
-    "an endless deadline": {"budget": {"deadline_s": 1e308}},
-    "a deadline in the past": {"budget": {"deadline_s": -1}},
-    "a deadline as a text": {"budget": {"deadline_s": "for ever"}},
-    "a huge k": {"k": 10**9},
-    "k as a text": {"k": "many"},
-    "a condition that runs on": {"where": "page = 1; drop table chunks"},
-    "a condition too deep": {"where": "(" * 900 + "page = 1" + ")" * 900},
-    "an alpha above 1": {"retrieval": {"alpha": 2}},
-    "a route that is none": {"route": "../../etc/passwd"},
-    "a name that is none": {"colour": "red"},
-    "parts left out": {"without": ["abstain"]},
-}
-
-
 @pytest.mark.parametrize("where", ["context", "configurable"])
 @pytest.mark.parametrize("name", SETTINGS)
 def test_a_caller_sets_only_what_the_allowlist_names(place: Place, name: str, where: str) -> None:
@@ -163,7 +130,9 @@ def test_a_caller_sets_only_what_the_allowlist_names(place: Place, name: str, wh
     body = asking(context=given) if where == "context" else asking(config={"configurable": given})
     answer = place["ada"].post("/runs/wait", json=body)
     assert answer.status_code == 422, answer.text
-    assert "cannot be set by a caller" in answer.text or "is not usable" in answer.text
+    # A name with a NUL is refused by the development server itself.
+    reasons = ("cannot be set by a caller", "is not usable", "does not match")
+    assert any(reason in answer.text for reason in reasons)
     assert place.leaked(answer.text, json.dumps(body)) == []
 
 

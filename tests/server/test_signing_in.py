@@ -356,6 +356,9 @@ def test_users_are_made_in_the_shell(serve: Serve, tmp_path: Path, monkeypatch: 
         {"name": "bob", "admin": False, "disabled": False},
     ]
     assert "There is no user 'this-machine'" in shell("disable", "this-machine").stderr
+    elsewhere = ("--data", str(tmp_path / "elsewhere"))
+    assert shell("add", "eve", "--admin", *elsewhere).exit_code == 0
+    assert shell("list", *elsewhere).stdout == "eve (admin)\n"
     with serve() as client:
         program = client_of(client.app)  # type: ignore[arg-type]
         program.headers["Authorization"] = f"Bearer {made}"

@@ -108,6 +108,17 @@ def test_a_thread_answers_one_question_at_a_time(serve: Serve, sample_index: Pat
         assert client.post(f"{thread}/ask", json={"question": ASKED[1]}).status_code == 200
 
 
+def test_a_thread_whose_server_was_killed_is_free_after_its_restart(serve: Serve, sample_index: Path) -> None:
+    with serve() as client:
+        add_samples(client, sample_index)
+        thread = begin(client)
+        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+            db.scalars(select(Thread)).one().asked = now()
+            db.commit()
+    with serve() as client:
+        assert client.post(f"{thread}/ask", json={"question": ASKED[0]}).status_code == 200
+
+
 def test_a_long_thread_keeps_one_checkpoint_and_the_one_before(serve: Serve, sample_index: Path) -> None:
     with serve() as client:
         add_samples(client, sample_index)

@@ -158,8 +158,6 @@ def test_a_conversation_leads_to_its_question(serve: Serve, sample_index: Path) 
             "messages.0.content", "'image_url'",
         ),
         ({"adaptive_rag": {"model": "openai:x"}}, None, "'model'"),
-        ({"adaptive_rag": {"index": "/etc"}}, None, "'index'"),
-        ({"adaptive_rag": {"k": 10_000}}, None, "k"),
         ({"model": "samples:factual", "adaptive_rag": {"route": "opinion"}}, None, "route"),
     ],
 )  # fmt: skip

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from typing import Annotated, Any
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from typing import Annotated, Any, TypeVar
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Request
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,7 +14,7 @@ from adaptive_rag.server.access import ReadableCollection
 from adaptive_rag.server.answering import Question
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.folders import Searched
-from adaptive_rag.server.problems import details_of
+from adaptive_rag.server.problems import Problem, details_of
 from adaptive_rag.server.rates import AskingCaller
 from adaptive_rag.server.services import Parts
 from adaptive_rag.state import Candidate, Citation, OutputState, QueryAnalysis, TraceRecord
@@ -21,6 +22,7 @@ from adaptive_rag.state import Candidate, Citation, OutputState, QueryAnalysis, 
 router = APIRouter(prefix="/collections/{collection}", tags=["questions"])
 
 Chunks = AsyncIterator[dict[str, Any]]
+Answered = TypeVar("Answered")
 EXAMPLE: dict[str, Any] = {
     "answer": "The harbour of Saltmere was founded in 1612. [1]",
     "citations": [
@@ -78,9 +80,11 @@ async def _open_stream(
 
 
 @router.post("/ask")
-async def ask(asked: Question, index: IndexToAsk, caller: AskingCaller, parts: Parts) -> Answer:
+async def ask(
+    asked: Question, index: IndexToAsk, caller: AskingCaller, parts: Parts, request: Request
+) -> Answer:
     """Answer a question from the documents of a collection."""
-    return answer_of(await parts.answering.answer(asked, index, caller.id))
+    return answer_of(await unless_gone(request, parts.answering.answer(asked, index, caller.id)))
 
 
 @router.post("/ask/events", response_class=EventSourceResponse, responses={200: {"content": EVENTS}})
@@ -96,6 +100,25 @@ async def ask_with_events(
     """
     async for event in events_of(chunks):
         yield event
+
+
+async def unless_gone(request: Request, answer: Coroutine[Any, Any, Answered]) -> Answered:
+    """Return an answer; where its caller goes away, end the work on it: many ask again at once."""
+    work, gone = asyncio.create_task(answer), asyncio.create_task(_wait_until_gone(request))
+    try:
+        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
+        if work.done():
+            return work.result()
+        raise Problem(408, "The caller went away before the answer.")
+    finally:
+        work.cancel()
+        gone.cancel()
+        await asyncio.wait({work, gone})
+
+
+async def _wait_until_gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 async def events_of(chunks: Chunks) -> AsyncIterator[ServerSentEvent]:

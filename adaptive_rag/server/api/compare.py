@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
 from adaptive_rag.compare import Overlap
 from adaptive_rag.server.answering import BareQuestion
-from adaptive_rag.server.api.ask import Answer, IndexToAsk, answer_of
+from adaptive_rag.server.api.ask import Answer, IndexToAsk, answer_of, unless_gone
 from adaptive_rag.server.rates import AskingCaller
 from adaptive_rag.server.services import Parts
 from adaptive_rag.state import QueryType
@@ -52,10 +52,11 @@ class ComparisonShown(BaseModel):
 
 @router.post("/compare")
 async def compare(
-    asked: ComparedQuestion, index: IndexToAsk, caller: AskingCaller, parts: Parts
+    asked: ComparedQuestion, index: IndexToAsk, caller: AskingCaller, parts: Parts, request: Request
 ) -> ComparisonShown:
     """Answer a question by two routes, and say what their answers and passages share."""
-    found = await parts.answering.compare(asked, asked.routes, index, caller.id)
+    answering = parts.answering.compare(asked, asked.routes, index, caller.id)
+    found = await unless_gone(request, answering)
     return ComparisonShown(
         question=found.question,
         columns=[

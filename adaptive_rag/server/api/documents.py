@@ -16,6 +16,7 @@ from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index.sources import join_chunks, read_chunks
+from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.server.access import (
     Caller,
@@ -25,14 +26,15 @@ from adaptive_rag.server.access import (
     WritableCollection,
 )
 from adaptive_rag.server.api.jobs import JobShown, add_job
-from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db, let_go
-from adaptive_rag.server.indexing import indexed_sources, sources_of
+from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
-from adaptive_rag.server.services import Parts
+from adaptive_rag.server.services import Parts, Services
 from adaptive_rag.server.tables import Collection, Document
-from adaptive_rag.text.places import page_at, section_at
+from adaptive_rag.state import Chunk
+from adaptive_rag.text.places import outline_of
 
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 LONGEST_TEXT = 100_000
@@ -99,6 +101,14 @@ class Accepted(BaseModel):
     job: JobShown
 
 
+class Removal(BaseModel):
+    """Documents that are deleted together."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    documents: list[Annotated[str, Field(max_length=32)]] = Field(min_length=1, max_length=1000)
+
+
 class Stretch(BaseModel):
     """A part of a text with one section and page."""
 
@@ -106,6 +116,15 @@ class Stretch(BaseModel):
     end: int
     section: str | None
     page: int | None
+
+
+class PassageSpan(BaseModel):
+    """A passage of the index, and where it lies in its text."""
+
+    id: str
+    number: int = Field(description="Its place among the passages of this text, from 1.")
+    start: int
+    end: int
 
 
 class Text(BaseModel):
@@ -116,6 +135,15 @@ class Text(BaseModel):
     end: int
     length: int = Field(description="Characters of the whole text.")
     text: str
+    stretches: list[Stretch]
+    passages: list[PassageSpan] = Field(description="What the index holds of this part; they may overlap.")
+
+
+class Outline(BaseModel):
+    """The sections and pages of a whole text."""
+
+    source: str
+    length: int = Field(description="Characters of the whole text.")
     stretches: list[Stretch]
 
 
@@ -129,6 +157,7 @@ def _document_of(
     return row
 
 
+Source = Annotated[str | None, Query(max_length=2000, description="Which file, of an archive.")]
 ReadableDocument = Annotated[Document, Depends(_document_of)]
 
 
@@ -145,26 +174,29 @@ def accept(db: Session, found: Collection, caller: Caller, rows: Sequence[Docume
 def list_documents(
     found: ReadableCollection,
     db: Db,
+    parts: Parts,
+    part: Part,
     search: Annotated[str, Query(max_length=200, description="Part of the name.")] = "",
     state: DocumentState | None = None,
-    limit: Limit = 100,
-    offset: Offset = 0,
+    source: Annotated[str | None, Query(max_length=2000, description="A name that answers cite.")] = None,
 ) -> Page[DocumentShown]:
     """List the documents of a collection by name."""
     query: Select[Any] = select(Document).where(Document.collection_id == found.id).order_by(Document.name)
     if search:
         query = query.where(Document.name.icontains(search, autoescape=True))
+    if source is not None:
+        record = indexed_sources(parts.folder_of(found).index).get(source)
+        query = query.where(Document.name.in_(owners_of(source, record.start if record else None)))
     if state is not None:
         query = query.where(_CONDITIONS[state])
-    rows, total = page_of(db, query, limit, offset)
-    return Page(items=[DocumentShown.of(row) for row in rows], total=total)
+    return page_of(db, query, part, DocumentShown.of)
 
 
 @router.get("/{document}")
 def show_document(row: ReadableDocument, found: ReadableCollection, parts: Parts) -> DocumentFacts:
     """Show a document, and the names by which answers cite it."""
-    sources = sorted(sources_of(row, indexed_sources(parts.folder_of(found).index)))
-    return DocumentFacts(sources=sources, **DocumentShown.of(row).model_dump())
+    sources = sources_by_document(indexed_sources(parts.folder_of(found).index))
+    return DocumentFacts(sources=sources.get(row.name, []), **DocumentShown.of(row).model_dump())
 
 
 @router.get("/{document}/text")
@@ -172,25 +204,59 @@ def show_text(
     row: ReadableDocument,
     found: ReadableCollection,
     parts: Parts,
-    source: Annotated[str | None, Query(max_length=2000, description="Which file, of an archive.")] = None,
+    source: Source = None,
     start: Annotated[int, Query(ge=0, le=2**31)] = 0,
     length: Annotated[int, Query(ge=1, le=LONGEST_TEXT)] = LONGEST_TEXT,
 ) -> Text:
     """Show the text of a document as it is indexed, in which the spans of citations count."""
-    folder = parts.folder_of(found)
-    sources = sources_of(row, indexed_sources(folder.index))
-    if not sources or (source is not None and source not in sources):
-        raise Problem(409 if not sources else 404, "This document has no such text in the index.")
-    name, chunks = read_chunks(folder.index, source or sources[0])
+    name, chunks = _chunks_of(row, found, parts, source)
     whole = chunks[-1]["end"] if chunks else 0
     start, end = min(start, whole), min(start + length, whole)
-    stretches = [
-        Stretch(start=low, end=high, section=section_at(chunk, low), page=page_at(chunk, low))
-        for chunk in chunks
-        if (low := max(start, chunk["start"])) < (high := min(end, chunk["end"]))
+    passages = [
+        PassageSpan(id=chunk["id"], number=number, start=chunk["start"], end=chunk["end"])
+        for number, chunk in enumerate(chunks, 1)
+        if chunk["start"] < end and chunk["end"] > start
     ]
-    text = join_chunks(chunks, start, end)
-    return Text(source=name, start=start, end=end, length=whole, text=text, stretches=stretches)
+    return Text(
+        source=name,
+        start=start,
+        end=end,
+        length=whole,
+        text=join_chunks(chunks, start, end),
+        stretches=_stretches(chunks, start, end),
+        passages=passages,
+    )
+
+
+@router.get("/{document}/outline")
+def show_outline(
+    row: ReadableDocument, found: ReadableCollection, parts: Parts, source: Source = None
+) -> Outline:
+    """Show where the sections and pages of a document begin in its text."""
+    name, chunks = _chunks_of(row, found, parts, source)
+    whole = chunks[-1]["end"] if chunks else 0
+    return Outline(source=name, length=whole, stretches=_stretches(chunks, 0, whole))
+
+
+def _chunks_of(
+    row: Document, found: Collection, parts: Services, source: str | None
+) -> tuple[str, list[Chunk]]:
+    """Return the name of a document's source, and what the index holds of it."""
+    folder = parts.folder_of(found)
+    sources = sources_by_document(indexed_sources(folder.index)).get(row.name, [])
+    if not sources or (source is not None and source not in sources):
+        raise Problem(409 if not sources else 404, "This document has no such text in the index.")
+    return read_chunks(folder.index, source or sources[0])
+
+
+def _stretches(chunks: Sequence[Chunk], start: int, end: int) -> list[Stretch]:
+    outline = outline_of(chunks)
+    ends = [begin for begin, _, _ in outline[1:]] + [end]
+    return [
+        Stretch(start=max(start, low), end=min(end, high), section=section, page=page)
+        for (low, section, page), high in zip(outline, ends, strict=True)
+        if max(start, low) < min(end, high)
+    ]
 
 
 @router.get("/{document}/file", response_class=FileResponse)
@@ -244,13 +310,30 @@ def delete_document(
     request: Request,
 ) -> JobShown:
     """Delete a document. No answer uses it from now on; the job takes its passages out of the index."""
-    folder = parts.folder_of(found)
-    with folder.changing():
+    return delete_documents(Removal(documents=[row.id]), found, db, caller, parts, request)
+
+
+@router.post("/delete", status_code=202)
+def delete_documents(
+    removal: Removal,
+    found: WritableCollection,
+    db: Db,
+    caller: CurrentCaller,
+    parts: Parts,
+    request: Request,
+) -> JobShown:
+    """Delete several documents at once, with one job; those that are gone already do no harm."""
+    with parts.folder_of(found).changing():
         db.refresh(found)
-        found.hidden = sorted({*found.hidden, row.name, *sources_of(row, indexed_sources(folder.index))})
+        named = select(Document).where(Document.collection_id == found.id, Document.id.in_(removal.documents))
+        rows = db.scalars(named.order_by(Document.name)).all()
+        if not rows:
+            raise not_found("document")
+        found.hidden = sorted({*found.hidden, *(row.name for row in rows)})
         job = add_job(db, found, "remove", caller.id, [])
-        note(db, request, caller, "document.delete", f"{found.name}: {row.name}")
-        db.delete(row)
+        for row in rows:
+            note(db, request, caller, "document.delete", f"{found.name}: {row.name}")
+            db.delete(row)
         db.commit()
     parts.queue.tell(found.id)
     return JobShown.model_validate(job)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import select
 
 from adaptive_rag.server.access import Administrator
-from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.tables import Event
 
@@ -19,6 +19,8 @@ router = APIRouter(prefix="/events", tags=["users"])
 class EventShown(BaseModel):
     """What somebody did."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     at: datetime
     user: str | None = Field(description="Who did it, by their name of that time.")
     address: str | None = Field(description="From where.")
@@ -27,7 +29,6 @@ class EventShown(BaseModel):
 
 
 @router.get("")
-def list_events(db: Db, caller: Administrator, limit: Limit = 100, offset: Offset = 0) -> Page[EventShown]:
+def list_events(db: Db, caller: Administrator, part: Part) -> Page[EventShown]:
     """List what was done, the latest first."""
-    rows, total = page_of(db, select(Event).order_by(Event.id.desc()), limit, offset)
-    return Page(items=[EventShown.model_validate(row, from_attributes=True) for row in rows], total=total)
+    return page_of(db, select(Event).order_by(Event.id.desc()), part, EventShown.model_validate)

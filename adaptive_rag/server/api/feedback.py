@@ -9,6 +9,7 @@ from fastapi import APIRouter, Path, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from adaptive_rag.analysis.learning import QuestionLine
 from adaptive_rag.evaluation.labels import format_question
@@ -19,7 +20,7 @@ from adaptive_rag.server.access import (
     OwnThread,
     ReadableCollection,
 )
-from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.services import Parts
@@ -96,13 +97,11 @@ def give_feedback_on_turn(
 
 
 @router.get("/collections/{collection}/feedback")
-def list_feedback(
-    found: OwnCollection, db: Db, limit: Limit = 100, offset: Offset = 0
-) -> Page[FeedbackShown]:
+def list_feedback(found: OwnCollection, db: Db, part: Part) -> Page[FeedbackShown]:
     """List what was thought of a collection's answers, the newest first."""
     query = select(Feedback).where(Feedback.collection_id == found.id)
-    rows, total = page_of(db, query.order_by(Feedback.created.desc(), Feedback.id), limit, offset)
-    return Page(items=[_shown(db, row) for row in rows], total=total)
+    query = query.order_by(Feedback.created.desc(), Feedback.id)
+    return page_of(db, query, part, lambda row: _shown(db, row))
 
 
 @router.delete("/feedback/{feedback}", status_code=204)
@@ -125,16 +124,22 @@ def export_feedback(caller: Administrator, db: Db) -> Response:
 
     Of one question's several opinions the newest counts.
     """
+    lines = "".join(f"{format_question(line)}\n" for line in known_questions(db))
+    return PlainTextResponse(lines, media_type="application/jsonl")
+
+
+def known_questions(db: Session) -> list[QuestionLine]:
+    """Return the questions whose right route is known; of several opinions on one the newest counts."""
     right = func.coalesce(Feedback.better_route, Feedback.route)
     known = Feedback.better_route.is_not(None) | Feedback.is_good.is_(True)
     rows = db.scalars(select(Feedback).where(known, right.in_(QUERY_TYPES)).order_by(Feedback.created))
-    lines: dict[str, str] = {}
+    lines: dict[str, QuestionLine] = {}
     for row in rows:
         history: list[Turn] = [{"role": turn["role"], "text": turn["text"]} for turn in row.history]
         label = next(name for name in QUERY_TYPES if name == (row.better_route or row.route))
         line = QuestionLine(row.question, row.user_context, history, label)
-        lines[format_question(line._replace(type=None))] = format_question(line)
-    return PlainTextResponse("".join(f"{line}\n" for line in lines.values()), media_type="application/jsonl")
+        lines[format_question(line._replace(type=None))] = line
+    return list(lines.values())
 
 
 def _keep(db: Db, row: Feedback) -> FeedbackShown:

@@ -15,7 +15,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import CurrentCaller, ReadableCollection, WritableCollection
-from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.problems import not_found
@@ -84,15 +84,12 @@ def add_job(db: Session, found: Collection, kind: str, caller_id: str, documents
 
 
 @router.get("")
-def list_jobs(
-    found: ReadableCollection, db: Db, state: JobState | None = None, limit: Limit = 100, offset: Offset = 0
-) -> Page[JobShown]:
+def list_jobs(found: ReadableCollection, db: Db, part: Part, state: JobState | None = None) -> Page[JobShown]:
     """List the jobs of a collection, the newest first."""
     query = select(Job).where(Job.collection_id == found.id).order_by(Job.created.desc(), Job.id)
     if state is not None:
         query = query.where(Job.state == state)
-    rows, total = page_of(db, query, limit, offset)
-    return Page(items=[JobShown.model_validate(row) for row in rows], total=total)
+    return page_of(db, query, part, JobShown.model_validate)
 
 
 @router.get("/{job}")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from sqlalchemy import select
 
 from adaptive_rag.server.access import CurrentCaller, OwnCollection
-from adaptive_rag.server.api.pages import Limit, Offset, Page
+from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.api.users import user_named
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db
@@ -35,7 +35,7 @@ class MemberShown(GivenRole):
 
 
 @router.get("")
-def list_members(found: OwnCollection, db: Db, limit: Limit = 100, offset: Offset = 0) -> Page[MemberShown]:
+def list_members(found: OwnCollection, db: Db, part: Part) -> Page[MemberShown]:
     """List the members of a collection; admins of the server may do all in it without being members."""
     query = (
         select(User.name, Membership.role)
@@ -43,9 +43,7 @@ def list_members(found: OwnCollection, db: Db, limit: Limit = 100, offset: Offse
         .where(Membership.collection_id == found.id)
         .order_by(User.name)
     )
-    rows = db.execute(query).all()
-    shown = [MemberShown(name=name, role=Role(role)) for name, role in rows[offset : offset + limit]]
-    return Page(items=shown, total=len(rows))
+    return page_of(db, query, part, lambda name, role: MemberShown(name=name, role=role))
 
 
 @router.put("/{user}")

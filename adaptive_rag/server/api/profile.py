@@ -17,7 +17,10 @@ class Profile(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    text: str = Field(max_length=MAX_PROFILE, examples=["I use a wheelchair and live in Saltmere."])
+    # PostgreSQL keeps no NUL in a profile.
+    text: str = Field(
+        max_length=MAX_PROFILE, pattern=r"^[^\x00]*$", examples=["I use a wheelchair and live in Saltmere."]
+    )
 
 
 @router.get("")

@@ -6,15 +6,23 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.server.access import CurrentCaller, OwnThread, ReadableCollection, threads_of
 from adaptive_rag.server.answering import BareQuestion
-from adaptive_rag.server.api.ask import EVENTS, Answer, Chunks, answer_of, events_of
-from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.api.ask import (
+    EVENTS,
+    Answer,
+    Chunks,
+    answer_of,
+    events_of,
+    index_to_ask,
+    unless_gone,
+)
+from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.conversations import TurnShown, format_markdown
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.folders import Searched
@@ -72,17 +80,16 @@ def create_thread(new: NewThread, found: ReadableCollection, caller: CurrentCall
 def list_threads(
     caller: CurrentCaller,
     db: Db,
+    part: Part,
     collection: str | None = None,
     search: Annotated[str, Field(max_length=200, description="A part of the title.")] = "",
-    limit: Limit = 100,
-    offset: Offset = 0,
 ) -> Page[ThreadShown]:
     """List your threads, the one that was continued last first."""
     query = threads_of(caller).where(Thread.title.icontains(search, autoescape=True))
     if collection is not None:
         query = query.where(Collection.name == collection)
-    rows, total = page_of(db, query.order_by(Thread.updated.desc(), Thread.id), limit, offset)
-    return Page(items=[_shown(db, row) for row in rows], total=total)
+    query = query.order_by(Thread.updated.desc(), Thread.id)
+    return page_of(db, query, part, lambda row: _shown(db, row))
 
 
 @router.get("/threads/{thread}")
@@ -102,9 +109,9 @@ def rename_thread(renamed: Renamed, found: OwnThread, db: Db) -> ThreadShown:
 @router.delete("/threads/{thread}", status_code=204)
 def delete_thread(found: OwnThread, db: Db, parts: Parts) -> None:
     """Delete a thread with all that was said in it."""
-    parts.conversations.forget(found.id)
     db.delete(found)
     db.commit()
+    parts.conversations.forget(found.id)
 
 
 @router.get(
@@ -126,9 +133,7 @@ def export_thread(
 
 def index_of_thread(found: OwnThread, db: Db, parts: Parts) -> Searched:
     """Return the index that a thread is about, and free the database while its question is answered."""
-    collection = db.get_one(Collection, found.collection_id)
-    db.close()
-    return parts.index_of(collection)
+    return index_to_ask(db.get_one(Collection, found.collection_id), db, parts)
 
 
 IndexOfThread = Annotated[Searched, Depends(index_of_thread)]
@@ -143,10 +148,15 @@ async def _open_stream(
 
 @router.post("/threads/{thread}/ask")
 async def ask_in_thread(
-    asked: BareQuestion, found: OwnThread, index: IndexOfThread, caller: AskingCaller, parts: Parts
+    asked: BareQuestion,
+    found: OwnThread,
+    index: IndexOfThread,
+    caller: AskingCaller,
+    parts: Parts,
+    request: Request,
 ) -> Answer:
     """Answer a question in the light of what was said before it; one at a time."""
-    return answer_of(await parts.answering.answer(asked, index, caller.id, found.id))
+    return answer_of(await unless_gone(request, parts.answering.answer(asked, index, caller.id, found.id)))
 
 
 @router.post(

@@ -11,7 +11,7 @@ from sqlalchemy import select
 
 from adaptive_rag.server.access import CurrentCaller, has_users
 from adaptive_rag.server.accounts import issue_token
-from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.problems import Problem, not_found
@@ -33,6 +33,8 @@ class NewToken(BaseModel):
 class TokenShown(BaseModel):
     """A token; its secret is not kept."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     id: str
     name: str
     role: Role
@@ -48,11 +50,10 @@ class TokenMade(TokenShown):
 
 
 @router.get("")
-def list_tokens(db: Db, caller: CurrentCaller, limit: Limit = 100, offset: Offset = 0) -> Page[TokenShown]:
+def list_tokens(db: Db, caller: CurrentCaller, part: Part) -> Page[TokenShown]:
     """List your API tokens."""
     query = select(Token).where(Token.user_id == caller.id, ~Token.is_session).order_by(Token.created)
-    rows, total = page_of(db, query, limit, offset)
-    return Page(items=[TokenShown.model_validate(row, from_attributes=True) for row in rows], total=total)
+    return page_of(db, query, part, TokenShown.model_validate)
 
 
 @router.post("", status_code=201)
@@ -70,8 +71,7 @@ def create_token(new: NewToken, db: Db, caller: CurrentCaller, request: Request)
     token, secret = issue_token(db, user, new.name, new.role, expires)
     note(db, request, caller, "token.create", new.name)
     db.commit()
-    shown = TokenShown.model_validate(token, from_attributes=True)
-    return TokenMade(**shown.model_dump(), token=secret)
+    return TokenMade(**TokenShown.model_validate(token).model_dump(), token=secret)
 
 
 @router.delete("/{token}", status_code=204)

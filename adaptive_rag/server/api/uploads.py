@@ -7,21 +7,23 @@ import json
 import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import func, select
+from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
 from starlette.types import Message
 
 from adaptive_rag.errors import IndexingError, InputError
+from adaptive_rag.ingest.loaders import list_suffixes
 from adaptive_rag.ingest.web_fetch import read_address
-from adaptive_rag.server.access import Caller, CurrentCaller, WritableCollection
+from adaptive_rag.server.access import Caller, CurrentCaller, ReadableCollection, WritableCollection
 from adaptive_rag.server.api.documents import Accepted, accept
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db
@@ -33,6 +35,7 @@ from adaptive_rag.server.tables import Collection, Document, Upload, now
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 MEGABYTE = 1_000_000
 MOST_FILES = 1000
+KEYS_KEPT = timedelta(days=1)
 # What a form may have around its files: their names and the lines between them.
 AROUND_FILES = MEGABYTE
 _UPLOAD_FORM = {
@@ -61,6 +64,13 @@ class Address(BaseModel):
     )
 
     address: str = Field(max_length=1000, pattern=r"^https?://")
+
+
+class Uploadable(BaseModel):
+    """What may be uploaded."""
+
+    suffixes: list[str] = Field(description="Ends of the names of files that are read.")
+    megabytes: int = Field(description="Size of one upload with all its documents, at most.")
 
 
 async def _uploaded(
@@ -102,7 +112,14 @@ async def _read_form(request: Request, most: int) -> FormData:
         raise Problem(400, "The upload broke off. Nothing of it is kept.") from None
 
 
-@router.post("", status_code=202, openapi_extra=_UPLOAD_FORM)
+@router.get("/uploadable")
+def show_uploadable(found: ReadableCollection, parts: Parts) -> Uploadable:
+    """Say which kinds of files are read, and how large an upload may be."""
+    return Uploadable(suffixes=list_suffixes().split(", "), megabytes=parts.settings.max_upload_megabytes)
+
+
+# What is uploaded is counted as it comes, to the operator's bound.
+@router.post("", status_code=202, openapi_extra=_UPLOAD_FORM, max_body_size=2**50)
 def upload_documents(
     files: Annotated[list[UploadFile], Depends(_uploaded)],
     found: WritableCollection,
@@ -147,9 +164,13 @@ def upload_documents(
 
 
 def _answered(db: Session, caller: Caller, key: str | None, digest: str) -> Accepted | Upload | None:
-    """Return the answer that a key had before, or the row that will keep it; None without a key."""
+    """Return the answer that a key had before, or the row that will keep it; None without a key.
+
+    Old keys are forgotten.
+    """
     if key is None:
         return None
+    db.execute(delete(Upload).where(Upload.created < now() - KEYS_KEPT))
     known = db.get(Upload, (caller.id, key))
     if known is None:
         return Upload(user_id=caller.id, key=key, digest=digest)

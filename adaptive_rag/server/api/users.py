@@ -19,7 +19,7 @@ from adaptive_rag.server.accounts import (
     keep_an_admin,
     set_password,
 )
-from adaptive_rag.server.api.pages import Limit, Offset, Page, page_of
+from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.machine import THIS_MACHINE
@@ -57,6 +57,8 @@ class UserChange(BaseModel):
 class UserShown(BaseModel):
     """A user as admins see them."""
 
+    model_config = ConfigDict(from_attributes=True)
+
     name: str
     is_admin: bool
     is_disabled: bool
@@ -86,11 +88,10 @@ NamedUser = Annotated[User, Depends(user_for_admin)]
 
 
 @router.get("")
-def list_users(db: Db, caller: Administrator, limit: Limit = 100, offset: Offset = 0) -> Page[UserShown]:
+def list_users(db: Db, caller: Administrator, part: Part) -> Page[UserShown]:
     """List the users."""
     query = select(User).where(User.name != THIS_MACHINE).order_by(User.name)
-    rows, total = page_of(db, query, limit, offset)
-    return Page(items=[_shown(row) for row in rows], total=total)
+    return page_of(db, query, part, UserShown.model_validate)
 
 
 @router.post("", status_code=201)
@@ -100,7 +101,7 @@ def create_user(new: NewUser, db: Db, caller: Administrator, request: Request) -
     keep_an_admin(db)
     note(db, request, caller, "user.create", user.name)
     db.commit()
-    return _shown(user)
+    return UserShown.model_validate(user)
 
 
 @router.patch("/{user}")
@@ -119,7 +120,7 @@ def change_user(
     changed = ", ".join(sorted(change.model_dump(exclude_none=True)))
     note(db, request, caller, "user.change", f"{found.name}: {changed}")
     db.commit()
-    return _shown(found)
+    return UserShown.model_validate(found)
 
 
 @router.delete("/{user}", status_code=204)
@@ -128,12 +129,8 @@ def delete_user(found: NamedUser, db: Db, caller: Administrator, parts: Parts, r
     threads = db.scalars(select(Thread.id).where(Thread.owner_id == found.id)).all()
     db.delete(found)
     keep_an_admin(db)
+    note(db, request, caller, "user.delete", found.name)
+    db.commit()
     for thread_id in threads:
         parts.conversations.forget(thread_id)
     forget_profile(parts.conversations.store, found.id)
-    note(db, request, caller, "user.delete", found.name)
-    db.commit()
-
-
-def _shown(row: User) -> UserShown:
-    return UserShown.model_validate(row, from_attributes=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -16,10 +15,10 @@ from fastapi.responses import StreamingResponse
 from adaptive_rag.context.caller import newest
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.answering import Question
-from adaptive_rag.server.api.ask import index_to_ask
+from adaptive_rag.server.api.ask import index_to_ask, unless_gone
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.folders import Searched
-from adaptive_rag.server.problems import Problem, details_of
+from adaptive_rag.server.problems import details_of
 from adaptive_rag.server.rates import AskingCaller
 from adaptive_rag.server.services import Parts, Services
 from adaptive_rag.server.tables import new_id
@@ -80,7 +79,7 @@ async def complete(
             media_type="text/event-stream",
             headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
         )
-    return await _unless_gone(request, _answer(task, parts))
+    return await unless_gone(request, _answer(task, parts))
 
 
 def _question_of(asked: ChatRequest, model: Model, parts: Services) -> Question:
@@ -99,24 +98,6 @@ def _question_of(asked: ChatRequest, model: Model, parts: Services) -> Question:
 async def _answer(task: Task, parts: Services) -> Completion:
     output = [chunk async for chunk in task.chunks][-1]
     return await run_in_threadpool(completion_of, task, output, parts)
-
-
-async def _unless_gone(request: Request, answer: Awaitable[Completion]) -> Completion:
-    """Return an answer; where its caller goes away, end the work on it: many ask again at once."""
-    work, gone = asyncio.ensure_future(answer), asyncio.ensure_future(_wait_until_gone(request))
-    try:
-        await asyncio.wait({work, gone}, return_when=asyncio.FIRST_COMPLETED)
-        if work.done():
-            return work.result()
-        raise Problem(408, "The caller went away before the answer.")
-    finally:
-        work.cancel()
-        gone.cancel()
-
-
-async def _wait_until_gone(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _events(task: Task, parts: Services) -> AsyncIterator[str]:

@@ -1,0 +1,235 @@
+"""Keys, passwords and paths that the operator has set, planted to be told: no door shows one of them."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from io import StringIO
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from fastapi.testclient import TestClient
+
+from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.server.app import build_app
+from adaptive_rag.server.requests import log_as_json
+from adaptive_rag.server.settings import read_server_settings
+from adaptive_rag.server.tracing import trace_to_collector
+from tests.server.conftest import Serve, add_samples, client_of, work
+from tests.server.test_mcp import JSON_RPC
+from tests.server.test_oidc import BEGIN, SmallProvider, come_back
+
+pytest.importorskip("openinference.instrumentation.langchain", reason="the extra tracing is not installed")
+
+KEY = "planted-key-7f3a9c51e2"
+PASSWORD = "planted-pass/4b8d"
+OIDC = "planted-oidc-90c2d7"
+DATABASE = "planted-database-51ab3f"
+PLACE = "planted-place"  # a folder above the data
+QUESTION = "What is the highest water level ever recorded at Pellhythe?"
+SAMPLES = "/api/v1/collections/samples"
+
+
+def written(secret: str) -> list[str]:
+    """Return a secret as it may come back: as it is, in an address, and as a name and password are sent."""
+    sent = [f"planted:{secret}", f"{quote(secret, safe='')}", f"adaptive-rag:{secret}"]
+    return [secret, quote(secret, safe=""), *(base64.b64encode(each.encode()).decode() for each in sent)]
+
+
+SECRETS = [form for secret in (KEY, PASSWORD, OIDC, DATABASE) for form in written(secret)]
+
+
+class Echo(BaseHTTPRequestHandler):
+    """A model's server, or a provider's: it repeats what it was sent, says nothing, or collects traces."""
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if self.path == "/v1/traces":
+            self.server.traces.append(body)  # type: ignore[attr-defined]
+            self._send(200, b"")
+            return
+        fault = self.server.fault  # type: ignore[attr-defined]
+        if fault == "hang":
+            self.server.ended.wait(10)  # type: ignore[attr-defined]
+            return
+        sent = f"Refused {body.decode(errors='replace')} {dict(self.headers)} key {KEY}, password {PASSWORD}"
+        if fault == "reply":
+            choice = {"index": 0, "message": {"role": "assistant", "content": sent}, "finish_reason": "stop"}
+            chunk = {"index": 0, "delta": {"content": f"{sent} [1]."}, "finish_reason": None}
+            is_stream = bool(json.loads(body).get("stream"))
+            kind, choice = ("chat.completion.chunk", chunk) if is_stream else ("chat.completion", choice)
+            said = json.dumps({"id": "x", "model": "m", "object": kind, "created": 1, "choices": [choice]})
+            said = f"data: {said}\n\ndata: [DONE]\n\n" if is_stream else said
+            self._send(200, said.encode(), "text/event-stream" if is_stream else "application/json", sent)
+            return
+        statuses = {"401": 401, "500": 500, "no JSON": 200}
+        self._send(
+            statuses[fault], json.dumps({"error": {"message": sent, "code": sent}}).encode(), sent=sent
+        )
+
+    def _send(self, status: int, body: bytes, kind: str = "application/json", sent: str = "") -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Echo", sent.replace("\n", " ")[:2000])
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Log nothing."""
+
+
+@pytest.fixture
+def echo() -> Iterator[ThreadingHTTPServer]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Echo) as server:
+        server.traces, server.fault, server.ended = [], "401", threading.Event()  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield server
+        server.ended.set()  # type: ignore[attr-defined]
+        server.shutdown()
+
+
+@pytest.fixture
+def log() -> Iterator[StringIO]:
+    """Log as `adaptive-rag serve --logs` does."""
+    before, ours = list(logging.root.handlers), logging.getLogger("adaptive_rag")
+    logging.root.handlers.clear()
+    stream = StringIO()
+    log_as_json(stream)
+    yield stream
+    logging.root.handlers[:] = before
+    ours.setLevel(logging.NOTSET)
+
+
+def knock(client: TestClient) -> dict[str, str]:
+    """Ask at every door; return what each said, with its headers."""
+    thread = f"/api/v1/threads/{client.post(f'{SAMPLES}/threads', json={}).json()['id']}"
+    asked, chat = {"question": QUESTION}, [{"role": "user", "content": QUESTION}]
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+    doors = {
+        "ask": client.post(f"{SAMPLES}/ask", json=asked),
+        "events": client.post(f"{SAMPLES}/ask/events", json=asked),
+        "thread": client.post(f"{thread}/ask", json=asked),
+        "thread events": client.post(f"{thread}/ask/events", json=asked),
+        "compare": client.post(f"{SAMPLES}/compare", json={**asked, "routes": ["factual", "opinion"]}),
+        "chat": client.post("/v1/chat/completions", json={"model": "samples", "messages": chat}),
+        "chat stream": client.post(
+            "/v1/chat/completions", json={"model": "samples", "messages": chat, "stream": True}
+        ),
+        "agent": client.post(
+            "/mcp", json={**call, "params": {"name": "ask", "arguments": asked}}, headers=JSON_RPC
+        ),
+        "turns": client.get(thread),
+        "export": client.get(f"{thread}/export"),
+        "export as data": client.get(f"{thread}/export?form=json"),
+        "feedback": client.get("/api/v1/feedback/export"),
+        "events of the audit": client.get("/api/v1/events"),
+        "figures": client.get("/metrics"),
+        "ready": client.get("/readyz"),
+        "wrong body": client.post(f"{SAMPLES}/ask", content=b"{"),
+        "wrong setting": client.post(f"{SAMPLES}/ask", json={**asked, "settings": {"model": "x"}}),
+        "missing": client.get(f"{SAMPLES}/documents/none/file"),
+    }
+    return {name: f"{answer.headers} {answer.text}" for name, answer in doors.items()}
+
+
+@pytest.mark.parametrize("fault", ["401", "500", "no JSON", "reply", "hang", "gone"])
+def test_no_door_shows_a_secret_whatever_the_models_server_does(
+    serve: Serve,
+    sample_index: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    echo: ThreadingHTTPServer,
+    log: StringIO,
+    fault: str,
+) -> None:
+    collector = f"http://127.0.0.1:{echo.server_port}"
+    address = (
+        f"http://planted:{quote(PASSWORD, safe='')}@127.0.0.1:{9 if fault == 'gone' else echo.server_port}"
+    )
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
+    echo.fault = fault  # type: ignore[attr-defined]
+    given = {
+        "model": "openai:scripted",
+        "models": {"base_url": f"{address}/v1"},
+        "budget": {"deadline_s": 0.5 if fault == "hang" else 5},
+    }
+    data = tmp_path / PLACE / "data"
+    hidden = fault == "401"
+    end = trace_to_collector(read_server_settings(trace=True, trace_contents=not hidden))
+    try:
+        with serve(given, data=data) as client:
+            add_samples(client, sample_index)
+            said = knock(client)
+    finally:
+        end()
+    # It was asked, and what it did was noticed.
+    assert fault in ("gone", "hang") or "stand_ins" in said["ask"] or "reference" in said["ask"], said["ask"]
+    said["log"] = log.getvalue()
+    said["traces"] = b"".join(echo.traces).decode(errors="replace")  # type: ignore[attr-defined]
+    assert "classify" in said["traces"] and '"status": 200' in said["log"]
+    assert ("Pellhythe" in said["traces"]) is not hidden
+    shown = [(door, secret) for door, text in said.items() for secret in SECRETS if secret in text]
+    assert shown == []
+    placed = [door for door, text in said.items() if PLACE in text]
+    assert placed == []
+
+
+class Repeating(SmallProvider):
+    """A provider that refuses every code with what it was sent, the secret included."""
+
+    def token_for(self, given: dict[str, str]) -> dict[str, str]:
+        """Return an error in place of tokens."""
+        return {"error": "invalid_client", "error_description": f"{given} {OIDC} {written(OIDC)}"}
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_provider_that_repeats_its_secret_or_is_gone_shows_it_to_nobody(
+    serve: Serve, log: StringIO, tmp_path: Path, is_gone: bool
+) -> None:
+    with Repeating() as provider:
+        threading.Thread(target=provider.serve_forever, args=(0.05,), daemon=True).start()
+        settings = {"oidc_issuer": provider.issuer, "oidc_client_id": "adaptive-rag"}
+        if is_gone:
+            settings["oidc_issuer"] = "http://127.0.0.1:9"
+        with serve(data=tmp_path / PLACE, oidc_client_secret=OIDC, **settings) as client:
+            browser = client_of(client.app)  # type: ignore[arg-type]
+            browser.follow_redirects = False
+            answer = browser.get(BEGIN) if is_gone else come_back(browser, provider)
+        provider.shutdown()
+    assert answer.status_code >= 400
+    for text in (f"{answer.headers} {answer.text}", log.getvalue()):
+        assert [secret for secret in [*SECRETS, PLACE] if secret in text] == []
+
+
+def test_a_database_that_cannot_be_reached_is_named_without_its_password(tmp_path: Path) -> None:
+    pytest.importorskip("psycopg", reason="the extra postgres is not installed")
+    address = f"postgresql://planted:{DATABASE}@127.0.0.1:9/rag"
+    settings = read_server_settings(data=tmp_path / "data", database=address)
+    assert DATABASE not in repr(settings)
+    with pytest.raises(ConfigurationError) as refused:
+        build_app(settings, {})
+    assert "server.database" in str(refused.value) and DATABASE not in str(refused.value)
+
+
+def test_documents_that_fail_are_named_without_where_they_lie(
+    serve: Serve, log: StringIO, tmp_path: Path
+) -> None:
+    with serve(data=tmp_path / PLACE) as client:
+        client.post("/api/v1/collections", json={"name": "tides"})
+        place = "/api/v1/collections/tides"
+        files = [("files", (name, b"\0 no such thing")) for name in ("a.pdf", "b.docx", "c.zip", "d.xlsx")]
+        took = client.post(f"{place}/documents", files=files)
+        assert took.status_code == 202, took.text
+        work(client)
+        said = [client.get(f"{place}/{path}") for path in ("documents", "jobs", "documents/none")]
+        said.append(client.get(f"{place}/jobs/{took.json()['job']['id']}/events"))
+        assert said[0].text.count('"failed"') == 4
+    for text in [took.text, *(each.text for each in said), log.getvalue()]:
+        assert PLACE not in text
