@@ -44,20 +44,15 @@ def watch_folders(folders: Sequence[Path], index: Path | None, run: Callable[[],
     run()
     names = ", ".join(short_source(root) for root in roots)
     print_note(("Watching", "bold"), f" {names}. Ctrl-C ends it.")
-    while _wait(changes):
-        try:
-            run()
-        except AdaptiveRAGError as error:
-            print_note(("Error: ", "bold red"), redact(str(error)))
-
-
-def _wait(changes: Any) -> bool:
-    """Wait for a change; tell whether there was one, rather than Ctrl-C."""
     try:
-        return any(changes)
-    except KeyboardInterrupt:
-        print_note("The watch has ended.")
-        return False
+        while any(changes):
+            try:
+                run()
+            except AdaptiveRAGError as error:
+                print_note(("Error: ", "bold red"), redact(str(error)))
+    except KeyboardInterrupt as error:
+        # also in the middle of a run, which says then what of it is kept
+        print_note(" ".join(["The watch has ended.", *getattr(error, "__notes__", [])]))
 
 
 class _Wanted:

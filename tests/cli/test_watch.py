@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from adaptive_rag.cli.watch import _Wanted
+from adaptive_rag.cli.watch import _Wanted, watch_folders
 from tests.cli.conftest import Run
 
 pytest.importorskip("watchfiles", reason="needs the extra `watch`")
@@ -95,3 +95,22 @@ def test_files_and_other_modes_are_refused(run: Run, tmp_path: Path) -> None:
     assert refused.exit_code == 1 and "--watch is of folders" in refused.stderr
     refused = run("index", "--watch", "--check")
     assert refused.exit_code == 1 and "--watch goes without" in refused.stderr
+
+
+def test_ctrl_c_in_the_middle_of_a_run_ends_the_watch_and_tells_what_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = 0
+
+    def run() -> None:
+        nonlocal runs
+        runs += 1
+        (tmp_path / f"{runs}.txt").write_text("A change.\n")
+        if runs == 2:
+            interrupt = KeyboardInterrupt()
+            interrupt.add_note("One source is kept.")
+            raise interrupt
+
+    watch_folders([tmp_path], None, run)
+    assert runs == 2
+    assert "The watch has ended. One source is kept." in capsys.readouterr().err
