@@ -50,18 +50,21 @@ new Promise(resolve => {
 """
 _SCROLL = """
 async steps => {
+  const frame = () => new Promise(requestAnimationFrame);
   const boxes = [document.scrollingElement, ...document.querySelectorAll("main, main *")];
   const box = boxes.reduce((most, each) =>
     each.scrollHeight - each.clientHeight > most.scrollHeight - most.clientHeight ? each : most);
   const times = [];
-  let last = await new Promise(requestAnimationFrame);
-  for (let step = 0; step < steps; step += 1) {
+  box.scrollTop = 0;
+  await frame();
+  let last = await frame();
+  for (let step = 1; step <= steps; step += 1) {
     box.scrollTop = (box.scrollHeight - box.clientHeight) * (step / steps);
-    const now = await new Promise(requestAnimationFrame);
+    const now = await frame();
     times.push(now - last);
     last = now;
   }
-  return times;
+  return { times, windows: box.scrollHeight / box.clientHeight };
 }
 """
 # A mark of the page's own, or a rectangle over a page of the PDF.
@@ -174,9 +177,16 @@ def pdf_at_its_citation(page: Page, address: str, folder: Path, pages: int) -> f
     return (time.perf_counter() - begun) * 1000
 
 
-def scrolled(page: Page, steps: int) -> dict[str, float]:
-    """Return the milliseconds between frames while the longest list of the screen is scrolled through."""
-    times = sorted(page.evaluate(_SCROLL, steps))
+def scrolled(page: Page, steps: int, last: str) -> dict[str, float]:
+    """Return the milliseconds between frames while the longest list is scrolled to its `last` text.
+
+    Raises:
+        RuntimeError: nothing was scrolled, or that text is not seen at the end.
+    """
+    found = page.evaluate(_SCROLL, steps)
+    if found["windows"] < 2 or not page.get_by_text(last).first.is_visible():
+        raise RuntimeError(f"{last!r} is not at the end of a list of {found['windows']:.1f} windows")
+    times = sorted(found["times"])
     return {"median": statistics.median(times), "99 %": times[int(len(times) * 0.99)], "most": times[-1]}
 
 
@@ -232,9 +242,9 @@ def measure(times: int, pages: int, messages: int, documents: int) -> dict[str, 
         page = browser.new_page(viewport={"width": 1366, "height": 900})
         words = first_words(page, address, times)
         show_messages(page, address, messages)
-        talk = scrolled(page, 100)
+        talk = scrolled(page, 100, f"Question {messages // 2 - 1}?")
         show_documents(page, address, documents)
-        library = scrolled(page, 100)
+        library = scrolled(page, 100, f"document-{documents - 1:05}.md")
         figures: dict[str, Any] = {
             "first paint, ms": paint,
             "first words of a local answer, ms": words,
