@@ -21,7 +21,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.follow_up import find_subject
-from adaptive_rag.query.history import join_context, read_question
+from adaptive_rag.query.history import join_context, read_question, split_situation
 from adaptive_rag.query.small_talk import reply_to_small_talk
 from adaptive_rag.query.spelling import IN_FULL, correct_spelling
 from adaptive_rag.rank.rerank import check_calls
@@ -83,6 +83,14 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     else:
         analysis = yield from classify_by_model(analysis, question, user_context, history, context)
     analysis = _hedged(analysis, hedges=context.uses("hedge"))
+    if analysis["type"] == "contextual" and context.uses("context"):
+        told, spelt = split_situation(spelt)
+        if told:
+            reading.append(Decision(what="situation", chosen=told, why="the question tells it of the asker"))
+        if told not in own:
+            # Like the profile it is no part of the words that a thread keeps of the asker.
+            profile = join_context(told, profile)
+            user_context = join_context(own, profile)
     decision = Decision(what="type", chosen=analysis["type"], why=analysis["reason"])
     return {
         **_FRESH,

@@ -38,6 +38,8 @@ _ANSWERING = re.compile(
     r"|more|before|after|because|only|just|\d+)\b(?!\s+wh)",
     re.IGNORECASE,
 )
+# Of the asker: "My son goes to school here."
+_OF_THEMSELVES = re.compile(r"\b(?:I|[Mm]y|me|[Mm]ine|[Ww]e|[Oo]ur|us)\b")
 _SPEAKER = re.compile(r"^(user|human|assistant|agent|ai|bot)\s*:\s*", re.IGNORECASE | re.MULTILINE)
 
 
@@ -79,6 +81,19 @@ def spelt_question(state: Mapping[str, Any]) -> str:
     """Return the question with its words spelt as the index does."""
     spelt: str = state.get("spelt_question") or state["question"]
     return spelt
+
+
+def split_situation(question: str) -> tuple[str, str]:
+    """Split "I run a bakery. How do I prepare for a flood?" into what it tells of the asker and what it asks.
+
+    A question stays whole, with nothing told, where no statement speaks of the asker, or where what it asks
+    says too little alone: "I run a bakery. What should I do?"
+    """
+    sentences = [question[start:end] for start, end in sentence_spans(question)]
+    asked = [sentence for sentence in sentences if _asks(sentence)]
+    told = [sentence for sentence in sentences if not _asks(sentence)]
+    situation, bare = " ".join(told), " ".join(asked)
+    return (situation, bare) if _OF_THEMSELVES.search(situation) and content_terms(bare) else ("", question)
 
 
 def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> list[Turn]:

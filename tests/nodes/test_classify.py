@@ -185,3 +185,29 @@ def test_a_route_that_the_caller_fixed_asks_nobody(source):
     update, model = ask(source, SURE, "opinion", route="analytical", classify="model")
     assert model.skills == []
     assert decided(update) == ("analytical", "caller", "the caller fixed the route to analytical")
+
+
+def test_a_situation_that_the_question_tells_stands_apart_for_this_question_alone(source):
+    question = "I rent a cellar flat in Mill Street. How should I prepare for a flood?"
+    update, _ = ask(source, question, model=False, route="contextual")
+    assert update["question"] == question
+    assert update["spelt_question"] == "How should I prepare for a flood?"
+    assert update["user_context"] == "I rent a cellar flat in Mill Street."
+    # the next question of the thread is asked by somebody of whom only their own words are known
+    later = {
+        "question": "How high is the sea wall?",
+        **{key: update[key] for key in ("user_context", "profile")},
+    }
+    assert run_node(classify, later, settings_of(source))["user_context"] == ""
+
+
+def test_a_situation_that_was_given_already_is_not_doubled(source):
+    told = "I rent a cellar flat in Mill Street."
+    given = {"question": f"{told} How should I prepare for a flood?", "user_context": told}
+    update = run_node(classify, given, settings_of(source, route="contextual"))
+    assert update["user_context"] == told
+
+
+def test_other_types_are_searched_for_as_a_whole(source):
+    question = "I read about the sea wall. How high is it?"
+    assert ask(source, question, model=False, route="factual")[0]["spelt_question"] == question

@@ -6,7 +6,7 @@ import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage, ToolMessage
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.query.history import MAX_QUESTION, parse_history, read_question
+from adaptive_rag.query.history import MAX_QUESTION, parse_history, read_question, split_situation
 from adaptive_rag.state import Turn
 
 BUILT = "The sea wall of Saltmere was finished in 1968."
@@ -158,3 +158,32 @@ def test_a_question_may_be_long_but_no_document() -> None:
 def test_a_turn_without_role_or_text_is_refused(turn: Any) -> None:
     with pytest.raises(ConfigurationError, match=r'expected turns like .*"role": "user"'):
         read_question({"question": "How long?", "history": [turn]})
+
+
+@pytest.mark.parametrize(
+    ("question", "told", "asked"),
+    [
+        ("I run a bakery. How do I prepare for a flood?", "I run a bakery.", "How do I prepare for a flood?"),
+        (
+            "Can I stay at home? My flat is on the third floor.",
+            "My flat is on the third floor.",
+            "Can I stay at home?",
+        ),
+        ("It is my car. It was flooded. Am I insured?", "It is my car. It was flooded.", "Am I insured?"),
+    ],
+)
+def test_what_a_question_tells_of_the_asker_is_read_apart(question: str, told: str, asked: str) -> None:
+    assert split_situation(question) == (told, asked)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I prepare for a flood?",
+        "The Long Wall has 14 gates. Who closes them?",  # nothing of the asker
+        "I run a bakery. Does that help?",  # what is asked says nothing alone
+        "I would like to prepare for a flood.",  # nothing is asked
+    ],
+)
+def test_a_question_stays_whole_where_nothing_can_be_read_apart(question: str) -> None:
+    assert split_situation(question) == ("", question)
