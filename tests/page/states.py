@@ -12,7 +12,7 @@ from tests.page.browser import Person
 
 QUESTIONS = {
     "factual": "How long is the Long Wall and how high is its crest?",
-    "analytical": "How have floods and the price of insurance changed in Saltmere since 1954?",
+    "analytical": "How does dredging the harbour affect Cotter Marsh?",
     "opinion": "What do residents and businesses think about a higher sea wall?",
     "contextual": "I run a bakery near the harbour. How do I prepare for a flood?",
     "refused": "What is the boiling point of tungsten?",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import pytest
 from axe_playwright_python.base import AXE_SCRIPT
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 from tests.page.browser import WIDTHS, Person, person
 from tests.page.conftest import sign_in
@@ -75,6 +75,9 @@ def look_at(somebody: Person, states: Iterator[str], language: str, pictures: Pa
             wide, high = WIDTHS[width]
             page.set_viewport_size({"width": wide, "height": high})
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+            if "running" not in state:
+                # What has another place in another width is read anew.
+                expect(page.locator("[aria-busy=true]")).to_have_count(0)
             page.screenshot(path=pictures / f"{state}-{width}-{theme}-{language}.png")
             if found := [*page.evaluate(_OUTSIDE), *violations(page)]:
                 wrong[f"{state}, {width}, {theme}"] = found
