@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.where import Where
 
 Vectors = NDArray[np.float32]
+# How an index gets vectors of sentences: each embedded by itself, all from the run of their chunk, or not.
+SentenceVectors = Literal["apart", "pooled", "none"]
 
 
 @dataclass(frozen=True)

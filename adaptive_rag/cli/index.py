@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from typer import Argument, Exit, Option
 
@@ -35,7 +35,10 @@ def index(
         int, Option(help="Characters a chunk has at most; no more than the embedding model reads.")
     ] = 1000,
     chunk_overlap: Annotated[int, Option(help="Characters that neighbours share at most.")] = 200,
-    sentence_vectors: Annotated[bool, Option(help="Keep a vector for every sentence.")] = True,
+    sentence_vectors: Annotated[
+        Literal["apart", "pooled", "none"],
+        Option(help="Vectors of sentences: each embedded by itself, all from their chunk's run, or none."),
+    ] = "apart",
     include: Annotated[
         list[str] | None,
         Option(

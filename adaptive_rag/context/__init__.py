@@ -55,7 +55,7 @@ from adaptive_rag.context.groups import (
 from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES, is_off, warn_of
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
-from adaptive_rag.source import ChunkSource
+from adaptive_rag.source import ChunkSource, SentenceVectors
 from adaptive_rag.text.redaction import cause_of, redact, remember_address
 from adaptive_rag.where import read_where
 
@@ -424,6 +424,10 @@ def is_served(runtime: Runtime[Any]) -> bool:
     return given._is_served if isinstance(given, Context) else isinstance(given, CallerSettings)
 
 
+def _named_way(given: Any) -> Any:
+    return ("apart" if given else "none") if isinstance(given, bool) else given
+
+
 class IndexingContext(Group):
     """The settings of one indexing run."""
 
@@ -440,7 +444,11 @@ class IndexingContext(Group):
         description="Characters that a chunk has at most; fewer where the embedding model reads less.",
     )
     chunk_overlap: int = Field(200, ge=0, le=10_000, description="Characters that neighbours share at most.")
-    sentence_vectors: bool = Field(True, description="Store a vector for every sentence.")
+    sentence_vectors: Annotated[SentenceVectors, BeforeValidator(_named_way)] = Field(
+        "apart",
+        description="Vectors of sentences: each embedded by itself ('apart', or true), all from the run of "
+        "their chunk ('pooled'), or 'none' (false).",
+    )
     include: tuple[str, ...] = Field(
         (), description="Read only files of the folders that match one of these patterns, such as '*.md'."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,9 @@ from adaptive_rag.index import Index, Progress
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.models.onnx import MINILM
+from adaptive_rag.state import Chunk
 
-# Larger than any passage: what was judged as one is found as one.
+# Larger than any passage.
 WHOLE_PASSAGE = 1_000_000
 
 
@@ -51,16 +52,21 @@ def open_corpus(
     documents: list[Any] = list(dataset.documents)
     sizes: dict[str, Any] = {}
     if dataset.passages:
-        documents = [
-            SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"], whole=True)
-            for p in dataset.passages
-        ]
+        documents = as_documents(dataset.passages)
         sizes = {"chunk_size": WHOLE_PASSAGE, "chunk_overlap": 0}
     report = Index.build(documents, folder, embeddings=model, progress=progress, **sizes)
     unread = [str(failure) for failure in report.failed]
     unread += [f"{note.source}: {note.text}" for note in report.notes]
     notes = tuple(f"{dataset.name}: {said}" for said in unread)
     return Index.open(folder, embeddings=embeddings), notes
+
+
+def as_documents(passages: Iterable[Chunk]) -> list[SourceText]:
+    """Return passages as documents that are not cut: what was judged as one is found as one."""
+    return [
+        SourceText(p["source"], p["text"], _sha256(p["text"]), metadata=p["metadata"], whole=True)
+        for p in passages
+    ]
 
 
 def _sha256(text: str) -> str:

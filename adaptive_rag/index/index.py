@@ -149,7 +149,7 @@ class Index:
     @property
     def stores_sentences(self) -> bool:
         """Tell whether the index was made with sentence vectors."""
-        return self.reader().manifest.settings.sentence_vectors
+        return bool(self.reader().manifest.settings.sentence_vectors)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.

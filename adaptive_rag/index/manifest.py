@@ -12,20 +12,30 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from xxhash import xxh3_64_hexdigest
 
-from adaptive_rag.errors import IndexDamagedError, IndexingError, IndexMismatchError, IndexUnfinishedError
+from adaptive_rag.errors import (
+    ConfigurationError,
+    IndexDamagedError,
+    IndexingError,
+    IndexMismatchError,
+    IndexUnfinishedError,
+)
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.neighbours import EXACT_UP_TO
+from adaptive_rag.source import SentenceVectors
 
 MANIFEST = "manifest.json"
 # The same once more, for the day that a disk spoils the first.
 COPY = "manifest.copy.json"
-FORMAT = 1
+# The formats that this version reads. An index is written in the first that says all of it, so that an older
+# version goes on opening what it understands, and refuses the rest by its number.
+FORMATS = (1, 2)
+WITH_POOLED_SENTENCES = 2
 LOCK = ".lock"
 HOLDER = "lock.json"
 # What may lie in a folder before its first manifest does.
@@ -51,10 +61,12 @@ class Settings:
     dimension: int
     chunk_size: int
     chunk_overlap: int
-    sentence_vectors: bool
+    sentence_vectors: bool | Literal["pooled"]
+    """Whether each sentence has a vector, embedded by itself unless they are pooled."""
 
     def __str__(self) -> str:
-        sentences = "with" if self.sentence_vectors else "without"
+        ways: dict[bool | str, str] = {True: "with", "pooled": "with pooled", False: "without"}
+        sentences = ways[self.sentence_vectors]
         return (
             f"{self.embeddings} ({self.dimension} dimensions), chunks of {self.chunk_size} characters "
             f"with {self.chunk_overlap} overlap, {sentences} sentence vectors"
@@ -114,7 +126,8 @@ class Manifest:
             IndexingError: in a bucket another process has written one meanwhile, which stands.
         """
         written = replace(self, generation=self.generation + 1)
-        content = {"format": FORMAT, "made_by": MADE_BY, **_fields(written)}
+        form = WITH_POOLED_SENTENCES if self.settings.sentence_vectors == "pooled" else FORMATS[0]
+        content = {"format": form, "made_by": MADE_BY, **_fields(written)}
         body = json.dumps(content, default=_fields).encode()
         sealed = body[:-1] + CHECKSUM + xxh3_64_hexdigest(body).encode() + b'"}'
         if isinstance(location, Bucket):
@@ -167,6 +180,21 @@ class Manifest:
 def _fields(record: Manifest | Settings | SourceRecord) -> dict[str, Any]:
     # `asdict` copies whatever is inside as well, which takes longer than to write it
     return {name: getattr(record, name) for name in record.__slots__}
+
+
+def stored_way(asked: bool | SentenceVectors) -> bool | Literal["pooled"]:
+    """Return what the settings of an index say of its sentence vectors: True is "apart", False is "none".
+
+    Raises:
+        ConfigurationError: the way is not known.
+    """
+    ways: dict[str, bool | Literal["pooled"]] = {"apart": True, "pooled": "pooled", "none": False}
+    if isinstance(asked, bool):
+        return asked
+    if asked not in ways:
+        expected = ", ".join(map(repr, ways))
+        raise ConfigurationError(f"sentence_vectors = {asked!r} is not known: expected {expected}.")
+    return ways[asked]
 
 
 def key_of(source: str, content_hash: str) -> str:
@@ -264,9 +292,10 @@ def _parse(content: bytes, uri: str) -> Manifest:
     if not isinstance(raw, dict) or raw.pop("made_by", None) != MADE_BY:
         raise ValueError(f"it does not say that {MADE_BY} made it")
     found = raw.pop("format")
-    if found != FORMAT:
+    if found not in FORMATS:
         raise IndexMismatchError(
-            f"The index {uri} has format {found!r}; this version reads format {FORMAT}. {rebuild_hint(uri)}"
+            f"The index {uri} has format {found!r}; this version reads the formats {FORMATS[0]} to "
+            f"{FORMATS[-1]}. Use the version that made it, or make it anew: {rebuild_hint(uri)}"
         )
     settings = Settings(**raw.pop("settings"))
     sources = raw.pop("sources")

@@ -31,24 +31,63 @@ class Vectorizer:
         self.embedded = 0
         self.limit = limit_of(embeddings, settings.chunk_size)
         self._embeddings = embeddings
-        self._dimension = settings.dimension
+        self._settings = settings
         self._cache = cache
-        self._sentence_model = load_minilm() if settings.sentence_vectors else None
 
     def rows(self, chunks: Sequence[Chunk], docs: Sequence[str]) -> list[TableRow]:
         """Return the rows of chunks, given the key of each one's source."""
         from adaptive_rag.ingest.chunking import text_to_embed
 
         texts = [text_to_embed(chunk, self.limit) for chunk in chunks]
-        vectors = self._encode(self._embeddings, self._dimension, texts)
+        vectors, found = self._embed(chunks, texts)
         views = self._views(chunks)
-        packed: list[tuple[bytes | None, bytes | None]] = [(None, None)] * len(chunks)
-        if (model := self._sentence_model) is not None:
-            found = embed_sentences(chunks, lambda texts: self._encode(model, model.dimension, texts))
-            packed = [pack_sentences(sentences) for sentences in found]
+        stored: list[tuple[bytes | None, bytes | None]] = [(None, None)] * len(chunks)
+        if found is not None:
+            stored = [pack_sentences(sentences) for sentences in found]
         return [
-            TableRow(chunk, doc, vector, view, *stored)
-            for chunk, doc, vector, view, stored in zip(chunks, docs, vectors, views, packed, strict=True)
+            TableRow(chunk, doc, vector, view, *sentences)
+            for chunk, doc, vector, view, sentences in zip(chunks, docs, vectors, views, stored, strict=True)
+        ]
+
+    def _embed(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences] | None]:
+        """Return the vectors of the texts that stand for chunks, and the chunks' sentences where wanted."""
+        way = self._settings.sentence_vectors
+        if way == "pooled":
+            return self._embed_pooled(chunks, texts)
+        vectors = self._encode(self._embeddings, self._settings.dimension, texts)
+        if not way:
+            return vectors, None
+        model = load_minilm()
+        return vectors, embed_sentences(chunks, lambda texts: self._encode(model, model.dimension, texts))
+
+    def _embed_pooled(self, chunks: Sequence[Chunk], texts: Sequence[str]) -> tuple[Vectors, list[Sentences]]:
+        """Do the same in one run: a sentence is the mean of its tokens, as is a row of a table."""
+        from adaptive_rag.text.sentences import sentence_spans
+
+        spans = [sentence_spans(chunk["text"]) for chunk in chunks]
+        # headings and columns stand above the chunk's own text
+        above = [len(text) - len(chunk["text"]) for text, chunk in zip(texts, chunks, strict=True)]
+        asked = [
+            (text, tuple((a + lead, b + lead) for a, b in pairs))
+            for text, pairs, lead in zip(texts, spans, above, strict=True)
+        ]
+        model, kind = load_minilm(), f"{self._settings.embeddings} {self._settings.dimension} pooled"
+        # each vector is kept by the text and the span that it is of
+        keys = {each: [f"{span} {each[0]}" for span in (None, *each[1])] for each in asked}
+        kept = iter(self._cache.get(kind, [key for parts in keys.values() for key in parts]))
+        known = {each: [next(kept) for _ in parts] for each, parts in keys.items()}
+        if missing := [each for each, vectors in known.items() if any(vector is None for vector in vectors)]:
+            started = time.perf_counter()
+            made = model.encode_parts([text for text, _ in missing], [pairs for _, pairs in missing])
+            self.seconds += time.perf_counter() - started
+            self.embedded += len(missing)
+            self._cache.put(kind, [key for each in missing for key in keys[each]], np.concatenate(made))
+            known.update(zip(missing, map(list, made), strict=True))
+        rows = [np.stack([vector for vector in known[each] if vector is not None]) for each in asked]
+        places = [np.array(pairs, dtype=np.int64).reshape(-1, 2) for pairs in spans]
+        return np.array([vectors[0] for vectors in rows], dtype=np.float32), [
+            Sentences(pairs + chunk["start"], vectors[1:])
+            for pairs, chunk, vectors in zip(places, chunks, rows, strict=True)
         ]
 
     def _views(self, chunks: Sequence[Chunk]) -> list[Vectors | None]:
@@ -61,7 +100,8 @@ class Vectorizer:
         if not pairs:
             return [None] * len(chunks)
         texts = [text for pair in pairs.values() for text in pair]
-        vectors = iter(self._encode(self._embeddings, self._dimension, texts).reshape(len(pairs), 2, -1))
+        made = self._encode(self._embeddings, self._settings.dimension, texts)
+        vectors = iter(made.reshape(len(pairs), 2, -1))
         return [next(vectors) if i in pairs else None for i in range(len(chunks))]
 
     def _encode(self, embeddings: Embeddings, dimension: int, texts: Sequence[str]) -> Vectors:

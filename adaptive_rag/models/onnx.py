@@ -6,11 +6,12 @@ import hashlib
 import math
 import os
 import threading
+from bisect import bisect_left
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from cachetools import LRUCache
@@ -37,6 +38,15 @@ BATCH_TOKENS = 128
 PADDING = 8
 # What counts as a few short texts, and how many of their vectors are remembered.
 FEW, SHORT, RECENT = 16, 2000, 1024
+
+Spans = Sequence[tuple[int, int]]
+
+
+class _Tokens(NamedTuple):
+    """A text as the network reads it, and the tokens that each of its vectors is the mean of."""
+
+    ids: Sequence[int]
+    parts: Sequence[slice]
 
 
 class OnnxEmbeddings(Embeddings):
@@ -65,7 +75,7 @@ class OnnxEmbeddings(Embeddings):
         self._recent: LRUCache[str, Future[Vectors]] = LRUCache(RECENT)
         declared = self._session.get_outputs()[0].shape[-1]
         known = isinstance(declared, int)
-        self.dimension = int(declared if known else self._run([self._tokens("dimension")]).shape[1])
+        self.dimension = int(declared if known else self._run([self._tokens("dimension")])[0].shape[1])
 
     def encode(self, texts: Sequence[str]) -> Vectors:
         """Embed texts into unit vectors, in the order given, shape (len(texts), dimension), float32.
@@ -94,6 +104,22 @@ class OnnxEmbeddings(Embeddings):
             raise
         rows = [awaited[text].result() for text in texts]
         return np.stack(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
+
+    def encode_parts(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Vectors]:
+        """Embed texts together with parts of each, given by their spans of characters, in one run a text.
+
+        Returns for each text the vector that `encode` gives it, and below it one for each span, all of unit
+        length: shape (1 + spans, dimension). That of a part is the mean of the states of its tokens, which
+        know what stands around them (late chunking, Günther et al. 2024). A part that holds no token, or does
+        not lie whole in what the network reads of the text, is embedded as a text of its own.
+        """
+        found, apart = self._encode_parts(texts, spans), list[tuple[int, int]]()
+        for i, vectors in enumerate(found):
+            apart += [(i, int(j)) for j in np.flatnonzero(~vectors[1:].any(axis=1))]
+        rest = self._encode([texts[i][slice(*spans[i][j])] for i, j in apart])
+        for (i, j), vector in zip(apart, rest, strict=True):
+            found[i][1 + j] = vector
+        return found
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
         """Embed passages; the LangChain entry point."""
@@ -130,17 +156,22 @@ class OnnxEmbeddings(Embeddings):
             self._recent.clear()
 
     def _encode(self, texts: Sequence[str]) -> Vectors:
-        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        rows = self._encode_parts(texts, [()] * len(texts))
+        return np.concatenate(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
+
+    def _encode_parts(self, texts: Sequence[str], spans: Sequence[Spans]) -> list[Vectors]:
+        found = dict[int, Vectors]()
         # slices bound the number of waiting tasks, and how long an interrupt waits
         for start in range(0, len(texts), SLICE):
-            tokens = [self._tokens(text) for text in texts[start : start + SLICE]]
-            batches = self._batches([len(ids) for ids in tokens])
+            pairs = zip(texts[start : start + SLICE], spans[start : start + SLICE], strict=True)
+            tokens = [self._tokens(*pair) for pair in pairs]
+            batches = self._batches([len(each.ids) for each in tokens])
             work = [[tokens[i] for i in batch] for batch in batches]
-            for batch, rows in zip(batches, self._run_all(work), strict=True):
-                vectors[[start + i for i in batch]] = rows
-        return vectors
+            for batch, vectors in zip(batches, self._run_all(work), strict=True):
+                found.update(zip((start + i for i in batch), vectors, strict=True))
+        return [found[i] for i in range(len(texts))]
 
-    def _run_all(self, work: Sequence[Sequence[Sequence[int]]]) -> list[Vectors]:
+    def _run_all(self, work: Sequence[Sequence[_Tokens]]) -> list[list[Vectors]]:
         if len(work) == 1 or self.workers == 1:
             return [self._run(batch) for batch in work]
         with ThreadPoolExecutor(min(self.workers, len(work)), thread_name_prefix="embed") as pool:
@@ -163,20 +194,49 @@ class OnnxEmbeddings(Embeddings):
                 batches.append([i])
         return batches
 
-    def _tokens(self, text: str) -> list[int]:
-        return list(self._tokenizer.encode(text.strip()[: self._max_characters]).ids)
+    def _tokens(self, text: str, spans: Spans = ()) -> _Tokens:
+        read = text.strip()[: self._max_characters]
+        found = self._tokenizer.encode(read)
+        whole, own = slice(0, len(found.ids)), found.special_tokens_mask
+        if not spans or 0 not in own:
+            return _Tokens(found.ids, [whole, *[slice(0, 0)] * len(spans)])
+        # the text's own tokens stand in a row, between those that every text begins and ends with
+        first, count = own.index(0), own.count(0)
+        before = len(text) - len(text.lstrip())
+        offsets = [(before + start, before + end) for start, end in found.offsets[first : first + count]]
+        cut = found.overflowing or len(read) < len(text.strip())
+        parts = token_slices(offsets, spans, reach=offsets[-1][1] if cut else len(text))
+        return _Tokens(found.ids, [whole, *(slice(first + a, first + b) for a, b in parts)])
 
-    def _run(self, batch: Sequence[Sequence[int]]) -> Vectors:
-        """Embed tokenised texts in one run, shape (len(batch), dimension)."""
-        ids = np.zeros((len(batch), max(map(len, batch))), dtype=np.int64)
+    def _run(self, batch: Sequence[_Tokens]) -> list[Vectors]:
+        """Embed tokenised texts in one run, each into the vectors of its parts."""
+        ids = np.zeros((len(batch), max(len(tokens.ids) for tokens in batch)), dtype=np.int64)
         mask = np.zeros_like(ids)
         for row, tokens in enumerate(batch):
-            ids[row, : len(tokens)], mask[row, : len(tokens)] = tokens, 1
+            ids[row, : len(tokens.ids)], mask[row, : len(tokens.ids)] = tokens.ids, 1
         feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         hidden = self._session.run(None, {name: feed[name] for name in self._inputs})[0]
-        means = [rows[: len(tokens)].mean(axis=0) for rows, tokens in zip(hidden, batch, strict=True)]
-        units = [mean / max(float(np.linalg.norm(mean)), 1e-12) for mean in means]
-        return np.stack(units).astype(np.float32, copy=False)
+        return [pool_states(states, tokens.parts) for states, tokens in zip(hidden, batch, strict=True)]
+
+
+def token_slices(offsets: Spans, spans: Spans, *, reach: int) -> list[tuple[int, int]]:
+    """Return for each span of characters its tokens, from the first to before the last.
+
+    A token belongs to the span that it begins in; `offsets` are the characters of each. A span that ends
+    beyond `reach`, where the tokens of a cut text end, gets none.
+    """
+    starts = [start for start, _ in offsets]
+    return [(bisect_left(starts, a), bisect_left(starts, b)) if b <= reach else (0, 0) for a, b in spans]
+
+
+def pool_states(states: Vectors, parts: Sequence[slice]) -> Vectors:
+    """Return the mean of the states of each part's tokens, of unit length; zeros for a part without any."""
+    vectors = np.zeros((len(parts), states.shape[1]), dtype=np.float32)
+    for row, part in enumerate(parts):
+        if len(states[part]):
+            mean = states[part].mean(axis=0)
+            vectors[row] = mean / max(float(np.linalg.norm(mean)), 1e-12)
+    return vectors
 
 
 @cache
