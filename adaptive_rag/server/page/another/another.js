@@ -11,17 +11,17 @@ import { laneStyle, useStrategies } from "../why/way.js";
 /** @typedef {import("../core/types").Turn} Turn */
 /** @typedef {import("../core/types").Comparison} Comparison */
 
-/** @typedef {{ id: string, is_good?: boolean, better_route?: string }} Vote */
+/** @typedef {import("../core/types").Vote} Vote */
 /** @typedef {{ found?: Comparison, kept?: Vote | null, doing?: "comparing" | "voting" }} Seen */
 
-/** What came of each turn, by its key: it outlasts the screen. @type {{ value: Record<string, Seen> }} */
+/** What came of each turn, by its key, and outlasts the screen; `kept` is null where a vote was taken back. @type {{ value: Record<string, Seen> }} */
 const seen = signal({});
 
 /** @param {{ turn: Turn, taken: string }} props `taken` is the strategy of the answer */
 export function Another({ turn, taken }) {
   const ways = useStrategies()?.strategies.filter((each) => each.name !== taken) ?? [];
   const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
-  const { found, kept, doing } = useSignal(seen)[turn.key] ?? {};
+  const { found, kept = turn.vote, doing } = useSignal(seen)[turn.key] ?? {};
   /** @param {Seen} changed */
   const set = (changed) => {
     seen.value = { ...seen.value, [turn.key]: { ...seen.value[turn.key], ...changed } };
@@ -61,6 +61,7 @@ export function Another({ turn, taken }) {
       <svg class=${isGood ? "" : "down"} width="18" height="18" viewBox="0 0 24 24" aria-hidden="true"><path d="M7 11v9H3v-9zm0 0 4-8c2 0 3 1 3 3v4h5a2 2 0 0 1 2 2l-2 7a2 2 0 0 1-2 1H7" /></svg></button>`;
   };
   const id = `ways-${turn.key}`;
+  const better = !found && kept?.better_route;
   return html`<div class="another" onKeyDown=${onKeyDown}>
     <div class="row">
       ${thumb(true)}${thumb(false)}
@@ -70,7 +71,7 @@ export function Another({ turn, taken }) {
       </div>
     </div>
     ${found && html`<${Compared} turn=${turn} found=${found} kept=${kept} vote=${vote} />`}
-    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${kept && found && html`${t("vote_kept")} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
+    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${kept && (found || better) && html`${better ? t("vote_for", { way: named("", better) }) : t("vote_kept")} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
   </div>`;
 }
 

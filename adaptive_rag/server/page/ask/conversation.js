@@ -1,6 +1,7 @@
 /** The conversation on the screen: its turns, and what the server streams of the running one. */
 import { events, get, Problem, post } from "../core/api.js";
 import { computed, signal } from "../core/html.js";
+import { chooseCollection } from "../core/session.js";
 import { wordsOf } from "../shell/notices.js";
 
 /** @typedef {import("../core/types").Turn} Turn */
@@ -43,6 +44,7 @@ export async function openThread(id) {
     throw error;
   });
   if (opening.value !== id) return;
+  chooseCollection(kept.collection);
   opening.value = "";
   thread.value = kept;
   turns.value = kept.turns.map((/** @type {any} */ turn) => ({
@@ -58,6 +60,7 @@ export async function openThread(id) {
     },
     number: turn.number,
     thread: id,
+    vote: turn.feedback,
   }));
 }
 

@@ -110,6 +110,9 @@ export interface Comparison {
   places: Record<string, Span>;
 }
 
+/** What a person thinks of an answer. */
+export type Vote = { id: string; is_good?: boolean | null; better_route?: Strategy | null };
+
 /** What chooses the strategy, and what votes have taught it. */
 export interface Router {
   is_learned: boolean;
@@ -156,4 +159,6 @@ export interface Turn {
   /** its place in a thread that the server keeps, from 1 */
   number?: number;
   thread?: string;
+  /** what was thought of it when the thread was opened */
+  vote?: Vote | null;
 }

@@ -51,6 +51,7 @@ export const de = {
   ask_for_whom: "Zu Ihnen oder Ihrer Situation",
   ask_for: "Für wen oder für welche Situation?",
   ask_for_example: "Ich wohne zur Miete im Erdgeschoss",
+  ask_options: "Mehr",
   ask_new: "Neues Gespräch",
   ask_stop: "Anhalten",
   ask_copy: "Kopieren",
@@ -341,6 +342,7 @@ export const de = {
   this_better: "Diese ist besser",
   both_good: "Beide sind gut",
   vote_kept: "Danke. Ihre Bewertung ist gespeichert.",
+  vote_for: "Ihre Stimme für „{way}“ ist gespeichert.",
   take_back: "Zurücknehmen",
   // Library
   library_all: "Alle Sammlungen",

@@ -49,6 +49,7 @@ export const en = {
   ask_for_whom: "About you or your situation",
   ask_for: "For whom or for what situation?",
   ask_for_example: "I rent a ground-floor flat",
+  ask_options: "More",
   ask_new: "New conversation",
   ask_stop: "Stop",
   ask_copy: "Copy",
@@ -332,6 +333,7 @@ export const en = {
   this_better: "This one is better",
   both_good: "Both are good",
   vote_kept: "Thank you. Your vote is kept.",
+  vote_for: "Your vote for “{way}” is kept.",
   take_back: "Take it back",
   // Library
   library_all: "All collections",
