@@ -2,15 +2,17 @@
 import {
   classes,
   html,
+  onValue,
   signal,
   useDisclosure,
   useEffect,
-  useRef,
+  useElement,
   useSignal,
   useState,
 } from "../core/html.js";
 import { chooseCollection, collection, collections } from "../core/session.js";
 import { t } from "../core/texts.js";
+import { Choice } from "../shell/form.js";
 import { ask, beginConversation, isAsking, opening, stop, thread, turns } from "./conversation.js";
 
 const TYPED = "adaptive-rag.question";
@@ -26,7 +28,6 @@ function setTyped(text) {
 export function Composer() {
   const question = useSignal(typed);
   const [userContext, setUserContext] = useState("");
-  const [isFor, setFor] = useState(false);
   // The thread that a question was sent to before it was there.
   const [awaited, setAwaited] = useState("");
   const asking = useSignal(isAsking);
@@ -34,15 +35,14 @@ export function Composer() {
   const searched = useSignal(collection);
   const all = useSignal(collections) ?? [];
   const hasTurns = useSignal(turns).length > 0;
-  const options = useDisclosure();
-  const who = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const [options, situation] = [useDisclosure(), useDisclosure()];
   /** @param {Event} [event] */
   const send = (event) => {
     event?.preventDefault();
     const text = typed.value.trim();
     if (!text || !collection.value || isAsking.value) return;
     if (opening.value) return setAwaited(opening.value);
-    ask(collection.value.name, text, { userContext: isFor ? userContext.trim() : "" });
+    ask(collection.value.name, text, { userContext: situation.isOpen ? userContext.trim() : "" });
     setTyped("");
   };
   useEffect(() => {
@@ -50,33 +50,26 @@ export function Composer() {
     setAwaited("");
     if (thread.value?.id === awaited) send();
   }, [awaited, isLoading]);
-  const closeFor = () => {
-    setFor(false);
-    who.current?.focus();
+  /** @param {string} name */
+  const choose = (name) => {
+    beginConversation();
+    chooseCollection(name);
   };
   return html`<form class=${classes("composer", options.isOpen && "opened")} onSubmit=${send}>
     ${
-      isFor &&
+      situation.isOpen &&
       html`<label class="small">${t("ask_for")}
         <input id="situation" value=${userContext} placeholder=${t("ask_for_example")} maxlength="20000"
-          ref=${focusOnce} onInput=${(/** @type {any} */ event) => setUserContext(event.target.value)}
-          onKeyDown=${onKeys({ Enter: send, Escape: closeFor })} /></label>`
+          ref=${focusOnce} onInput=${onValue(setUserContext)}
+          onKeyDown=${onKeys({ Enter: send, Escape: situation.close })} /></label>`
     }
     <${Growing} id="question" label=${t("ask_question")} value=${question} onInput=${setTyped} onEnter=${send} />
     <button type="button" class="quiet more" ref=${options.button} aria-label=${t("ask_options")} aria-expanded=${options.isOpen}
       aria-controls="options" onClick=${options.toggle}>⋯</button>
     <div id="options" class="row" onKeyDown=${options.onKeyDown}>
-      ${
-        all.length > 1 &&
-        html`<select aria-label=${t("ask_collection")} value=${searched?.name}
-          onChange=${(/** @type {any} */ event) => {
-            beginConversation();
-            chooseCollection(event.target.value);
-          }}>
-          ${all.map(({ name }) => html`<option value=${name}>${name}</option>`)}</select>`
-      }
-      <button type="button" class="quiet" ref=${who} aria-expanded=${isFor} aria-controls=${isFor ? "situation" : undefined}
-        onClick=${() => setFor(!isFor)}>${t("ask_for_whom")}</button>
+      ${all.length > 1 && html`<${Choice} aria-label=${t("ask_collection")} value=${searched?.name} options=${all.map(({ name }) => [name])} onChoose=${choose} />`}
+      <button type="button" class="quiet" ref=${situation.button} aria-expanded=${situation.isOpen}
+        aria-controls=${situation.isOpen ? "situation" : undefined} onClick=${situation.toggle}>${t("ask_for_whom")}</button>
       ${hasTurns && html`<button type="button" class="quiet" onClick=${() => focusAfter(beginConversation)}>${t("ask_new")}</button>`}
     </div>
     ${
@@ -104,7 +97,7 @@ export function focusQuestion() {
  */
 export function useInPlace(label, value, send) {
   const [text, setText] = useState(/** @type {string | null} */ (null));
-  const opener = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const opener = useElement();
   const giveUp = () => {
     setText(null);
     requestAnimationFrame(() => opener.current?.focus());
@@ -134,7 +127,7 @@ export function useInPlace(label, value, send) {
 /** A field as high as its text. @param {Record<string, any>} props */
 function Growing({ id, label, value, onInput, onEnter, onEscape, focused }) {
   return html`<textarea id=${id} class="growing" ref=${focused && focusOnce} rows="2" maxlength="20000" aria-label=${label} placeholder=${label} value=${value}
-    onInput=${(/** @type {any} */ event) => onInput(event.target.value)}
+    onInput=${onValue(onInput)}
     onKeyDown=${onKeys({ Enter: onEnter, Escape: onEscape })}></textarea>`;
 }
 

@@ -56,7 +56,7 @@ function stopAtEscape({ key, defaultPrevented, target }) {
   if (key === "Escape" && !defaultPrevented && !isElsewhere) stop();
 }
 
-/** Keep the end in view while an answer grows, as long as the person is there. @param {import("../core/types").Turn[]} shown */
+/** Keep the end in view while an answer grows, as long as the person is there. @param {Turn[]} shown */
 function useFollowing(shown) {
   const before = useRef({ turns: 0, isAtEnd: true });
   const page = document.documentElement;

@@ -11,7 +11,6 @@ export const de = {
   other_language: "English",
   light_theme: "Helles Design",
   dark_theme: "Dunkles Design",
-  starting: "Startet …",
   offline: "Der Server ist nicht erreichbar. Was Sie sehen, bleibt; versuchen Sie es gleich noch einmal.",
   failed: "Der Server hat das abgelehnt (Status {status}).",
   broken: "Auf dieser Seite ist etwas schiefgegangen: {what}",

@@ -10,7 +10,6 @@ export const en = {
   other_language: "Deutsch",
   light_theme: "Light theme",
   dark_theme: "Dark theme",
-  starting: "Starting …",
   offline: "The server cannot be reached. What you see stays; try again in a moment.",
   failed: "The server refused this (status {status}).",
   broken: "Something in this page went wrong: {what}",
