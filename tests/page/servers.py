@@ -27,7 +27,7 @@ if __name__ == "__main__":
     for line in sys.stdin:
         told = json.loads(line)
         if "ended" in told:
-            os.kill(told["ended"], signal.SIGTERM)
+            os.kill(told["ended"], signal.SIGKILL)  # its worker follows it
             print(os.waitpid(told["ended"], 0)[1], flush=True)
         elif child := os.fork():
             print(child, flush=True)
@@ -60,7 +60,8 @@ class Servers:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._mother.communicate(timeout=60)
+        self._mother.kill()
+        self._mother.communicate()
 
     @contextmanager
     def serve(self, folder: Path, *options: str, **variables: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from benchmarks.chat_server import quote_passages, say_sensibly
 from tests.page.conftest import Model, Visit
@@ -271,6 +271,47 @@ def test_a_running_answer_streams_and_is_stopped(inventing: str, visit: Visit) -
         again = page.get_by_role("button", name="Try again").last
         again.click()
         expect(page.get_by_text("1 of 2 sentences supported by the documents")).to_be_visible(timeout=20_000)
+
+
+def test_a_question_that_is_sent_while_its_thread_is_loaded_is_asked_in_it(demo: str, visit: Visit) -> None:
+    held = list[Route]()
+    with visit(demo) as somebody:
+        page = somebody.open()
+        ask(page, LEVEL)
+        thread = page.url.rpartition("=")[2]
+        page.route(f"**/api/v1/threads/{thread}", lambda route: held.append(route))
+        page.reload()
+        field = page.get_by_label("Ask a question")
+        field.fill("When was that?")
+        field.press("Enter")
+        expect(page.locator(".composer").get_by_role("button", name="Loading")).to_be_disabled()
+        expect(field).to_have_value("When was that?")
+        with page.expect_request("**/ask/events") as asked:
+            held[0].continue_()
+        assert thread in asked.value.url
+        expect(field).to_have_value("")
+        expect(page.get_by_role("article")).to_have_count(2)
+
+
+def test_on_a_phone_the_field_and_its_button_stand_in_one_row_and_the_rest_behind_another(
+    demo: str, visit: Visit
+) -> None:
+    with visit(demo, width="phone") as somebody:
+        page = somebody.open()
+        composer, more = page.locator(".composer"), page.get_by_role("button", name="More", exact=True)
+        box = composer.bounding_box()
+        assert box and box["height"] < 64
+        situation = page.get_by_role("button", name="About you or your situation")
+        expect(situation).to_have_count(0)
+        more.press("Enter")
+        expect(situation).to_be_visible()
+        situation.press("Escape")
+        expect(situation).to_have_count(0)
+        expect(more).to_be_focused()
+    with visit(demo) as somebody:
+        page = somebody.open()
+        expect(page.get_by_role("button", name="About you or your situation")).to_be_visible()
+        expect(page.get_by_role("button", name="More", exact=True)).to_have_count(0)
 
 
 def test_where_there_are_several_collections_one_is_chosen(inventing: str, visit: Visit) -> None:

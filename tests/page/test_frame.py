@@ -5,7 +5,6 @@ import re
 from pathlib import Path
 
 import httpx
-import pytest
 
 from tests.page.conftest import Visit
 
@@ -24,17 +23,11 @@ def test_files_are_compressed_and_asked_for_again(demo: str) -> None:
     assert again.status_code == 304
 
 
-@pytest.mark.parametrize("screen", ["ask", "threads", "library", "people"])
-def test_every_screen_opens(demo: str, visit: Visit, screen: str, screenshots: Path) -> None:
+def test_every_screen_opens_and_the_theme_and_the_language_stay_chosen(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
-        page = somebody.open(f"#/{screen}")
-        page.wait_for_selector(f"nav a[aria-current][href*='{screen}']")
-        page.screenshot(path=screenshots / f"{screen}.png")
-
-
-def test_the_theme_and_the_language_stay_chosen(demo: str, visit: Visit) -> None:
-    with visit(demo) as somebody:
-        page = somebody.open()
+        for screen in ("threads", "library", "people", "ask"):
+            page = somebody.open(f"#/{screen}")
+            page.wait_for_selector(f"nav a[aria-current][href*='{screen}']")
         page.get_by_role("button", name="Dark theme").click()
         page.get_by_role("button", name="Deutsch").click()
         page.reload()

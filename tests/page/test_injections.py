@@ -408,6 +408,7 @@ def test_hostile_claims_of_a_provider(browser: Browser, servers: Servers, tmp_pa
         Thread(target=provider.serve_forever, args=(0.05,), daemon=True).start()
         stack.callback(provider.shutdown)
         set_up = {f"ADAPTIVE_RAG_SERVER__{key.upper()}": text for key, text in settings_of(provider).items()}
+        set_up["ADAPTIVE_RAG_SERVER__WORKERS"] = "0"  # nothing is indexed there
         address = stack.enter_context(servers.serve(tmp_path, **set_up))
         seen = Watched(stack.enter_context(person(browser, address)))
         for number, payload in enumerate(PAYLOADS[::30]):

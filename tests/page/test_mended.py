@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import ExitStack
+from urllib.parse import parse_qs, urlsplit
+
 import httpx
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.page.conftest import PASSWORD, Visit, sign_in
 
@@ -70,14 +75,15 @@ def test_a_notice_waits_for_who_is_at_it_and_its_row_stays_away(demo: str, visit
 def test_a_file_dropped_on_ask_goes_to_the_chosen_collection_and_elsewhere_nowhere(
     demo: str, visit: Visit
 ) -> None:
-    httpx.post(f"{demo}/api/v1/collections", json={"name": "dropped"}).raise_for_status()
     drop = """() => {
         const data = new DataTransfer();
         data.items.add(new File(["# Ferry"], "ferry.md"));
         document.body.dispatchEvent(
             new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
     }"""
-    with visit(demo) as somebody:
+    with visit(demo) as somebody, ExitStack() as at_the_end:
+        httpx.post(f"{demo}/api/v1/collections", json={"name": "dropped"}).raise_for_status()
+        at_the_end.callback(httpx.delete, f"{demo}/api/v1/collections/dropped")
         page = somebody.open("#/library/dropped")
         expect(page.get_by_role("heading", name="dropped")).to_be_visible()
         page.get_by_role("link", name="Threads").click()
@@ -89,7 +95,6 @@ def test_a_file_dropped_on_ask_goes_to_the_chosen_collection_and_elsewhere_nowhe
         page.evaluate(drop)
         expect(page.get_by_role("article", name="ferry.md")).to_be_visible()
         expect(page.get_by_role("heading", name="dropped")).to_be_visible()
-    httpx.delete(f"{demo}/api/v1/collections/dropped").raise_for_status()
 
 
 def test_a_list_is_read_when_the_server_is_back(demo: str, visit: Visit) -> None:
@@ -116,3 +121,67 @@ def test_search_and_filter_are_there_after_a_document(demo: str, visit: Visit) -
         page.go_back()
         expect(search).to_have_value("a")
         expect(page.get_by_role("button", name="Ready")).to_have_attribute("aria-pressed", "true")
+
+
+def height_of(place: Locator) -> float:
+    box = place.bounding_box()
+    assert box
+    return box["y"]
+
+
+def test_who_goes_back_finds_a_long_list_where_it_was(demo: str, visit: Visit) -> None:
+    every = [
+        {"id": f"{n:032x}", "title": f"Storm {n}, " + "and another word " * (n % 7), "collection": "samples"}
+        | dict.fromkeys(("created", "updated"), "2026-05-04T10:00:00Z")
+        for n in range(400)
+    ]
+
+    def answer(route: Route) -> None:
+        at = int(parse_qs(urlsplit(route.request.url).query)["offset"][0])
+        route.fulfill(json={"items": every[at : at + 50], "total": len(every)})
+
+    with visit(demo, width="phone") as somebody:
+        somebody.page.route("**/api/v1/threads?*", answer)
+        page = somebody.open("#/threads")
+        expect(page.get_by_role("link", name=re.compile("^Storm 0,"))).to_be_visible()
+        seen = page.get_by_role("link", name=re.compile("^Storm 190,"))
+        while not seen.count():
+            page.mouse.wheel(0, 1000)
+            page.wait_for_timeout(50)
+        seen.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)  # it is written down once the scrolling rests
+        before = height_of(seen)
+        page.get_by_role("link", name="People").click()
+        expect(page.get_by_role("heading", name="People")).to_be_in_viewport()
+        assert page.evaluate("scrollY") == 0
+        page.go_back()
+        expect(seen).to_be_in_viewport()
+        page.wait_for_timeout(300)
+        assert height_of(seen) == pytest.approx(before, abs=2)
+
+
+def test_who_goes_back_finds_the_conversation_where_it_was(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        page.evaluate(
+            """async () => {
+              const { turns } = await import("/page/ask/conversation.js");
+              turns.value = Array.from({ length: 40 }, (_, n) => ({
+                key: `made-${n}`, collection: "samples", question: `Question ${n}?`, userContext: "",
+                state: "answered", steps: [], passages: [], draft: "", number: n + 1,
+                answer: { answer: "The wall has many stones.\\n\\n".repeat(1 + n % 9), citations: [],
+                  query_type: "factual", abstained: false },
+              }));
+            }"""
+        )
+        expect(page.get_by_role("heading", name="Question 39?")).to_be_in_viewport()
+        seen = page.get_by_role("heading", name="Question 13?")
+        seen.scroll_into_view_if_needed()
+        page.wait_for_timeout(300)
+        before = height_of(seen)
+        page.get_by_role("link", name="Library").click()
+        expect(page.get_by_role("article").first).to_be_visible()
+        page.go_back()
+        expect(seen).to_be_in_viewport()
+        page.wait_for_timeout(300)
+        assert height_of(seen) == pytest.approx(before, abs=2)

@@ -226,6 +226,7 @@ def test_who_signs_in_again_through_a_provider_finds_what_was_typed(
     with SmallProvider() as provider:
         threading.Thread(target=provider.serve_forever, args=(0.05,), daemon=True).start()
         given = {f"ADAPTIVE_RAG_SERVER__{key.upper()}": text for key, text in settings_of(provider).items()}
+        given["ADAPTIVE_RAG_SERVER__WORKERS"] = "0"  # nothing is indexed there
         with servers.serve(tmp_path, **given) as address, visit(address) as somebody:
             page = somebody.open("#/ask")
             way_in = page.get_by_role("link", name="Sign in through your organisation")

@@ -184,6 +184,28 @@ def test_a_vote_is_sent_once_and_is_still_there_after_a_visit_to_the_library(dem
         assert votes(demo) == []
 
 
+def test_a_vote_is_taken_back_after_the_page_was_loaded_again(demo: str, visit: Visit) -> None:
+    with visit(demo) as somebody:
+        page = somebody.open("#/ask")
+        ask(page, PLAIN)
+        good = page.get_by_role("button", name="Good answer")
+        good.click()
+        expect(good).to_have_attribute("aria-pressed", "true")
+        page.reload()
+        expect(good).to_have_attribute("aria-pressed", "true")
+        good.click()
+        expect(good).to_have_attribute("aria-pressed", "false")
+        assert votes(demo) == []
+        thread = page.url.rpartition("=")[2]
+        vote = f"{demo}/api/v1/threads/{thread}/turns/1/feedback"
+        httpx.post(vote, json={"better_route": "opinion"}).raise_for_status()
+        page.reload()
+        kept = page.get_by_text("Your vote for “Opinion” is kept.")
+        kept.get_by_role("button", name="Take it back").click()
+        expect(kept).to_have_count(0)
+        assert votes(demo) == []
+
+
 def test_of_two_threads_the_one_that_was_opened_last_is_shown(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody, own_thread(demo) as slow, own_thread(demo, TENANT) as thread:
         page = somebody.open("#/ask")

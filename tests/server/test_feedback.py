@@ -37,6 +37,28 @@ def test_feedback_is_given_listed_exported_and_taken_back(
         assert client.get(URL).json()["total"] == 3
 
 
+def test_a_thread_tells_what_its_owner_thinks_of_each_answer_until_it_is_taken_back(
+    serve: Serve, sample_index: Path
+) -> None:
+    with serve() as client:
+        add_samples(client, sample_index)
+        thread = begin(client)
+        for question in ASKED:
+            client.post(f"{thread}/ask", json={"question": question})
+        first, last = (
+            client.post(f"{thread}/turns/2/feedback", json=opinion).json()
+            for opinion in ({"is_good": True}, {"better_route": "opinion"})
+        )
+        client.post(URL, json={"question": ASKED[0], "route": "factual", "is_good": False})  # of no thread
+
+        def told() -> list[dict[str, object] | None]:
+            return [turn["feedback"] for turn in client.get(thread).json()["turns"]]
+
+        assert told() == [None, last]
+        client.delete(f"{API}/feedback/{last['id']}")
+        assert told() == [None, first]
+
+
 def test_feedback_reaches_nobody_elses_threads_and_is_read_by_admins_alone(
     serve: Serve, sample_index: Path
 ) -> None:

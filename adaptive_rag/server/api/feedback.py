@@ -142,13 +142,23 @@ def known_questions(db: Session) -> list[QuestionLine]:
     return list(lines.values())
 
 
+def feedback_in(thread: str, db: Session) -> dict[int, FeedbackShown]:
+    """Return what its owner thinks of the answers of a thread, by the number of the turn.
+
+    Of one answer's several opinions the newest counts.
+    """
+    rows = db.scalars(select(Feedback).where(Feedback.thread_id == thread).order_by(Feedback.created))
+    # Its history has a question and an answer of each turn before it.
+    return {len(row.history) // 2 + 1: _shown(db, row) for row in rows}
+
+
 def _keep(db: Db, row: Feedback) -> FeedbackShown:
     db.add(row)
     db.commit()
     return _shown(db, row)
 
 
-def _shown(db: Db, row: Feedback) -> FeedbackShown:
+def _shown(db: Session, row: Feedback) -> FeedbackShown:
     return FeedbackShown(
         id=row.id,
         by=db.get_one(User, row.owner_id).name,

@@ -22,6 +22,7 @@ from adaptive_rag.server.api.ask import (
     index_to_ask,
     unless_gone,
 )
+from adaptive_rag.server.api.feedback import FeedbackShown, feedback_in
 from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.conversations import TurnShown, format_markdown
 from adaptive_rag.server.database import Db
@@ -61,10 +62,16 @@ class ThreadShown(BaseModel):
     updated: datetime
 
 
+class TurnWithFeedback(TurnShown):
+    """A question of a thread with its answer, and what you think of it."""
+
+    feedback: FeedbackShown | None = Field(description="Your newest feedback on the answer.")
+
+
 class ThreadWithTurns(ThreadShown):
     """A thread with all that was asked and answered."""
 
-    turns: list[TurnShown]
+    turns: list[TurnWithFeedback]
 
 
 @router.post("/collections/{collection}/threads", status_code=201)
@@ -95,7 +102,12 @@ def list_threads(
 @router.get("/threads/{thread}")
 def show_thread(found: OwnThread, db: Db, parts: Parts) -> ThreadWithTurns:
     """Show a thread with its questions and answers."""
-    return ThreadWithTurns(**_shown(db, found).model_dump(), turns=parts.conversations.turns(found.id))
+    given = feedback_in(found.id, db)
+    turns = [
+        TurnWithFeedback(**dict(turn), feedback=given.get(turn.number))
+        for turn in parts.conversations.turns(found.id)
+    ]
+    return ThreadWithTurns(**_shown(db, found).model_dump(), turns=turns)
 
 
 @router.patch("/threads/{thread}")

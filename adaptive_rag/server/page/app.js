@@ -1,6 +1,7 @@
 /** Starts the page: the frame, and the screen that the address names. */
 
 import { html, render } from "./core/html.js";
+import "./core/scroll.js";
 import { tell } from "./shell/notices.js";
 import { Shell } from "./shell/shell.js";
 

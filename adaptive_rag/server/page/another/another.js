@@ -1,6 +1,6 @@
 /** The same question answered another way, side by side, and what a person thinks of it. */
 import { MarkedText } from "../ask/citations.js";
-import { post, remove } from "../core/api.js";
+import { pathOf, post, remove } from "../core/api.js";
 import { html, signal, useDisclosure, useSignal } from "../core/html.js";
 import { made, wrapWords } from "../core/markup.js";
 import { formatDuration, named, t } from "../core/texts.js";
@@ -8,20 +8,16 @@ import { openDocument } from "../document/pane.js";
 import { tell } from "../shell/notices.js";
 import { laneStyle, useStrategies } from "../why/way.js";
 
-/** @typedef {import("../core/types").Turn} Turn */
-/** @typedef {import("../core/types").Comparison} Comparison */
-
-/** @typedef {{ id: string, is_good?: boolean, better_route?: string }} Vote */
 /** @typedef {{ found?: Comparison, kept?: Vote | null, doing?: "comparing" | "voting" }} Seen */
 
-/** What came of each turn, by its key: it outlasts the screen. @type {{ value: Record<string, Seen> }} */
+/** What came of each turn, by its key, and outlasts the screen; `kept` is null where a vote was taken back. @type {{ value: Record<string, Seen> }} */
 const seen = signal({});
 
 /** @param {{ turn: Turn, taken: string }} props `taken` is the strategy of the answer */
 export function Another({ turn, taken }) {
-  const ways = useStrategies()?.strategies.filter((each) => each.name !== taken) ?? [];
+  const ways = useStrategies().value?.strategies.filter((each) => each.name !== taken) ?? [];
   const { isOpen, toggle, close, button, onKeyDown } = useDisclosure();
-  const { found, kept, doing } = useSignal(seen)[turn.key] ?? {};
+  const { found, kept = turn.vote, doing } = useSignal(seen)[turn.key] ?? {};
   /** @param {Seen} changed */
   const set = (changed) => {
     seen.value = { ...seen.value, [turn.key]: { ...seen.value[turn.key], ...changed } };
@@ -33,7 +29,7 @@ export function Another({ turn, taken }) {
     await work().catch(tell);
     set({ doing: undefined });
   };
-  const inCollection = `/collections/${encodeURIComponent(turn.collection)}`;
+  const inCollection = pathOf(turn.collection);
   const asked = { question: turn.question, user_context: turn.userContext };
   /** @param {string} way */
   const compare = (way) => {
@@ -61,8 +57,9 @@ export function Another({ turn, taken }) {
       <svg class=${isGood ? "" : "down"} width="18" height="18" viewBox="0 0 24 24" aria-hidden="true"><path d="M7 11v9H3v-9zm0 0 4-8c2 0 3 1 3 3v4h5a2 2 0 0 1 2 2l-2 7a2 2 0 0 1-2 1H7" /></svg></button>`;
   };
   const id = `ways-${turn.key}`;
+  const better = !found && kept?.better_route;
   return html`<div class="another" onKeyDown=${onKeyDown}>
-    <div class="row">
+    <div class="row actions">
       ${thumb(true)}${thumb(false)}
       <button ref=${button} class="quiet" aria-expanded=${isOpen} aria-controls=${id} onClick=${toggle}>${t("another_way")}</button>
       <div id=${id} class="row" role="group" aria-label=${t("other_ways")} hidden=${!isOpen}>
@@ -70,7 +67,7 @@ export function Another({ turn, taken }) {
       </div>
     </div>
     ${found && html`<${Compared} turn=${turn} found=${found} kept=${kept} vote=${vote} />`}
-    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${kept && found && html`${t("vote_kept")} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
+    <p class="soft small" role="status">${doing === "comparing" && t("comparing")}${kept && (found || better) && html`${better ? t("vote_for", { way: named("", better) }) : t("vote_kept")} <button class="link" onClick=${() => vote()}>${t("take_back")}</button>`}</p>
   </div>`;
 }
 
@@ -78,7 +75,7 @@ export function Another({ turn, taken }) {
 function Compared({ turn, found: { columns, passages, sentences, places }, kept, vote }) {
   /** @param {string[]} ids @param {"sources_both" | "sources_only"} title */
   const sources = (ids, title) => {
-    /** @param {import("../core/types").Span} place */
+    /** @param {Span} place */
     const name = ({ source, page }) => source + (page ? `, ${t("page_number", { page })}` : "");
     const listed = new Map(ids.toReversed().map((id) => [name(places[id]), places[id]]));
     if (!listed.size) return null;
@@ -86,25 +83,23 @@ function Compared({ turn, found: { columns, passages, sentences, places }, kept,
       ${[...listed].reverse().map(([words, place]) => html`<li key=${words}><button class="link" onClick=${() => openDocument(turn.collection, { ...place, quote: "" })}>${words}</button></li>`)}
     </ul></div>`;
   };
+  /** @param {Comparison["columns"][0]} column */
+  const column = ({
+    name,
+    ms,
+    calls,
+    answer,
+  }) => html`<article key=${name} class="card stack" style=${laneStyle(name)}>
+    <header class="row"><h3 class="grow">${named("", name)}</h3>
+      <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
+    <${MarkedText} text=${answer.answer} collection=${turn.collection} citations=${answer.citations}
+      finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, sentences.only[name], sentences.in_all)} />
+    ${sources(passages.only[name], "sources_only")}
+    <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote({ better_route: name })}>${t("this_better")}</button>
+  </article>`;
   return html`<section class="stack" aria-label=${t("two_ways")}>
     ${(turn.number ?? 1) > 1 && html`<p class="soft small">${t("compared_alone")}</p>`}
-    <div class="columns">
-      ${columns.map(
-        ({
-          name,
-          ms,
-          calls,
-          answer,
-        }) => html`<article key=${name} class="card stack" style=${laneStyle(name)}>
-          <header class="row"><h3 class="grow">${named("", name)}</h3>
-            <span class="soft small">${formatDuration(ms)}, ${calls ? t("model_calls", { n: calls }) : t("no_model_calls")}</span></header>
-          <${MarkedText} text=${answer.answer} collection=${turn.collection} citations=${answer.citations}
-            finish=${(/** @type {DocumentFragment} */ drawn) => markFewer(drawn, sentences.only[name], sentences.in_all)} />
-          ${sources(passages.only[name], "sources_only")}
-          <button class="better" aria-pressed=${kept?.better_route === name} onClick=${() => vote({ better_route: name })}>${t("this_better")}</button>
-        </article>`,
-      )}
-    </div>
+    <div class="columns">${columns.map(column)}</div>
     ${sources(passages.in_all, "sources_both")}
     <button class="better" aria-pressed=${kept?.is_good === true} onClick=${() => vote({ is_good: true })}>${t("both_good")}</button>
   </section>`;

@@ -1,7 +1,6 @@
 /** Keeps the address and the conversation together: a thread's address opens it, and reloading stays in it. */
 import { useEffect, useRef, useSignal } from "../core/html.js";
 import { place, rename } from "../core/route.js";
-import { chooseCollection } from "../core/session.js";
 import { tell } from "../shell/notices.js";
 import { opening, openThread, thread } from "./conversation.js";
 
@@ -23,7 +22,6 @@ export function useThreadAddress() {
 async function open(id) {
   try {
     await openThread(id);
-    if (thread.value?.id === id) chooseCollection(thread.value.collection);
   } catch (error) {
     rename(["ask"], { thread: thread.value?.id });
     throw error;

@@ -10,8 +10,6 @@ import { asMarkdown, MarkedText, Nearest, Sources } from "./citations.js";
 import { focusQuestion, useInPlace } from "./composer.js";
 import { askAgain } from "./conversation.js";
 
-/** @typedef {import("../core/types").Turn} Turn */
-
 /** @param {{ turn: Turn }} props */
 export function Answer({ turn }) {
   useSignal(language);
@@ -64,7 +62,7 @@ async function copy(turn) {
   }
 }
 
-/** @param {Turn} turn @param {string} what @returns {import("../core/types").Decision[]} */
+/** @param {Turn} turn @param {string} what @returns {Decision[]} */
 function decisionsOf({ answer }, what) {
   return (answer?.trace ?? [])
     .flatMap((record) => record.decisions ?? [])
@@ -146,7 +144,7 @@ function Situation({ turn }) {
 function Working({ turn }) {
   const step = turn.steps.findLast((each) => each.state === "started") ?? turn.steps.at(-1);
   const key = `ask_step_${step?.name}`;
-  const words = /** @type {import("../core/texts").Words} */ (key in en ? key : "ask_working");
+  const words = /** @type {Words} */ (key in en ? key : "ask_working");
   return html`<p class="working small soft">${t(words)}</p>`;
 }
 

@@ -1,12 +1,10 @@
 /** What an answer rests on: its marks, the card that shows a quote, and the list of sources. */
-import { html, signal, useEffect, useLayoutEffect, useRef, useSignal } from "../core/html.js";
+import { html, signal, useEffect, useElement, useLayoutEffect, useSignal } from "../core/html.js";
 import { placeMarks, renderMarkdown } from "../core/markup.js";
 import { documentName, placeWords } from "../core/places.js";
 import { language, t } from "../core/texts.js";
 import { openDocument, preparePdf } from "../document/pane.js";
 
-/** @typedef {import("../core/types").Citation} Citation */
-/** @typedef {import("../core/types").Turn} Turn */
 /** @typedef {{ collection: string, citation: Citation, all: Citation[] }} Cited */
 
 /** @type {WeakMap<Element, Cited>} */
@@ -20,7 +18,7 @@ let closing = 0;
  * @param {{ text: string, collection: string, citations?: Citation[], finish: (drawn: DocumentFragment) => void }} props
  */
 export function MarkedText({ text, collection, citations, finish }) {
-  const place = useRef(/** @type {HTMLElement | null} */ (null));
+  const place = useElement();
   useLayoutEffect(() => {
     const drawn = renderMarkdown(text);
     placeMarks(drawn, (number, sentence) => markOf(collection, citations ?? [], number, sentence));
@@ -54,7 +52,7 @@ function markOf(collection, all, number, sentence) {
 
 /** @param {string} text */
 const wordsIn = (text) => new Set(text.toLowerCase().match(/[\p{L}\p{N}]+/gu));
-/** @param {{ source: string, place: import("../core/types").Place }} citation */
+/** @param {{ source: string, place: Place }} citation */
 const whereOf = ({ source, place }) => [documentName(source), placeWords(place)].filter(Boolean).join(", ");
 
 /** @param {Event} event */

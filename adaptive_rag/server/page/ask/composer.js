@@ -1,74 +1,89 @@
 /** Where a question is written, and where a text is changed in its place. */
-import { html, useRef, useSignal, useState } from "../core/html.js";
+import {
+  classes,
+  html,
+  onValue,
+  signal,
+  useDisclosure,
+  useEffect,
+  useElement,
+  useSignal,
+  useState,
+} from "../core/html.js";
 import { chooseCollection, collection, collections } from "../core/session.js";
 import { t } from "../core/texts.js";
-import { ask, beginConversation, isAsking, opening, stop, turns } from "./conversation.js";
+import { Choice } from "../shell/form.js";
+import { ask, beginConversation, isAsking, opening, stop, thread, turns } from "./conversation.js";
 
 const TYPED = "adaptive-rag.question";
+/** It outlasts the screen, and a provider that signs somebody in and takes the page away. */
+const typed = signal(sessionStorage.getItem(TYPED) ?? "");
+
+/** @param {string} text */
+function setTyped(text) {
+  sessionStorage.setItem(TYPED, text);
+  typed.value = text;
+}
 
 export function Composer() {
-  const [question, setText] = useState(sessionStorage.getItem(TYPED) ?? "");
-  const setQuestion = (/** @type {string} */ text) => {
-    sessionStorage.setItem(TYPED, text); // a provider that signs somebody in takes the page away
-    setText(text);
-  };
+  const question = useSignal(typed);
   const [userContext, setUserContext] = useState("");
-  const [isFor, setFor] = useState(false);
+  // The thread that a question was sent to before it was there.
+  const [awaited, setAwaited] = useState("");
   const asking = useSignal(isAsking);
   const isLoading = useSignal(opening) !== "";
   const searched = useSignal(collection);
   const all = useSignal(collections) ?? [];
   const hasTurns = useSignal(turns).length > 0;
-  const who = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const [options, situation] = [useDisclosure(), useDisclosure()];
   /** @param {Event} [event] */
   const send = (event) => {
     event?.preventDefault();
-    if (!question.trim() || !searched || asking || isLoading) return;
-    ask(searched.name, question.trim(), { userContext: isFor ? userContext.trim() : "" });
-    setQuestion("");
+    const text = typed.value.trim();
+    if (!text || !collection.value || isAsking.value) return;
+    if (opening.value) return setAwaited(opening.value);
+    ask(collection.value.name, text, { userContext: situation.isOpen ? userContext.trim() : "" });
+    setTyped("");
   };
-  const closeFor = () => {
-    setFor(false);
-    who.current?.focus();
+  useEffect(() => {
+    if (!awaited || isLoading) return;
+    setAwaited("");
+    if (thread.value?.id === awaited) send();
+  }, [awaited, isLoading]);
+  /** @param {string} name */
+  const choose = (name) => {
+    beginConversation();
+    chooseCollection(name);
   };
-  return html`<form class="composer" onSubmit=${send}>
+  return html`<form class=${classes("composer", options.isOpen && "opened")} onSubmit=${send}>
     ${
-      isFor &&
+      situation.isOpen &&
       html`<label class="small">${t("ask_for")}
         <input id="situation" value=${userContext} placeholder=${t("ask_for_example")} maxlength="20000"
-          ref=${focusOnce} onInput=${(/** @type {any} */ event) => setUserContext(event.target.value)}
-          onKeyDown=${onKeys({ Enter: send, Escape: closeFor })} /></label>`
+          ref=${focusOnce} onInput=${onValue(setUserContext)}
+          onKeyDown=${onKeys({ Enter: send, Escape: situation.close })} /></label>`
     }
-    <${Growing} id="question" label=${t("ask_question")} value=${question} onInput=${setQuestion} onEnter=${send} />
-    <div class="row">
-      ${
-        all.length > 1 &&
-        html`<select aria-label=${t("ask_collection")} value=${searched?.name}
-          onChange=${(/** @type {any} */ event) => {
-            beginConversation();
-            chooseCollection(event.target.value);
-          }}>
-          ${all.map(({ name }) => html`<option value=${name}>${name}</option>`)}</select>`
-      }
-      <button type="button" class="quiet" ref=${who} aria-expanded=${isFor} aria-controls=${isFor ? "situation" : undefined}
-        onClick=${() => setFor(!isFor)}>${t("ask_for_whom")}</button>
-      ${
-        hasTurns &&
-        html`<button type="button" class="quiet" onClick=${() => {
-          beginConversation();
-          focusQuestion();
-        }}>${t("ask_new")}</button>`
-      }
-      ${
-        asking
-          ? html`<button key="stop" type="button" class="send" onClick=${() => {
-              stop();
-              focusQuestion();
-            }}>${t("ask_stop")}</button>`
-          : html`<button key="send" class="primary send" disabled=${!question.trim() || !searched || isLoading}>${t("nav_ask")}</button>`
-      }
+    <${Growing} id="question" label=${t("ask_question")} value=${question} onInput=${setTyped} onEnter=${send} />
+    <button type="button" class="quiet more" ref=${options.button} aria-label=${t("ask_options")} aria-expanded=${options.isOpen}
+      aria-controls="options" onClick=${options.toggle}>⋯</button>
+    <div id="options" class="row" onKeyDown=${options.onKeyDown}>
+      ${all.length > 1 && html`<${Choice} aria-label=${t("ask_collection")} value=${searched?.name} options=${all.map(({ name }) => [name])} onChoose=${choose} />`}
+      <button type="button" class="quiet" ref=${situation.button} aria-expanded=${situation.isOpen}
+        aria-controls=${situation.isOpen ? "situation" : undefined} onClick=${situation.toggle}>${t("ask_for_whom")}</button>
+      ${hasTurns && html`<button type="button" class="quiet" onClick=${() => focusAfter(beginConversation)}>${t("ask_new")}</button>`}
     </div>
+    ${
+      asking
+        ? html`<button key="stop" type="button" onClick=${() => focusAfter(stop)}>${t("ask_stop")}</button>`
+        : html`<button key="send" class="primary" disabled=${!question.trim() || !searched || awaited !== ""}>${t(awaited ? "loading" : "nav_ask")}</button>`
+    }
   </form>`;
+}
+
+/** Do something, and let the next question be written. @param {() => void} act */
+function focusAfter(act) {
+  act();
+  focusQuestion();
 }
 
 export function focusQuestion() {
@@ -82,7 +97,7 @@ export function focusQuestion() {
  */
 export function useInPlace(label, value, send) {
   const [text, setText] = useState(/** @type {string | null} */ (null));
-  const opener = useRef(/** @type {HTMLButtonElement | null} */ (null));
+  const opener = useElement();
   const giveUp = () => {
     setText(null);
     requestAnimationFrame(() => opener.current?.focus());
@@ -112,7 +127,7 @@ export function useInPlace(label, value, send) {
 /** A field as high as its text. @param {Record<string, any>} props */
 function Growing({ id, label, value, onInput, onEnter, onEscape, focused }) {
   return html`<textarea id=${id} class="growing" ref=${focused && focusOnce} rows="2" maxlength="20000" aria-label=${label} placeholder=${label} value=${value}
-    onInput=${(/** @type {any} */ event) => onInput(event.target.value)}
+    onInput=${onValue(onInput)}
     onKeyDown=${onKeys({ Enter: onEnter, Escape: onEscape })}></textarea>`;
 }
 

@@ -1,14 +1,12 @@
 /** The conversation on the screen: its turns, and what the server streams of the running one. */
-import { events, get, Problem, post } from "../core/api.js";
+import { events, get, Problem, pathOf, post } from "../core/api.js";
 import { computed, signal } from "../core/html.js";
+import { chooseCollection } from "../core/session.js";
 import { wordsOf } from "../shell/notices.js";
-
-/** @typedef {import("../core/types").Turn} Turn */
-/** @typedef {import("../core/types").How} How */
 
 /** @type {{ value: Turn[] }} */
 export const turns = signal([]);
-/** The thread that the server keeps of it, once something was asked. @type {{ value: import("../core/types").Thread | null }} */
+/** The thread that the server keeps of it, once something was asked. @type {{ value: Thread | null }} */
 export const thread = signal(null);
 /** The id of the thread that is on its way; "" of none. */
 export const opening = signal("");
@@ -43,6 +41,7 @@ export async function openThread(id) {
     throw error;
   });
   if (opening.value !== id) return;
+  chooseCollection(kept.collection);
   opening.value = "";
   thread.value = kept;
   turns.value = kept.turns.map((/** @type {any} */ turn) => ({
@@ -58,6 +57,7 @@ export async function openThread(id) {
     },
     number: turn.number,
     thread: id,
+    vote: turn.feedback,
   }));
 }
 
@@ -72,7 +72,7 @@ export async function ask(collection, question, { userContext = "", route } = {}
   turns.value = [...turns.value, turn];
   try {
     if (thread.value?.collection !== collection)
-      thread.value = await post(`/collections/${encodeURIComponent(collection)}/threads`, {});
+      thread.value = await post(`${pathOf(collection)}/threads`, {});
     const id = thread.value?.id;
     const before = turns.value.filter((each) => each.thread === id && each.state === "answered");
     const number = before.length + 1;

@@ -1,5 +1,6 @@
 /** The screen where questions are asked: the conversation, and beside it the document that is open. */
 import { html, useEffect, useLayoutEffect, useRef, useSignal } from "../core/html.js";
+import { isReturning } from "../core/scroll.js";
 import { t } from "../core/texts.js";
 import { DocumentPane, opened } from "../document/pane.js";
 import { useThreadAddress } from "./address.js";
@@ -55,7 +56,7 @@ function stopAtEscape({ key, defaultPrevented, target }) {
   if (key === "Escape" && !defaultPrevented && !isElsewhere) stop();
 }
 
-/** Keep the end in view while an answer grows, as long as the person is there. @param {import("../core/types").Turn[]} shown */
+/** Keep the end in view while an answer grows, as long as the person is there. @param {Turn[]} shown */
 function useFollowing(shown) {
   const before = useRef({ turns: 0, isAtEnd: true });
   const page = document.documentElement;
@@ -70,7 +71,7 @@ function useFollowing(shown) {
     const last = shown.at(-1);
     const isNew = shown.length > before.current.turns;
     before.current.turns = shown.length;
-    if (!last || !(isNew || before.current.isAtEnd)) return;
+    if (!last || isReturning() || !(isNew || before.current.isAtEnd)) return;
     const end = page.scrollHeight - innerHeight;
     // An answer that comes at once is read from its question on.
     const question = document.querySelector(".turn:last-of-type")?.getBoundingClientRect().top ?? 0;

@@ -16,40 +16,34 @@ export function Welcome() {
   </div>`;
 }
 
-/** @param {{ of: import("../core/types").Collection | null }} props */
+/** @param {{ of: Collection | null }} props */
 function Missing({ of }) {
   const isAdmin = useSignal(me)?.is_admin;
   const mayAdd = of ? of.role !== "reader" : isAdmin;
-  const what = of
-    ? mayAdd
-      ? "welcome_drop"
-      : "welcome_empty"
-    : mayAdd
-      ? "welcome_make"
-      : "welcome_ask_admin";
+  const inCollection = mayAdd ? "welcome_drop" : "welcome_empty";
+  const what = of ? inCollection : mayAdd ? "welcome_make" : "welcome_ask_admin";
   return html`<p class="card">
     ${t(what, { name: of?.name ?? "" })}${" "}
     ${mayAdd && html`<a class="button" href=${link(of ? ["library", of.name] : ["library"])}>${t("welcome_to_library")}</a>`}
   </p>`;
 }
 
-/** @param {{ of: import("../core/types").Collection }} props */
+/** @param {{ of: Collection }} props */
 function Examples({ of }) {
   return html`
     <p class="soft"><strong>${of.name}</strong> · ${of.description || t("welcome_documents", { n: of.documents })}</p>
     ${of.examples.length > 0 && html`<h3 class="soft small" id="examples">${t("welcome_examples")}</h3>`}
     <div class="examples" role="group" aria-labelledby="examples">
-      ${of.examples.map(
-        ({
-          question,
-          user_context,
-          type,
-        }) => html`<button onClick=${() => ask(of.name, question, { userContext: user_context })}>
-          ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(type)}</strong>`}
-          <span>${question}</span>
-          ${user_context && html`<span class="soft small">${user_context}</span>`}
-        </button>`,
-      )}
+      ${of.examples.map((each) => html`<${Example} of=${of.name} ...${each} />`)}
     </div>
   `;
+}
+
+/** @param {{ of: string } & Collection["examples"][0]} props */
+function Example({ of, question, user_context, type }) {
+  return html`<button onClick=${() => ask(of, question, { userContext: user_context })}>
+    ${type && html`<strong class="small" style=${{ color: `var(--${type})` }}>${t(type)}</strong>`}
+    <span>${question}</span>
+    ${user_context && html`<span class="soft small">${user_context}</span>`}
+  </button>`;
 }

@@ -32,8 +32,26 @@ export async function request(method, path, options = {}) {
   return isJson ? answer.json() : answer.text();
 }
 
-/** @param {string} path @param {AbortSignal} [abort] */
-export const get = (path, abort) => request("GET", path, { signal: abort });
+/** The path of a collection. @param {string} name */
+export const pathOf = (name) => `/collections/${encodeURIComponent(name)}`;
+
+/** @param {string} path */
+export const get = (path) => request("GET", path);
+/** Ask for a part of a list. @param {string} path @param {number} limit @param {number} [offset] */
+export const getPart = (path, limit, offset = 0) =>
+  get(
+    `${path}${path.includes("?") ? "&" : "?"}${new URLSearchParams({ limit: `${limit}`, offset: `${offset}` })}`,
+  );
+/** Ask for a whole list. @param {string} path @returns {Promise<any[]>} */
+export async function getAll(path) {
+  const found = [];
+  for (let total = 1; found.length < total; ) {
+    const part = await getPart(path, 500, found.length);
+    found.push(...part.items);
+    total = part.items.length ? part.total : 0;
+  }
+  return found;
+}
 /** @param {string} path @param {unknown} [body] */
 export const post = (path, body) => request("POST", path, { body });
 /** @param {string} path @param {unknown} [body] */

@@ -7,6 +7,9 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 export const html = htm.bind(h);
 export { Component, computed, effect, render, signal, useEffect, useLayoutEffect, useMemo, useRef, useState };
 
+/** Return what `ref` keeps an element in, null until it is drawn. @returns {{ current: any }} */
+export const useElement = () => useRef(null);
+
 /**
  * Return a signal's value, and draw the component again whenever it changes.
  * @template T
@@ -18,13 +21,22 @@ export function useSignal(followed) {
   return value;
 }
 
+/** Return what counts how often something has changed, and what tells of one more time. @returns {[number, () => void]} */
+export function useVersion() {
+  const [version, setVersion] = useState(0);
+  return [version, () => setVersion((before) => before + 1)];
+}
+
+/** Return what takes the value of a field at an event of it. @param {(value: string) => unknown} take */
+export const onValue = (take) => (/** @type {any} */ event) => take(event.target.value);
+
 /** Return what opens and closes below a button: Escape closes it, and the button has the focus again. */
 export function useDisclosure() {
   const [isOpen, setOpen] = useState(false);
-  const button = useRef(/** @type {HTMLElement | null} */ (null));
+  const button = useElement();
   const close = () => {
     setOpen(false);
-    button.current?.focus();
+    button.current.focus();
   };
   /** @param {KeyboardEvent} event */
   const onKeyDown = (event) => {

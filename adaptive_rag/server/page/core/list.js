@@ -1,22 +1,21 @@
 /** A long list of which only the parts near the window are drawn; it scrolls with the page, or in a box. */
-import { html, useEffect, useLayoutEffect, useRef, useState } from "./html.js";
+import { html, useEffect, useElement, useLayoutEffect, useRef, useState } from "./html.js";
 
 /**
- * Draw the parts in sight; `row` returns what stands in one, and `onSeen` learns which are drawn, and which
- * is in the middle of the box. The box shows first what `target` names, and again whenever that is another object,
- * but for one that its part has brought into view already.
- * @param {{ count: number, height: number | ((at: number) => number), label?: string, target?: { index: number, isShown?: boolean },
- *   row: (at: number, height: number) => any, onSeen?: (first: number, last: number, middle: number) => void }} props
- * `height` is that of each part in rem, or a guess in pixels of one that was never drawn
+ * Draw the parts in sight; `row` returns what stands in one, and `onSeen` learns which is in the middle.
+ * The box shows first what `target` names, and again whenever that is another object, but for one that its part
+ * has brought into view already.
+ * @param {{ count: number, height: (at: number) => number, measured?: Map<number, number>,
+ *   target?: { index: number, isShown?: boolean }, row: (at: number, height: number) => any, onSeen?: (middle: number) => void }} props
+ * `height` guesses the pixels of a part that was never drawn; `measured` keeps those of the others
  */
-export function VirtualList({ count, height, label, target, row, onSeen }) {
-  const list = useRef(/** @type {any} */ (null));
-  const measured = useRef(/** @type {Map<number, number>} */ (new Map())).current;
-  const [[first, last, middle], setSeen] = useState(/** @type {[number, number, number]} */ ([0, 0, 0]));
-  const isEven = typeof height === "number";
-  const even = isEven ? height * Number.parseFloat(getComputedStyle(document.documentElement).fontSize) : 0;
+export function VirtualList({ count, height, measured, target, row, onSeen }) {
+  const list = useElement();
+  const own = useRef(/** @type {Map<number, number>} */ (new Map())).current;
+  const known = measured ?? own;
+  const [[first, last, middle], setSeen] = useState([0, 0, 0]);
   /** @param {number} at */
-  const high = (at) => (isEven ? even : (measured.get(at) ?? height(at)));
+  const high = (at) => known.get(at) ?? height(at);
   /** Where each part begins, and at last the end of all. */
   const places = () => {
     const starts = [0];
@@ -24,30 +23,24 @@ export function VirtualList({ count, height, label, target, row, onSeen }) {
     return starts;
   };
   const look = () => {
-    if (!list.current) return;
-    const box = list.current.parentElement;
-    for (const part of isEven ? [] : list.current.children) {
-      const at = Number(part.ariaPosInSet) - 1;
-      const [before, after] = [high(at), part.getBoundingClientRect().height];
+    const box = list.current.closest(".scroller");
+    const frame = box?.getBoundingClientRect() ?? new DOMRect(0, 0, innerWidth, innerHeight);
+    for (const part of list.current.children) {
+      const at = Number(part.dataset.at);
+      const { top, height: now } = part.getBoundingClientRect();
+      const before = high(at);
+      known.set(at, now);
       // What grows or shrinks from above the window on must not move what is read below it.
-      const start = places()[at];
-      const end = start + Math.min(before, after);
-      if (before !== after && start < box.scrollTop && end <= box.scrollTop + box.clientHeight)
-        box.scrollTop += after - before;
-      measured.set(at, after);
+      if (now !== before && top < frame.top && top + Math.min(before, now) <= frame.bottom)
+        (box ?? window).scrollBy({ top: now - before, behavior: "instant" });
     }
     const starts = places();
     const { top } = list.current.getBoundingClientRect();
-    const frame = box.getBoundingClientRect();
     /** @param {number} y */
-    const partAt = (y) =>
-      Math.max(
-        0,
-        Math.min(
-          count - 1,
-          starts.findLastIndex((start) => start <= y - top),
-        ),
-      );
+    const partAt = (y) => {
+      const found = starts.findLastIndex((start) => start <= y - top);
+      return Math.max(0, Math.min(count - 1, found));
+    };
     const [from, to] = [partAt(-innerHeight), Math.min(count, partAt(2 * innerHeight) + 1)];
     const now = partAt(frame.top + frame.height / 2);
     setSeen((seen) => (String(seen) === String([from, to, now]) ? seen : [from, to, now]));
@@ -55,37 +48,33 @@ export function VirtualList({ count, height, label, target, row, onSeen }) {
   const latest = useRef(look);
   latest.current = look;
   useLayoutEffect(() => {
-    if (target && !target.isShown) list.current.parentElement.scrollTop = places()[target.index];
+    if (target && !target.isShown) list.current.closest(".scroller").scrollTop = places()[target.index];
   }, [target]);
   useLayoutEffect(look, [target, count, height]);
   // Before anything is painted: what shows a part in the middle counts on its measure.
   useLayoutEffect(() => {
     const again = () => latest.current();
+    const stop = new AbortController();
     // Of whatever scrolls, and whatever above the list or in it grows.
     const watched = new ResizeObserver(again);
     for (const each of [document.body, ...list.current.children]) watched.observe(each);
-    window.addEventListener("scroll", again, { passive: true, capture: true });
-    window.addEventListener("resize", again);
-    return () => {
-      watched.disconnect();
-      window.removeEventListener("scroll", again, { capture: true });
-      window.removeEventListener("resize", again);
-    };
+    window.addEventListener("scroll", again, { passive: true, capture: true, signal: stop.signal });
+    window.addEventListener("resize", again, stop);
+    stop.signal.addEventListener("abort", () => watched.disconnect());
+    return () => stop.abort();
   }, [first, last]);
-  useEffect(() => onSeen?.(first, last, middle), [first, last, middle, onSeen]);
+  useEffect(() => onSeen?.(middle), [middle, onSeen]);
   const drawn = Array.from({ length: Math.max(0, Math.min(last, count) - first) }, (_, at) => first + at);
   const starts = places();
-  return html`<ul class="plain long-list" aria-label=${label} ref=${list} style=${{ paddingBlock: `${starts[first] ?? 0}px ${starts[count] - (starts[first + drawn.length] ?? 0)}px` }}>
-    ${drawn.map(
-      (at) => html`<li key=${at} aria-setsize=${count} aria-posinset=${at + 1}
-        style=${isEven && { blockSize: `${even}px` }}>${row(at, high(at))}</li>`,
-    )}
-  </ul>`;
+  const [above, below] = [starts[first] ?? 0, starts[count] - (starts[first + drawn.length] ?? 0)];
+  return html`<div class="long-list" ref=${list} style=${{ paddingBlock: `${above}px ${below}px` }}>
+    ${drawn.map((at) => html`<div key=${at} data-at=${at}>${row(at, high(at))}</div>`)}
+  </div>`;
 }
 
 /** Bring what was cited to the middle of its box, and give it the focus. @param {HTMLElement} element */
 export function showInMiddle(element) {
-  const box = /** @type {HTMLElement} */ (element.closest(".long-list")?.parentElement);
+  const box = /** @type {HTMLElement} */ (element.closest(".scroller"));
   box.dispatchEvent(new Event("scroll")); // the list measures what has grown, before it moves
   const { top, height } = element.getBoundingClientRect();
   box.scrollTop += top - box.getBoundingClientRect().top - Math.max(0, (box.clientHeight - height) / 2);

@@ -1,8 +1,6 @@
 /** Where a person finds a span of a document, in words. */
 import { t } from "./texts.js";
 
-/** @typedef {import("./types").Place} Place */
-
 /**
  * Return a place in words: "page 11, 4.2 How dredging affects the marsh"; "" where nothing is known.
  * @param {Place} place

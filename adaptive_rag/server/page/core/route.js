@@ -31,7 +31,7 @@ export function go(path, query) {
  * @param {string[]} path @param {Record<string, string | undefined>} [query]
  */
 export function rename(path, query) {
-  history.replaceState(null, "", link(path, query));
+  history.replaceState(history.state, "", link(path, query));
   place.value = read();
 }
 

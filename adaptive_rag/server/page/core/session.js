@@ -1,13 +1,11 @@
 /** Who asks, and the collections that are open to them. */
-import { get, post, remove, signInNeeded } from "./api.js";
+import { get, getAll, post, remove, signInNeeded } from "./api.js";
 import { computed, effect, signal } from "./html.js";
 import { place } from "./route.js";
 
-/** @typedef {import("./types").Collection} Collection */
-
-/** @type {{ value: import("./types").Me | null }} */
+/** @type {{ value: Me | null }} */
 export const me = signal(null);
-/** @type {{ value: import("./types").WaysIn | null }} */
+/** @type {{ value: WaysIn | null }} */
 export const waysIn = signal(null);
 /** @type {{ value: Collection[] | null }} */
 export const collections = signal(null);
@@ -75,14 +73,7 @@ function beginAnew() {
 
 /** Read the collections again, after one was made, changed or deleted. */
 export async function readCollections() {
-  /** @type {Collection[]} */
-  const found = [];
-  for (let total = 1; found.length < total; ) {
-    const page = await get(`/collections?limit=500&offset=${found.length}`);
-    found.push(...page.items);
-    total = page.items.length ? page.total : 0;
-  }
-  collections.value = found;
+  collections.value = await getAll("/collections");
 }
 
 effect(() => {

@@ -8,7 +8,6 @@ const LANGUAGES = { en, de };
 const KEY = "adaptive-rag.language";
 
 /** @typedef {keyof typeof LANGUAGES} Language */
-/** @typedef {keyof typeof en} Words */
 
 /** @type {{ value: Language }} */
 export const language = signal(first());

@@ -1,14 +1,21 @@
-/** What /api/v1 sends, as far as the page reads it; /api/openapi.json describes all of it. */
+/** What /api/v1 sends, as far as the page reads it; /api/openapi.json describes all of it. And what the page's own parts share. */
 
-export type Role = "reader" | "writer" | "admin";
-export type Strategy = "factual" | "analytical" | "opinion" | "contextual";
-export type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean };
-export type WaysIn = { needed: boolean; provider: boolean };
-export type Thread = { id: string; title: string; collection: string; created: string; updated: string };
-export type Decision = { what: string; chosen: unknown; why: string };
-export type Span = { source: string; page: number | null; start: number; end: number };
+/** The keys of the page's texts. */
+type Words = keyof typeof import("../texts/en.js").en;
+/** What is shown of an error; the server's own words are English. */
+type Said = { text: string; lang?: string };
+/** What the fields of a form hold, by their names. */
+type Given = Record<string, any>;
 
-export interface Collection {
+type Role = "reader" | "writer" | "admin";
+type Strategy = "factual" | "analytical" | "opinion" | "contextual";
+type Me = { name: string; is_admin: boolean; role: Role; has_password: boolean };
+type WaysIn = { needed: boolean; provider: boolean };
+type Thread = { id: string; title: string; collection: string; created: string; updated: string };
+type Decision = { what: string; chosen: unknown; why: string };
+type Span = { source: string; page: number | null; start: number; end: number };
+
+interface Collection {
   name: string;
   description: string;
   examples: { question: string; user_context: string; type: Strategy | null }[];
@@ -19,7 +26,7 @@ export interface Collection {
   created: string;
 }
 
-export interface DocumentRow {
+interface DocumentRow {
   id: string;
   name: string;
   state: "waiting" | "indexed" | "failed";
@@ -32,7 +39,7 @@ export interface DocumentRow {
 }
 
 /** Where a span stands in its document; what its kind of file has. */
-export interface Place {
+interface Place {
   mail?: string;
   attachment?: string;
   page?: number;
@@ -46,7 +53,7 @@ export interface Place {
   lines?: number[];
 }
 
-export interface Citation extends Span {
+interface Citation extends Span {
   marker: number;
   place: Place;
   quote: string;
@@ -54,14 +61,14 @@ export interface Citation extends Span {
   also_as?: string[];
 }
 
-export interface Candidate extends Span {
+interface Candidate extends Span {
   id: string;
   section: string | null;
   text: string;
   parts?: { id: string; start: number; end: number }[];
 }
 
-export interface Analysis {
+interface Analysis {
   type: Strategy;
   probabilities: Record<Strategy, number>;
   decided_by: "local" | "hedge" | "model" | "caller";
@@ -69,7 +76,7 @@ export interface Analysis {
   alternatives: Strategy[];
 }
 
-export interface TraceRecord {
+interface TraceRecord {
   step?: string;
   ms?: number;
   calls?: number;
@@ -81,7 +88,7 @@ export interface TraceRecord {
   stand_ins?: { skill: string; reason: string }[];
 }
 
-export interface Answer {
+interface Answer {
   answer: string;
   citations: Citation[];
   query_type: Strategy;
@@ -93,25 +100,28 @@ export interface Answer {
 }
 
 /** What every question goes through: the first step, one strategy or two that are joined, the last step. */
-export interface Strategies {
+interface Strategies {
   first: string;
   strategies: { name: Strategy; purpose: string; colour: string; steps: string[] }[];
   join: string;
   last: string;
 }
 
-export type Overlap = { in_all: string[]; only: Record<string, string[]> };
+type Overlap = { in_all: string[]; only: Record<string, string[]> };
 
 /** One question answered by two strategies. */
-export interface Comparison {
+interface Comparison {
   columns: { name: Strategy; answer: Answer; calls: number; ms: number }[];
   passages: Overlap;
   sentences: Overlap;
   places: Record<string, Span>;
 }
 
+/** What a person thinks of an answer. */
+type Vote = { id: string; is_good?: boolean | null; better_route?: Strategy | null };
+
 /** What chooses the strategy, and what votes have taught it. */
-export interface Router {
+interface Router {
   is_learned: boolean;
   votes: number;
   routes: number;
@@ -126,7 +136,7 @@ export interface Router {
   } | null;
 }
 
-export interface StepEvent {
+interface StepEvent {
   id: string;
   name: string;
   /** "hedge" of the step that joins two strategies */
@@ -136,10 +146,10 @@ export interface StepEvent {
 }
 
 /** How a question is asked; without a route its kind is found out. */
-export type How = { userContext?: string; route?: Strategy };
+type How = { userContext?: string; route?: Strategy };
 
 /** A question on the page, with what has come of it so far. */
-export interface Turn {
+interface Turn {
   /** a name of the page's own */
   key: string;
   collection: string;
@@ -156,4 +166,6 @@ export interface Turn {
   /** its place in a thread that the server keeps, from 1 */
   number?: number;
   thread?: string;
+  /** what was thought of it when the thread was opened */
+  vote?: Vote | null;
 }

@@ -1,13 +1,13 @@
 /** The document beside the answer, open at the words that were cited. */
-import { API, get } from "../core/api.js";
-import { html, signal, useEffect, useLayoutEffect, useRef, useSignal, useState } from "../core/html.js";
+import { API, get, pathOf } from "../core/api.js";
+import { html, signal, useEffect, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { documentName, placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
-import { wordsOf } from "../shell/notices.js";
+import { Loading, useLoaded } from "../shell/loaded.js";
 import { PdfView, pdfjs } from "./pdf.js";
-import { DocumentText, documentPath } from "./text.js";
+import { DocumentText } from "./text.js";
 
-/** @typedef {Pick<import("../core/types").Citation, "source" | "start" | "end" | "quote" | "page"> & Partial<import("../core/types").Citation>} Cited */
+/** @typedef {Pick<Citation, "source" | "start" | "end" | "quote" | "page"> & Partial<Citation>} Cited */
 /** @typedef {Cited & { collection: string, quotes: Cited[] }} Opened */
 
 /**
@@ -65,7 +65,7 @@ function closeByKey(event) {
 
 /** @param {{ label: string, children: unknown }} props */
 function Sheet({ label, children }) {
-  const sheet = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  const sheet = useElement();
   useLayoutEffect(() => sheet.current?.showModal(), []);
   return html`<dialog class="document" ref=${sheet} aria-label=${label} onClose=${closeDocument}>${children}</dialog>`;
 }
@@ -73,24 +73,15 @@ function Sheet({ label, children }) {
 /** @param {{ shown: Opened }} props */
 function Pane({ shown }) {
   const { collection, source, start, end } = shown;
-  const [row, setRow] = useState(/** @type {import("../core/types").DocumentRow | null} */ (null));
-  const [problem, setProblem] = useState("");
+  const found = useLoaded(() =>
+    get(`${pathOf(collection)}/documents?${new URLSearchParams({ source, limit: "1" })}`),
+  );
   const [isText, setIsText] = useState(false);
   const [isBroken, setIsBroken] = useState(false);
-  const load = () => {
-    setProblem("");
-    get(
-      `/collections/${encodeURIComponent(collection)}/documents?${new URLSearchParams({ source, limit: "1" })}`,
-    ).then(
-      ({ items }) => (items.length ? setRow(items[0]) : setProblem(t("document_gone"))),
-      (error) => setProblem(wordsOf(error)),
-    );
-  };
-  useEffect(() => {
-    load();
-    preparePdf(source);
-  }, []);
-  const path = row && documentPath(collection, row.id);
+  useEffect(() => void preparePdf(source), []);
+  /** @type {DocumentRow | undefined} */
+  const row = found.value?.items[0];
+  const path = row && `${pathOf(collection)}/documents/${row.id}`;
   const isPdf = row?.name === source && PDF.test(source) && !shown.place?.attachment;
   return html`
     <header class="pane-header">
@@ -101,18 +92,18 @@ function Pane({ shown }) {
       <div class="row small">
         <span class="soft grow">${placeWords(shown.place ?? { page: shown.page ?? undefined })}</span>
         ${isPdf && !isBroken && html`<button class="quiet small" onClick=${() => setIsText(!isText)}>${t(isText ? "document_as_pdf" : "document_as_text")}</button>`}
-        ${path && fileLink(row.name, path)}
+        ${row && path && fileLink(row.name, path)}
       </div>
       ${shown.quotes.length > 1 && html`<${Quotes} shown=${shown} />`}
     </header>
     ${isBroken && html`<p class="pane-note small" role="status">${t("document_broken_pdf")}</p>`}
-    ${problem && html`<div class="pane-note stack" role="alert"><p>${problem}</p><button onClick=${load}>${t("try_again")}</button></div>`}
-    ${!row && !problem && html`<p class="pane-note soft" aria-busy="true">${t("loading")}</p>`}
+    ${!row && html`<div class="pane-note">${found.value ? html`<p role="alert">${t("document_gone")}</p>` : html`<${Loading} of=${found} />`}</div>`}
     ${
+      row &&
       path &&
       (isPdf && !isText && !isBroken
         ? html`<${PdfView} path=${path} source=${source} cited=${shown} onBroken=${() => setIsBroken(true)} />`
-        : html`<${DocumentText} collection=${collection} id=${row.id} source=${source} start=${start} end=${end} />`)
+        : html`<${DocumentText} path=${path} source=${source} start=${start} end=${end} />`)
     }
   `;
 }

@@ -1,6 +1,6 @@
 /** A PDF as its pages look, drawn by pdf.js, with rectangles over the words that were cited. */
 import { API, get } from "../core/api.js";
-import { html, useEffect, useLayoutEffect, useRef, useState } from "../core/html.js";
+import { html, onValue, useEffect, useElement, useLayoutEffect, useState } from "../core/html.js";
 import { showInMiddle, VirtualList } from "../core/list.js";
 import { scriptAddress } from "../core/markup.js";
 import { placeWords } from "../core/places.js";
@@ -45,7 +45,7 @@ export function PdfView({ path, source, cited, onBroken }) {
   const [number, setNumber] = useState(cited.page ?? 1);
   const [isMissing, setIsMissing] = useState(false);
   const [at, setAt] = useState({ index: (cited.page ?? 1) - 1 });
-  const frame = useRef(/** @type {any} */ (null));
+  const frame = useElement();
 
   useEffect(() => {
     let isWanted = true;
@@ -106,7 +106,7 @@ export function PdfView({ path, source, cited, onBroken }) {
     <div class="row pane-tools">
       <label class="row small">${t("document_page_field")}
         <input type="number" min="1" max=${pdf?.numPages} value=${number} disabled=${!pdf}
-          onChange=${(/** @type {any} */ event) => goTo(Number(event.target.value))} />
+          onChange=${onValue((typed) => goTo(Number(typed)))} />
         ${pdf && t("document_of_pages", { n: pdf.numPages })}
       </label>
       <span class="grow"></span>
@@ -121,7 +121,7 @@ export function PdfView({ path, source, cited, onBroken }) {
       width > 0 &&
       html`<div class="scroller" role="group" tabindex="0" aria-label=${t("document_pages")}>
         <${VirtualList} key=${`${width} ${zoom}`} count=${pdf.numPages} target=${at} height=${() => wide * shape}
-        onSeen=${(/** @type {number[]} */ ...seen) => setNumber(seen[2] + 1)}
+        onSeen=${(/** @type {number} */ middle) => setNumber(middle + 1)}
         row=${(/** @type {number} */ index, /** @type {number} */ height) =>
           html`<${PdfPage} key=${index} pdf=${pdf} number=${index + 1} wide=${wide} height=${height}
             quote=${quotes?.get(index + 1)} onMissing=${() => setIsMissing(true)} onBroken=${onBroken} />`} />
@@ -135,9 +135,9 @@ export function PdfView({ path, source, cited, onBroken }) {
  *   quote?: Quote, onMissing: () => void, onBroken: () => void }} props
  */
 function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
-  const canvas = useRef(/** @type {any} */ (null));
-  const words = useRef(/** @type {any} */ (null));
-  const mark = useRef(/** @type {any} */ (null));
+  const canvas = useElement();
+  const place = useElement();
+  const mark = useElement();
   const [size, setSize] = useState({ height, scale: 1 });
   const [layer, setLayer] = useState(/** @type {import("pdfjs-dist").TextLayer | null} */ (null));
   const [boxes, setBoxes] = useState(/** @type {Box[]} */ ([]));
@@ -159,8 +159,8 @@ function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
       drawing = page.render({ canvas: drawn, viewport, transform: [fine, 0, 0, fine, 0, 0] });
       const write = async () => {
         const textContentSource = await page.getTextContent();
-        if (!isWanted || !words.current) return;
-        const made = new TextLayer({ textContentSource, container: words.current, viewport });
+        if (!isWanted || !place.current) return;
+        const made = new TextLayer({ textContentSource, container: place.current, viewport });
         await made.render();
         if (isWanted) setLayer(made);
       };
@@ -176,7 +176,7 @@ function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
   useEffect(() => {
     if (!layer) return;
     const found = quote ? locate(layer.textContentItemsStr, quote) : [];
-    setBoxes(boxesOf(found, layer.textDivs, words.current));
+    setBoxes(boxesOf(found, layer.textDivs, place.current));
     if (quote && !found.length) onMissing();
   }, [layer, quote]);
   useLayoutEffect(() => {
@@ -185,18 +185,14 @@ function PdfPage({ pdf, number, wide, height, quote, onMissing, onBroken }) {
     showInMiddle(mark.current);
   }, [boxes]);
 
+  const words = quote?.words.trim() ?? "";
+  const cited = { ref: mark, tabindex: -1, role: "note", "aria-label": t("document_cited", { words }) };
   const scale = { "--total-scale-factor": size.scale, "--scale-round-x": "1px", "--scale-round-y": "1px" };
   return html`<div class="pdf-page" role="group" aria-label=${placeWords({ page: number })}
     style=${{ width: `${wide}px`, height: `${size.height}px`, ...scale }}>
     <canvas ref=${canvas} aria-hidden="true"></canvas>
-    ${boxes.map(
-      (
-        box,
-        at,
-      ) => html`<div class="pdf-mark" style=${box} ref=${at ? undefined : mark} tabindex=${at ? undefined : -1}
-        role=${at ? undefined : "note"} aria-label=${at ? undefined : t("document_cited", { words: quote?.words.trim() ?? "" })}></div>`,
-    )}
-    <div class="textLayer" ref=${words}></div>
+    ${boxes.map((box, at) => html`<div class="pdf-mark" style=${box} ...${at === 0 && cited} />`)}
+    <div class="textLayer" ref=${place}></div>
   </div>`;
 }
 

@@ -1,9 +1,10 @@
 /** A document as the text that the server keeps of it, in which the spans of citations count. */
 import { get } from "../core/api.js";
-import { classes, html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../core/html.js";
+import { classes, html, useEffect, useElement, useLayoutEffect, useMemo, useState } from "../core/html.js";
 import { showInMiddle, VirtualList } from "../core/list.js";
 import { placeWords } from "../core/places.js";
 import { t } from "../core/texts.js";
+import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
 import { wordsOf } from "../shell/notices.js";
 
 // Characters of one part, and how much further its last line may end.
@@ -20,12 +21,11 @@ const CODE = /\.(py|jsx?|tsx?|java|c|h|cpp|cs|go|rs|rb|php|sh|sql|css|jsonl?|ya?
 
 /**
  * Show a document's text, its outline and its passages, with the characters from `start` to `end` marked.
- * @param {{ collection: string, id: string, source: string, start?: number, end?: number }} props
- *   both count Unicode code points of the whole text
+ * @param {{ path: string, source: string, start?: number, end?: number }} props
+ *   `path` is the document's below /api/v1; both count Unicode code points of the whole text
  */
-export function DocumentText({ collection, id, source, start, end = start }) {
-  const path = documentPath(collection, id);
-  const read = useMemo(() => blocksOf(path, source), [path, source]);
+export function DocumentText({ path, source, start, end = start }) {
+  const read = useMemo(() => readOnce((index) => readBlock(path, source, index)), [path, source]);
   const [target, setTarget] = useState(/** @type {Target | null} */ (null));
   const [problem, setProblem] = useState("");
   const [hasPassages, setHasPassages] = useState(false);
@@ -60,25 +60,6 @@ export function DocumentText({ collection, id, source, start, end = start }) {
   </div>`;
 }
 
-/** @param {string} collection @param {string} id */
-export const documentPath = (collection, id) =>
-  `/collections/${encodeURIComponent(collection)}/documents/${id}`;
-
-/**
- * Return what reads the parts of a text, each once.
- * @param {string} path @param {string} source @returns {(index: number) => Promise<Block>}
- */
-function blocksOf(path, source) {
-  /** @type {Map<number, Promise<Block>>} */
-  const kept = new Map();
-  return (index) => {
-    const found = kept.get(index) ?? readBlock(path, source, index);
-    kept.set(index, found);
-    found.catch(() => kept.delete(index));
-    return found;
-  };
-}
-
 /** @param {string} path @param {string} source @param {number} index @returns {Promise<Block>} */
 async function readBlock(path, source, index) {
   const from = index * STEP;
@@ -102,22 +83,16 @@ function lineAfter(chars, at) {
 
 /** @param {{ read: (index: number) => Promise<Block>, index: number, height: number, target: Target, hasPassages: boolean }} props */
 function TextBlock({ read, index, height, target, hasPassages }) {
-  const [block, setBlock] = useState(/** @type {Block | null} */ (null));
-  const [problem, setProblem] = useState("");
-  const place = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => {
-    read(index).then(setBlock, (error) => setProblem(wordsOf(error)));
-  }, [read, index]);
+  const loaded = useLoaded(() => read(index), [read, index]);
+  const block = loaded.value;
+  const place = useElement();
   useLayoutEffect(() => {
-    const found = /** @type {HTMLElement | null | undefined} */ (
-      place.current?.querySelector("[data-target]")
-    );
+    const found = place.current?.querySelector("[data-target]");
     if (!found || target.isShown) return;
     target.isShown = true;
     showInMiddle(found);
   }, [block, target]);
-  if (problem) return html`<p role="alert">${problem}</p>`;
-  if (!block) return html`<div style=${{ height: `${height}px` }}></div>`;
+  if (!block) return html`<div style=${{ minHeight: `${height}px` }}><${Loading} of=${loaded} /></div>`;
   const end = block.start + block.chars.length;
   const shown = block.stretches.filter((each) => each.end > block.start && each.start < end);
   return html`<div class="text-block" ref=${place}>
@@ -172,29 +147,27 @@ function pieces({ chars, start, passages }, low, high, target, hasPassages) {
 
 /** @param {{ path: string, source: string, onChoose: (at: number) => void }} props */
 function Outline({ path, source, onChoose }) {
-  const [stretches, setStretches] = useState(/** @type {Stretch[] | null} */ (null));
-  const [problem, setProblem] = useState("");
-  const load = () => {
-    if (!stretches)
-      get(`${path}/outline?${new URLSearchParams({ source })}`).then(
-        (found) => setStretches(found.stretches),
-        (error) => setProblem(wordsOf(error)),
-      );
-  };
-  const sections = stretches?.filter(
+  const [isWanted, setWanted] = useState(false);
+  return html`<details class="contents grow small" onToggle=${() => setWanted(true)}>
+    <summary>${t("document_outline")}</summary>
+    ${isWanted && html`<${Sections} path=${path} source=${source} onChoose=${onChoose} />`}
+  </details>`;
+}
+
+/** @param {{ path: string, source: string, onChoose: (at: number) => void }} props */
+function Sections({ path, source, onChoose }) {
+  const outline = useLoaded(() => get(`${path}/outline?${new URLSearchParams({ source })}`));
+  if (!outline.value) return html`<${Loading} of=${outline} />`;
+  /** @type {Stretch[]} */
+  const stretches = outline.value.stretches;
+  const sections = stretches.filter(
     (each, at) => each.section && each.section !== stretches[at - 1]?.section,
   );
-  return html`<details class="contents grow small" onToggle=${load}>
-    <summary>${t("document_outline")}</summary>
-    ${problem && html`<p role="alert">${problem}</p>`}
-    ${sections?.length === 0 && html`<p class="soft">${t("document_no_outline")}</p>`}
-    <ol class="plain">
-      ${sections?.map(({ start, section }) => {
-        const names = /** @type {string} */ (section).split(" > ");
-        return html`<li style=${{ paddingInlineStart: `${names.length - 1}rem` }}>
-          <button class="quiet small" onClick=${() => onChoose(start)}>${names.at(-1)}</button>
-        </li>`;
-      })}
-    </ol>
-  </details>`;
+  if (!sections.length) return html`<p class="soft">${t("document_no_outline")}</p>`;
+  return html`<ol class="plain">${sections.map(({ start, section }) => {
+    const names = /** @type {string} */ (section).split(" > ");
+    return html`<li style=${{ paddingInlineStart: `${names.length - 1}rem` }}>
+      <button class="quiet small" onClick=${() => onChoose(start)}>${names.at(-1)}</button>
+    </li>`;
+  })}</ol>`;
 }

@@ -1,31 +1,24 @@
 /** One collection: what it holds, what is added to it, and its documents. */
-import { get, isOnline, patch, post, remove } from "../core/api.js";
-import { html, useEffect, useRef, useSignal, useState } from "../core/html.js";
+import { get, patch, pathOf, post, remove } from "../core/api.js";
+import { html, useEffect, useElement, useSignal } from "../core/html.js";
 import { go, link } from "../core/route.js";
 import { readCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
+import { Loading, useLoaded } from "../shell/loaded.js";
 import { tell } from "../shell/notices.js";
 import { Size } from "./collections.js";
 import { Documents } from "./documents.js";
 import { Page } from "./screen.js";
-import { addFiles, cancel, change, pathOf, watch, work } from "./upload.js";
-
-/** @typedef {import("../core/types").Collection} Collection */
+import { addFiles, cancel, change, watch, work } from "./upload.js";
 
 /** @param {{ collection: Collection }} props */
 export function CollectionScreen({ collection }) {
   const { name, role, description } = collection;
   const mayWrite = role !== "reader";
-  const [uploadable, setUploadable] = useState(/** @type {any} */ (null));
-  const isThere = useSignal(isOnline);
   useEffect(() => {
-    if (!mayWrite || !isThere) return;
-    watch(name);
-    get(`${pathOf(name)}/documents/uploadable`).then(setUploadable, tell);
-  }, [isThere]);
-  /** @param {import("./upload.js").Named[]} files */
-  const add = (files) => addFiles(name, files).catch(tell);
+    if (mayWrite) watch(name);
+  }, []);
   const isEmpty = collection.documents === 0;
   return html`<${Page} title=${name}>
     ${description && html`<p>${description}</p>`}
@@ -38,20 +31,7 @@ export function CollectionScreen({ collection }) {
         <button class="danger" onClick=${() => drop(name)}>${t("library_delete")}</button>`
       }
     </div>
-    ${
-      mayWrite &&
-      uploadable &&
-      html`<div class=${isEmpty ? "drop-here stack" : "stack"}>
-        ${isEmpty && html`<h2>${t("library_drop_here")}</h2>`}
-        <div class="row"><${Pick} add=${add} /><button onClick=${() => addPage(name)}>${t("library_add_page")}</button></div>
-        ${
-          isEmpty &&
-          html`<p class="small soft">${t("library_stays")}</p>
-          <details class="small soft"><summary>${t("library_kinds")}</summary>${uploadable.suffixes.join(" ")}</details>`
-        }
-      </div>`
-    }
-    ${!mayWrite && isEmpty && html`<p>${t("library_empty")}</p>`}
+    ${mayWrite ? html`<${Add} name=${name} isEmpty=${isEmpty} />` : isEmpty && html`<p>${t("library_empty")}</p>`}
     <${Progress} name=${name} />
     <${Documents} collection=${collection} />
   <//>`;
@@ -107,18 +87,33 @@ function addPage(name) {
   });
 }
 
-/** @param {{ add: (files: any[]) => void }} props */
-function Pick({ add }) {
-  const files = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const folder = useRef(/** @type {HTMLInputElement | null} */ (null));
+/** Files, a folder or a web page for a collection. @param {{ name: string, isEmpty: boolean }} props */
+function Add({ name, isEmpty }) {
+  const [files, folder] = [useElement(), useElement()];
   const take = (/** @type {any} */ { target }) => {
-    add([...target.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+    const given = [...target.files].map((file) => ({ file, name: file.webkitRelativePath || file.name }));
+    addFiles(name, given).catch(tell);
     target.value = "";
   };
-  return html`<button class="primary" onClick=${() => files.current?.click()}>${t("library_add_files")}</button>
-    <button onClick=${() => folder.current?.click()}>${t("library_add_folder")}</button>
+  return html`<div class=${isEmpty ? "drop-here stack" : "stack"}>
+    ${isEmpty && html`<h2>${t("library_drop_here")}</h2>`}
+    <div class="row">
+      <button class="primary" onClick=${() => files.current.click()}>${t("library_add_files")}</button>
+      <button onClick=${() => folder.current.click()}>${t("library_add_folder")}</button>
+      <button onClick=${() => addPage(name)}>${t("library_add_page")}</button>
+    </div>
     <input type="file" multiple hidden ref=${files} onChange=${take} />
-    <input type="file" webkitdirectory hidden ref=${folder} onChange=${take} />`;
+    <input type="file" webkitdirectory hidden ref=${folder} onChange=${take} />
+    ${isEmpty && html`<p class="small soft">${t("library_stays")}</p><${Kinds} name=${name} />`}
+  </div>`;
+}
+
+/** Which files are read. @param {{ name: string }} props of the collection */
+function Kinds({ name }) {
+  const uploadable = useLoaded(() => get(`${pathOf(name)}/documents/uploadable`));
+  return html`<details class="small soft"><summary>${t("library_kinds")}</summary>
+    <${Loading} of=${uploadable} />${uploadable.value?.suffixes.join(" ")}
+  </details>`;
 }
 
 /** @param {{ name: string }} props */

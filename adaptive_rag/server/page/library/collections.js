@@ -6,8 +6,6 @@ import { me, readCollections } from "../core/session.js";
 import { formatBytes, t } from "../core/texts.js";
 import { Field, Form, openForm } from "../shell/form.js";
 
-/** @typedef {import("../core/types").Collection} Collection */
-
 /** @param {{ all: Collection[] }} props */
 export function Collections({ all }) {
   const mayMake = me.value?.is_admin && me.value.role === "admin";
@@ -15,7 +13,7 @@ export function Collections({ all }) {
   const form = {
     title: t("library_new"),
     action: t("library_make"),
-    /** @param {import("../shell/form.js").Given} given */
+    /** @param {Given} given */
     act: async (given) => {
       await post("/collections", given);
       await readCollections();
@@ -31,7 +29,7 @@ export function Collections({ all }) {
       ${mayMake && !isFirst && html`<button class="primary" onClick=${() => openForm(form)}>${t("library_new")}</button>`}</div>
     ${isFirst && html`<p>${t(mayMake ? "library_first" : "welcome_ask_admin")}</p>`}
     ${mayMake && isFirst && html`<${Form} isCard ...${form}>${form.fields}<//>`}
-    <ul class="cards">${all.map(
+    <ul class="plain cards">${all.map(
       (each) => html`<li key=${each.name} class="card stack">
         <h2><a href=${link(["library", each.name])}>${each.name}</a></h2>
         ${each.description && html`<p>${each.description}</p>`}

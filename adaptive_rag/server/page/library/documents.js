@@ -1,48 +1,40 @@
 /** The documents of a collection: a long list that is searched, filtered, and thinned out. */
-import { get, isOnline, request } from "../core/api.js";
+import { getAll, getPart, pathOf, request } from "../core/api.js";
 import { html, signal, useEffect, useRef, useSignal, useState } from "../core/html.js";
 import { link, place, rename } from "../core/route.js";
 import { language, t } from "../core/texts.js";
 import { PagedList, Row, Search } from "../shell/list.js";
-import { tell, tellUndoable } from "../shell/notices.js";
+import { Loading, useLoaded } from "../shell/loaded.js";
+import { removeWithUndo, tell } from "../shell/notices.js";
 import { factsOf, ReadAgain, saidOf } from "./facts.js";
-import { changes, pathOf, watch } from "./upload.js";
+import { changes, watch } from "./upload.js";
 
 const MOST_DELETED = 1000;
 const STATES = /** @type {const} */ (["all", "indexed", "waiting", "failed"]);
 const ICONS = { indexed: "✓", waiting: "…", failed: "!" };
 
-/** @typedef {import("../core/types").DocumentRow} Document */
-
 /** The documents that are removed, or will be when their notice ends. @type {{ value: Set<string> }} */
 const gone = signal(new Set());
 
-/** @param {{ collection: import("../core/types").Collection }} props */
+/** @param {{ collection: Collection }} props */
 export function Documents({ collection: { name, role } }) {
   const { query } = useSignal(place);
   const { search = "" } = query;
   const state = STATES.find((each) => each === query.state) ?? "all";
-  const [chosen, setChosen] = useState(/** @type {Document[]} */ ([]));
-  const [counts, setCounts] = useState(/** @type {number[] | null} */ (null));
+  const [chosen, setChosen] = useState(/** @type {DocumentRow[]} */ ([]));
   const last = useRef(0);
-  const isThere = useSignal(isOnline);
   const changed = useSignal(changes);
   const removed = useSignal(gone);
   const pathIn = (/** @type {string} */ of) =>
     `${pathOf(name)}/documents?${new URLSearchParams({ search, ...(of !== "all" && { state: of }) })}`;
   /** Keep it in the address: whoever comes back finds it again. @param {Record<string, string | undefined>} part */
   const show = (part) => rename(place.value.path, { ...place.value.query, ...part });
-  useEffect(() => {
-    if (!isThere) return;
-    const abort = new AbortController();
-    Promise.all(STATES.map((each) => get(`${pathIn(each)}&limit=1`, abort.signal))).then(
-      (pages) => setCounts(pages.map((page) => page.total)),
-      (error) => abort.signal.aborted || tell(error),
-    );
-    return () => abort.abort();
-  }, [search, changed, isThere]);
+  const counted = useLoaded(
+    () => Promise.all(STATES.map(async (each) => (await getPart(pathIn(each), 1)).total)),
+    [search, changed],
+  );
   useEffect(() => setChosen([]), [search, state]);
-  /** @param {Document} row @param {number} at @param {Document[]} rows @param {MouseEvent} event */
+  /** @param {DocumentRow} row @param {number} at @param {DocumentRow[]} rows @param {MouseEvent} event */
   const choose = (row, at, rows, { shiftKey }) => {
     const [from, to] = shiftKey ? [Math.min(at, last.current), Math.max(at, last.current)] : [at, at];
     last.current = at;
@@ -52,20 +44,23 @@ export function Documents({ collection: { name, role } }) {
   };
   /** Select what is listed, beyond what was read. */
   const chooseAll = async () => {
-    const all = [];
-    for (let total = 1; all.length < total; ) {
-      const page = await get(`${pathIn(state)}&limit=500&offset=${all.length}`);
-      all.push(...page.items);
-      total = page.items.length ? page.total : 0;
-    }
+    const all = await getAll(pathIn(state));
     setChosen(all.filter((each) => !removed.has(each.id)));
   };
-  const drop = (/** @type {Document[]} */ rows) => {
+  /** @param {DocumentRow[]} rows */
+  const drop = (rows) => {
+    const ids = rows.map((row) => row.id);
     setChosen([]);
-    document.getElementById("main")?.focus({ preventScroll: true }); // what had the focus vanishes
-    removeRows(name, rows);
+    removeWithUndo(gone, ids, t("library_removed", { n: ids.length }), async () => {
+      for (let at = 0; at < ids.length; at += MOST_DELETED) {
+        const body = { documents: ids.slice(at, at + MOST_DELETED) };
+        await request("POST", `${pathOf(name)}/documents/delete`, { body, keepalive: true });
+      }
+      changes.value += 1;
+      watch(name);
+    });
   };
-  /** @param {Document} row @param {number} at @param {Document[]} rows */
+  /** @param {DocumentRow} row @param {number} at @param {DocumentRow[]} rows */
   const draw = (row, at, rows) =>
     !removed.has(row.id) &&
     html`<article aria-label=${row.name}><${Row}
@@ -80,7 +75,8 @@ export function Documents({ collection: { name, role } }) {
       ${role !== "reader" && row.state === "failed" && html`<${ReadAgain} name=${name} id=${row.id} />`}
       ${role !== "reader" && html`<button class="quiet" aria-label=${t("remove_of", { name: row.name })} onClick=${() => drop([row])}>${t("remove")}</button>`}
     <//></article>`;
-  if (!counts) return html`<p class="soft" aria-busy="true">${t("loading")}</p>`;
+  const counts = counted.value;
+  if (!counts) return html`<${Loading} of=${counted} />`;
   if (!counts[0] && !search) return null;
   return html`<section class="stack" aria-label=${t("library_list")}>
     <div class="row list-tools">
@@ -98,27 +94,4 @@ export function Documents({ collection: { name, role } }) {
     </div>
     <${PagedList} path=${pathIn(state)} version=${changed} label=${t("library_list")} empty=${t("library_none_found")} row=${draw} />
   </section>`;
-}
-
-/**
- * Let documents vanish at once, and delete them when nobody has taken it back.
- * @param {string} name of the collection
- * @param {Document[]} rows
- */
-function removeRows(name, rows) {
-  const ids = rows.map((row) => row.id);
-  gone.value = new Set([...gone.value, ...ids]);
-  tellUndoable(t("library_removed", { n: ids.length }), {
-    act: async () => {
-      for (let at = 0; at < ids.length; at += MOST_DELETED) {
-        const body = { documents: ids.slice(at, at + MOST_DELETED) };
-        await request("POST", `${pathOf(name)}/documents/delete`, { body, keepalive: true });
-      }
-      changes.value += 1;
-      watch(name);
-    },
-    undo: () => {
-      gone.value = new Set([...gone.value].filter((id) => !ids.includes(id)));
-    },
-  });
 }

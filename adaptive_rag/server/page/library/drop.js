@@ -1,5 +1,5 @@
 /** Files and folders that are dropped anywhere on the page, or pasted in the library: they go to the collection at hand. */
-import { html, useEffect, useSignal, useState } from "../core/html.js";
+import { html, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { go, place } from "../core/route.js";
 import { collection } from "../core/session.js";
 import { t } from "../core/texts.js";
@@ -12,7 +12,8 @@ export function Drop() {
   const chosen = useSignal(collection);
   const isHere = screen === "ask" || (screen === "library" && name === chosen?.name);
   const target = isHere && chosen?.role !== "reader" && chosen?.name;
-  useEffect(() => {
+  // With the screen that is drawn: what is dropped on it goes where it says.
+  useLayoutEffect(() => {
     const stop = new AbortController();
     for (const kind of ["dragover", "dragleave", "drop", "paste"]) window.addEventListener(kind, take, stop);
     return () => stop.abort();

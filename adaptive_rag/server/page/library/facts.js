@@ -1,33 +1,30 @@
 /** A document of the library: what is known of it, and its text with outline and passages. */
-import { API, get, isOnline, post } from "../core/api.js";
+import { API, get, pathOf, post } from "../core/api.js";
 import { html, useEffect, useSignal, useState } from "../core/html.js";
 import { formatBytes, formatDate, t } from "../core/texts.js";
 import { DocumentPane, openDocument, opened } from "../document/pane.js";
 import { DocumentText } from "../document/text.js";
-import { said, Trouble, tell } from "../shell/notices.js";
+import { Choice } from "../shell/form.js";
+import { Loading, useLoaded } from "../shell/loaded.js";
+import { tell } from "../shell/notices.js";
 import { Page } from "./screen.js";
-import { changes, pathOf, watch } from "./upload.js";
+import { changes, watch } from "./upload.js";
 
-/** @param {{ collection: import("../core/types").Collection, id: string }} props */
+/** @param {{ collection: Collection, id: string }} props */
 export function Facts({ collection: { name, role }, id }) {
   const path = `${pathOf(name)}/documents/${id}`;
   const changed = useSignal(changes);
-  const [row, setRow] = useState(/** @type {import("../core/types").DocumentRow | null} */ (null));
   const [chosen, setChosen] = useState("");
   const isOpen = useSignal(opened) !== null;
-  const [problem, setProblem] = useState(/** @type {import("../shell/notices.js").Said | null} */ (null));
-  const isThere = useSignal(isOnline);
-  useEffect(() => {
-    if (isThere) get(path).then(setRow, (error) => setProblem(said(error)));
-  }, [changed, isThere]);
+  const loaded = useLoaded(/** @returns {Promise<DocumentRow>} */ () => get(path), [changed]);
   useEffect(
     () => () => {
       opened.value = null;
     },
     [],
   );
-  if (!row)
-    return html`<${Page} title="…" back=${name}>${problem ? html`<${Trouble} of=${problem} />` : html`<p class="soft" aria-busy="true">${t("loading")}</p>`}<//>`;
+  const row = loaded.value;
+  if (!row) return html`<${Page} title="…" back=${name}><${Loading} of=${loaded} /><//>`;
   const { sources = [] } = row;
   const source = chosen || sources[0];
   const facts = [t(`library_${row.state}`), ...factsOf(row)];
@@ -36,27 +33,23 @@ export function Facts({ collection: { name, role }, id }) {
     <p class="soft small">${facts.join(" · ")}${source && ` · ${t("library_cited_as", { name: source })}`}</p>
     ${saidOf(row) && html`<p class=${row.problem && "bad"} lang="en">${saidOf(row)}</p>`}
     <div class="row">
-      ${
-        sources.length > 1 &&
-        html`<select aria-label=${t("library_source")} onChange=${(/** @type {any} */ event) => setChosen(event.target.value)}>
-          ${sources.map((each) => html`<option>${each}</option>`)}</select>`
-      }
+      ${sources.length > 1 && html`<${Choice} aria-label=${t("library_source")} options=${sources.map((each) => [each])} onChoose=${setChosen} />`}
       ${source === row.name && /\.pdf$/i.test(source) && html`<button onClick=${asPdf}>${t("document_as_pdf")}</button>`}
       ${!/^https?:/.test(row.name) && html`<a class="button" href=${`${API}${path}/file`} download>${t("library_download")}</a>`}
       ${role !== "reader" && html`<${ReadAgain} name=${name} id=${id} />`}
     </div>
-    ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + changed} collection=${name} id=${id} source=${source} /></div>`}
+    ${source && html`<h2 class="unseen">${t("document_text")}</h2><div class="card document whole-text"><${DocumentText} key=${source + changed} path=${path} source=${source} /></div>`}
   <//><${DocumentPane} /></div>`;
 }
 
-/** @param {import("../core/types").DocumentRow} row */
+/** @param {DocumentRow} row */
 export const factsOf = ({ chunks, bytes, added }) => [
   ...(chunks === null ? [] : [t("library_passages", { n: chunks })]),
   formatBytes(bytes),
   formatDate(added),
 ];
 
-/** @param {import("../core/types").DocumentRow} row @returns {string} what the server says of it, in English */
+/** @param {DocumentRow} row @returns {string} what the server says of it, in English */
 export const saidOf = ({ problem, notes }) => problem ?? notes.join(" · ");
 
 /** @param {{ name: string, id: string }} props of its collection and its own */

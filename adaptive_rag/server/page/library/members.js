@@ -1,27 +1,24 @@
 /** Who may do what in a collection. */
-import { Problem, put, remove } from "../core/api.js";
-import { html, useState } from "../core/html.js";
+import { Problem, pathOf, put, remove } from "../core/api.js";
+import { html, useVersion } from "../core/html.js";
 import { t } from "../core/texts.js";
-import { Field, Form } from "../shell/form.js";
+import { Choice, Field, Form } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { said, tell } from "../shell/notices.js";
 import { Page } from "./screen.js";
-import { pathOf } from "./upload.js";
 
 const ROLES = /** @type {const} */ (["reader", "writer", "admin"]);
 
-/** @param {{ collection: import("../core/types").Collection }} props */
+/** @param {{ collection: Collection }} props */
 export function Members({ collection }) {
-  const [version, setVersion] = useState(0);
-  const again = () => setVersion((before) => before + 1);
+  const [version, again] = useVersion();
   const path = `${pathOf(collection.name)}/members`;
   const options = ROLES.map((each) => [each, t(`role_${each}`)]);
   /** @param {string} name @param {string} role */
   const set = (name, role) => put(`${path}/${encodeURIComponent(name)}`, { role }).then(again);
   /** @param {{ name: string, role: string }} member */
   const row = ({ name, role }) => html`<${Row} title=${name}>
-    <select aria-label=${t("library_role_of", { name })} value=${role} onChange=${(/** @type {any} */ { target }) => set(name, target.value).catch(tell)}>
-      ${options.map(([value, words]) => html`<option value=${value}>${words}</option>`)}</select>
+    <${Choice} aria-label=${t("library_role_of", { name })} value=${role} options=${options} onChoose=${(/** @type {string} */ chosen) => set(name, chosen).catch(tell)} />
     <button class="quiet" aria-label=${t("remove_of", { name })}
       onClick=${() => remove(`${path}/${encodeURIComponent(name)}`).then(again, tell)}>${t("remove")}</button>
   <//>`;

@@ -1,5 +1,5 @@
 /** The library: all collections, one of them, its members, or one of its documents, as the address says. */
-import { html, useEffect, useRef, useSignal } from "../core/html.js";
+import { html, useEffect, useElement, useSignal } from "../core/html.js";
 import { link, place } from "../core/route.js";
 import { collections } from "../core/session.js";
 import { t } from "../core/texts.js";
@@ -26,7 +26,7 @@ export function LibraryScreen() {
  * @param {{ title: string, back?: string, children: any }} props `back` names the collection it belongs to
  */
 export function Page({ title, back, children }) {
-  const head = useRef(/** @type {HTMLElement | null} */ (null));
+  const head = useElement();
   useEffect(() => head.current?.focus({ preventScroll: true }), []);
   return html`<div class="screen stack">
     <nav class="row small trail" aria-label=${t("library_trail")}>

@@ -1,5 +1,5 @@
 /** Files on their way to the server, and the jobs that index them. They go on while other screens are shown. */
-import { events, get, isOnline, Problem, post, request, until } from "../core/api.js";
+import { events, get, isOnline, Problem, pathOf, post, request, until } from "../core/api.js";
 import { signal } from "../core/html.js";
 import { readCollections } from "../core/session.js";
 import { t } from "../core/texts.js";
@@ -11,7 +11,6 @@ const BATCH_BYTES = 10_000_000;
 const ATTEMPTS = 6;
 
 /** @typedef {{ file: File, name: string }} Named a file with its folders, as in "reports/2024.pdf" */
-/** @typedef {import("../shell/notices.js").Said} Said */
 /** @typedef {{ bytes: number, sent: number, files: number, uploaded: number, job: any, left: number, problems: Said[] }} Work */
 
 /** What is done for each collection: bytes and files to send and sent, the job under way, and how many wait. @type {{ value: Record<string, Work> }} */
@@ -28,9 +27,6 @@ const watched = new Map();
 window.addEventListener("beforeunload", (event) => {
   if (uploads.size) event.preventDefault();
 });
-
-/** @param {string} collection */
-export const pathOf = (collection) => `/collections/${encodeURIComponent(collection)}`;
 
 /** @param {string} collection @param {(before: Work) => Partial<Work>} part */
 export function change(collection, part) {

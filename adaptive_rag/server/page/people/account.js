@@ -1,9 +1,10 @@
 /** My account: who I am here, my password, and what the program knows of me. */
-import { get, isOnline, put, remove } from "../core/api.js";
-import { html, useEffect, useSignal, useState } from "../core/html.js";
+import { get, put, remove } from "../core/api.js";
+import { html, useSignal } from "../core/html.js";
 import { collections, me, signOut, waysIn } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field, Form } from "../shell/form.js";
+import { Loading, useLoaded } from "../shell/loaded.js";
 import { finishAll, tell } from "../shell/notices.js";
 
 export function Account() {
@@ -13,7 +14,7 @@ export function Account() {
 }
 
 function Named() {
-  const { name, is_admin } = /** @type {import("../core/types").Me} */ (useSignal(me));
+  const { name, is_admin } = /** @type {Me} */ (useSignal(me));
   const roles = (useSignal(collections) ?? []).map((each) => `${each.name}: ${t(each.role)}`).join(" · ");
   return html`<section class="card row">
     <div class="grow"><h2>${name}</h2><p class="soft small">${is_admin ? t("server_admin") : roles || t("no_collections")}</p></div>
@@ -30,23 +31,20 @@ function Alone() {
 }
 
 function Profile() {
-  const [text, setText] = useState(/** @type {string | null} */ (null));
-  const isThere = useSignal(isOnline);
-  useEffect(() => {
-    if (isThere) get("/me/profile").then((kept) => setText(kept.text), tell);
-  }, [isThere]);
-  /** @param {import("../shell/form.js").Given} given */
+  const kept = useLoaded(() => get("/me/profile"));
+  /** @param {Given} given */
   const keep = async ({ profile }) => {
     const isKept = profile.trim() !== "";
     await (isKept ? put("/me/profile", { text: profile }) : remove("/me/profile"));
-    setText(profile);
+    kept.set({ text: profile });
     tell(t(isKept ? "profile_kept" : "profile_forgotten"));
   };
   return html`<${Form} isCard action=${t("save")} act=${keep}>
     <h2 id="profile">${t("profile_title")}</h2>
     <p class="soft" id="profile-use">${t("profile_use")}</p>
     <textarea class="whole" aria-labelledby="profile" aria-describedby="profile-use" name="profile" rows="3" maxlength="2000"
-      placeholder=${t("profile_example")} disabled=${text === null} defaultValue=${text ?? ""}></textarea>
+      placeholder=${t("profile_example")} disabled=${!kept.value} defaultValue=${kept.value?.text ?? ""}></textarea>
+    ${!kept.value && html`<${Loading} of=${kept} />`}
   <//>`;
 }
 

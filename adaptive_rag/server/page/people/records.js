@@ -1,8 +1,9 @@
 /** What was done on this server, and what people thought of answers, the newest first. */
-import { API } from "../core/api.js";
+import { API, pathOf } from "../core/api.js";
 import { html, useSignal, useState } from "../core/html.js";
 import { collections, me } from "../core/session.js";
 import { formatDate, named, t } from "../core/texts.js";
+import { Choice } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 
 export function Events() {
@@ -19,11 +20,11 @@ export function Opinions() {
   return html`
     <div class="row">
       <label class="row">${t("opinions_of")}
-        <select onChange=${(/** @type {any} */ event) => setName(event.target.value)}>${own.map((each) => html`<option>${each.name}</option>`)}</select>
+        <${Choice} options=${own.map((each) => [each.name])} onChoose=${setName} />
       </label>
       ${useSignal(me)?.is_admin && html`<a class="button" download href=${`${API}/feedback/export`}>${t("opinions_export")}</a>`}
     </div>
-    <${PagedList} path=${`/collections/${encodeURIComponent(name)}/feedback`} label=${t("opinions")} empty=${t("opinions_none")} row=${opinion} />
+    <${PagedList} path=${`${pathOf(name)}/feedback`} label=${t("opinions")} empty=${t("opinions_none")} row=${opinion} />
   `;
 }
 

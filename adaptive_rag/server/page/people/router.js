@@ -1,31 +1,22 @@
 /** What chooses the strategy, for admins of the server: whether votes have taught it, and what that brought. */
-import { get, isOnline, post, remove } from "../core/api.js";
-import { html, useEffect, useSignal, useState } from "../core/html.js";
+import { get, post, remove } from "../core/api.js";
+import { html, useState } from "../core/html.js";
 import { formatDate, formatPercent, t } from "../core/texts.js";
+import { Loading, useLoaded } from "../shell/loaded.js";
 import { tell } from "../shell/notices.js";
 
-/** @typedef {import("../core/types").Router} Router */
-
 export function RouterCard() {
-  const [router, setRouter] = useState(/** @type {Router | null} */ (null));
+  const read = /** @returns {Promise<Router>} */ () => get("/router");
+  const router = useLoaded(read);
   const [isBusy, setBusy] = useState(false);
-  /** @param {() => Promise<Router>} ask */
-  const show = async (ask) => {
+  /** @param {() => Promise<Router>} act */
+  const change = async (act) => {
     setBusy(true);
-    try {
-      setRouter(await ask());
-    } catch (error) {
-      tell(error);
-    } finally {
-      setBusy(false);
-    }
+    await act().then(router.set, tell);
+    setBusy(false);
   };
-  const isThere = useSignal(isOnline);
-  useEffect(() => {
-    if (isThere) show(() => get("/router"));
-  }, [isThere]);
-  if (!router) return html`<p class="soft" aria-busy=${isBusy}>${t("loading")}</p>`;
-  const { is_learned, votes, routes, least, learned, lesson } = router;
+  if (!router.value) return html`<${Loading} of=${router} />`;
+  const { is_learned, votes, routes, least, learned, lesson } = router.value;
   const isEnough = votes >= least && routes > 1;
   const shares = lesson && {
     before: formatPercent(lesson.before.accuracy),
@@ -40,8 +31,8 @@ export function RouterCard() {
       ${" "}${isEnough ? t("router_votes", { n: votes }) : t("router_needs", { n: votes, least })}
     </p>
     <div class="row">
-      <button disabled=${!isEnough || isBusy} onClick=${() => show(() => post("/router/learn"))}>${t("teach")}</button>
-      ${is_learned && html`<button disabled=${isBusy} onClick=${() => show(() => remove("/router").then(() => get("/router")))}>${t("unteach")}</button>`}
+      <button disabled=${!isEnough || isBusy} onClick=${() => change(() => post("/router/learn"))}>${t("teach")}</button>
+      ${is_learned && html`<button disabled=${isBusy} onClick=${() => change(() => remove("/router").then(read))}>${t("unteach")}</button>`}
     </div>
   </section>`;
 }

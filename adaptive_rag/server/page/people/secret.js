@@ -1,11 +1,11 @@
 /** A password or a token that was made, and is shown once. */
-import { html, useLayoutEffect, useRef } from "../core/html.js";
+import { html, useElement, useLayoutEffect } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { tell } from "../shell/notices.js";
 
 /** @param {{ label: string, secret: string }} props */
 export function Secret({ label, secret }) {
-  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  const field = useElement();
   useLayoutEffect(() => field.current?.select(), [secret]);
   const copy = async () => {
     field.current?.select();

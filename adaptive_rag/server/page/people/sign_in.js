@@ -1,6 +1,6 @@
 /** The way in: a name and a password, or the provider that knows you. */
 import { Problem } from "../core/api.js";
-import { html, useEffect, useRef, useSignal } from "../core/html.js";
+import { html, useEffect, useElement, useSignal } from "../core/html.js";
 import { keepPlace, signIn, waysIn } from "../core/session.js";
 import { t } from "../core/texts.js";
 import { Field, Form } from "../shell/form.js";
@@ -8,7 +8,7 @@ import { said } from "../shell/notices.js";
 
 export function SignIn() {
   const ways = useSignal(waysIn);
-  const box = useRef(/** @type {HTMLElement | null} */ (null));
+  const box = useElement();
   useEffect(() => box.current?.querySelector("input")?.focus(), []);
   return html`<div class="sign-in stack" ref=${box}>
     <${Form} action=${t("sign_in")} act=${signIn} say=${refusal}>
@@ -19,7 +19,7 @@ export function SignIn() {
   </div>`;
 }
 
-/** @param {unknown} error @returns {import("../shell/notices.js").Said} */
+/** @param {unknown} error @returns {Said} */
 function refusal(error) {
   if (!(error instanceof Problem)) return said(error);
   if (error.status === 401) return { text: t("sign_in_wrong") };

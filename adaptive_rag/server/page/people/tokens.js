@@ -1,18 +1,18 @@
 /** My tokens: what programs show instead of my password. */
 import { post, remove } from "../core/api.js";
-import { html, useState } from "../core/html.js";
+import { html, useState, useVersion } from "../core/html.js";
 import { formatDate, t } from "../core/texts.js";
 import { Field, Form, openForm } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { Secret } from "./secret.js";
 
 export function Tokens() {
-  const [version, setVersion] = useState(0);
+  const [version, again] = useVersion();
   const [made, setMade] = useState({ name: "", token: "" });
-  /** @param {import("../shell/form.js").Given} given */
+  /** @param {Given} given */
   const make = async ({ name, role, days }) => {
     setMade(await post("/tokens", { name, role, days: Number(days) || null }));
-    setVersion(version + 1);
+    again();
   };
   /** @param {{ id: string, name: string }} token */
   const revoke = ({ id, name }) =>
@@ -21,7 +21,7 @@ export function Tokens() {
       fields: html`<p>${t("token_revoke_sure")}</p>`,
       action: t("token_revoke"),
       isDanger: true,
-      act: () => remove(`/tokens/${id}`).then(() => setVersion(version + 1)),
+      act: () => remove(`/tokens/${id}`).then(again),
     });
   /** @param {any} token */
   const row = (token) => html`<${Row}

@@ -1,6 +1,6 @@
 /** Who may sign in, for admins of the server. */
 import { patch, post, remove } from "../core/api.js";
-import { html, useSignal, useState } from "../core/html.js";
+import { html, useSignal, useState, useVersion } from "../core/html.js";
 import { me } from "../core/session.js";
 import { formatDate, t } from "../core/texts.js";
 import { Field, Form, openForm } from "../shell/form.js";
@@ -14,17 +14,16 @@ const makePassword = () =>
   Array.from(crypto.getRandomValues(new Uint8Array(20)), (byte) => LETTERS[byte % 32]).join("");
 
 export function Users() {
-  const [version, setVersion] = useState(0);
+  const [version, again] = useVersion();
   const [made, setMade] = useState({ name: "", password: "" });
   const myName = useSignal(me)?.name;
-  const again = () => setVersion((before) => before + 1);
   /** @param {string} name @param {(password: string) => Promise<unknown>} keep */
   const give = async (name, keep) => {
     const password = makePassword();
     await keep(password);
     setMade({ name, password });
   };
-  /** @param {import("../shell/form.js").Given} given */
+  /** @param {Given} given */
   const add = ({ name, is_admin }) =>
     give(name, (password) => post("/users", { name, password, is_admin: is_admin === "on" })).then(again);
   /** @param {any} user */
@@ -38,7 +37,7 @@ export function Users() {
         isDanger: true,
         act: () => remove(path).then(again),
       });
-    /** @param {import("../core/texts.js").Words} label @param {object} changed */
+    /** @param {Words} label @param {object} changed */
     const button = (label, changed) =>
       html`<button class="quiet" onClick=${() => patch(path, changed).then(again, tell)}>${t(label)}</button>`;
     return html`<${Row} soft=${issuer ?? t("user_since", { date: formatDate(created) })}

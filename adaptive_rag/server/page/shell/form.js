@@ -1,9 +1,8 @@
 /** Forms, in the page or in a window above it: fields by their names, a button, and what went wrong. */
-import { html, signal, useLayoutEffect, useRef, useSignal, useState } from "../core/html.js";
+import { html, onValue, signal, useElement, useLayoutEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
 import { said, Trouble } from "./notices.js";
 
-/** @typedef {Record<string, any>} Given what the fields hold, by their names */
 /** @typedef {{ title: string, action: string, act: (given: Given) => unknown, fields?: any, isDanger?: boolean }} Asked */
 
 /** @type {{ value: Asked | null }} */
@@ -37,7 +36,7 @@ export function OpenForm() {
  *   `say` puts an error into words
  */
 export function Form({ action, act, say = said, close, isDanger, isCard, children }) {
-  const [problem, setProblem] = useState(/** @type {import("./notices.js").Said | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
   /** @param {SubmitEvent} event */
   const send = async (event) => {
     event.preventDefault();
@@ -64,18 +63,28 @@ export function Form({ action, act, say = said, close, isDanger, isCard, childre
  * @param {{ label: string, options?: [value: string, words: string][], rows?: number } & Record<string, any>} props
  */
 export function Field({ label, options, ...rest }) {
-  const tag = options ? "select" : rest.rows ? "textarea" : "input";
-  return html`<label class=${rest.rows && "whole"}>${label}
-    <${tag} autocomplete="off" ...${rest}>${options?.map(([value, words]) => html`<option value=${value}>${words}</option>`)}</${tag}>
-  </label>`;
+  const tag = options ? Choice : rest.rows ? "textarea" : "input";
+  return html`<label class=${rest.rows && "whole"}>${label}<${tag} autocomplete="off" options=${options} ...${rest} /></label>`;
 }
+
+/**
+ * A choice of one among several.
+ * @param {{ options: [value: string, words: string][], onChoose?: (value: string) => unknown } & Record<string, any>} props
+ */
+export const Choice = ({
+  options,
+  onChoose = () => {},
+  ...rest
+}) => html`<select ...${rest} onChange=${onValue(onChoose)}>
+  ${options.map(([value, words = value]) => html`<option value=${value}>${words}</option>`)}
+</select>`;
 
 /**
  * A window above the page; closed, it gives the focus back.
  * @param {{ title: string, close?: () => void, children: any }} props without `close`, Escape does nothing
  */
 export function Dialog({ title, close, children }) {
-  const dialog = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  const dialog = useElement();
   useLayoutEffect(() => {
     const shown = dialog.current;
     shown?.showModal();

@@ -1,13 +1,16 @@
-/** Long lists: of what the server gives in parts, those near the window are read and drawn; the others keep their height. */
-import { get, isOnline } from "../core/api.js";
-import { html, useEffect, useMemo, useRef, useSignal, useState } from "../core/html.js";
-import { t } from "../core/texts.js";
-import { said, Trouble } from "./notices.js";
+/** Long lists of what the server gives in parts: those near the window are read and drawn. */
+import { getPart } from "../core/api.js";
+import { html, useEffect, useMemo, useRef } from "../core/html.js";
+import { VirtualList } from "../core/list.js";
+import { Loading, readOnce, useLoaded } from "./loaded.js";
 
 const PART = 50;
 const MS_OF_TYPING = 250;
-// Of a row that was never drawn, in rem.
-const HEIGHT = 4.25;
+// Pixels of a row that was never drawn.
+const HEIGHT = 68;
+
+/** How high the parts of each list were, for who goes back to it. @type {Map<string, Map<number, number>>} */
+const heights = new Map();
 
 /**
  * Show a list below /api/v1; it is read again when its path or version changes, and stays until that is there.
@@ -15,76 +18,51 @@ const HEIGHT = 4.25;
  *   `row` draws an item, or nothing; `rows` are those that were read, each at its index
  */
 export function PagedList({ path, version, label, empty, row }) {
-  const [total, setTotal] = useState(/** @type {number | null} */ (null));
-  const [problem, setProblem] = useState(/** @type {import("./notices.js").Said | null} */ (null));
-  const [tries, setTries] = useState(0);
-  const rows = useMemo(() => /** @type {any[]} */ ([]), [path, version]);
-  /** @param {number} at @param {AbortSignal} abort */
-  const read = async (at, abort) => {
-    try {
-      const found = await get(`${path}${path.includes("?") ? "&" : "?"}limit=${PART}&offset=${at}`, abort);
-      for (const [index, item] of found.items.entries()) rows[at + index] = item;
-      setTotal(found.total);
-      setProblem(null);
-      return found.items;
-    } catch (error) {
-      if (!abort.aborted) setProblem(said(error));
-    }
-  };
-  const parts = Array.from({ length: Math.max(1, Math.ceil((total ?? 0) / PART)) }, (_, part) => part * PART);
+  const rows = useMemo(() => /** @type {any[]} */ ([]), [path]);
+  const read = useMemo(() => partsOf(path, rows), [path, version]);
+  const first = useLoaded(() => read(0), [read]);
+  const total = first.value?.total ?? 0;
+  const measured = heights.get(path) ?? new Map();
+  heights.set(path, measured);
+  /** @param {any} item @param {number} index */
+  const draw = (item, index) => row(item, index, rows);
   return html`
-    ${total === null && !problem && html`<p class="soft" aria-busy="true">${t("loading")}</p>`}
-    ${total === 0 && html`<p class="soft">${empty}</p>`}
-    <div class="rows" ...${total && { role: "list", "aria-label": label }}>
-      ${parts.map(
-        (
-          at,
-        ) => html`<${Part} key=${at} at=${at} total=${total ?? 0} read=${read} again=${[path, version, tries].join()}
-        draw=${(/** @type {any} */ item, /** @type {number} */ index) => row(item, index, rows)} />`,
-      )}
-    </div>
-    ${problem && html`<div class="row"><${Trouble} of=${problem} /><button onClick=${() => setTries(tries + 1)}>${t("try_again")}</button></div>`}
+    <${Loading} of=${first} />
+    ${first.value && !total && html`<p class="soft">${empty}</p>`}
+    ${
+      total > 0 &&
+      html`<div class="rows" role="list" aria-label=${label}>
+        <${VirtualList} count=${Math.ceil(total / PART)} measured=${measured}
+          height=${(/** @type {number} */ part) => Math.min(PART, total - part * PART) * HEIGHT}
+          row=${(/** @type {number} */ part, /** @type {number} */ height) =>
+            html`<${Part} part=${part} total=${total} height=${height} read=${read} draw=${draw} />`} />
+      </div>`
+    }
   `;
 }
 
-/** @param {{ at: number, total: number, again: string, read: (at: number, abort: AbortSignal) => Promise<any[] | undefined>, draw: (item: any, index: number) => any }} props */
-function Part({ at, total, again, read, draw }) {
-  const place = useRef(/** @type {HTMLElement | null} */ (null));
-  const height = useRef(`${Math.min(PART, total - at) * HEIGHT}rem`);
-  const [isNear, setNear] = useState(at === 0);
-  const [items, setItems] = useState(/** @type {any[] | null} */ (null));
-  const isThere = useSignal(isOnline);
-  useEffect(() => {
-    const seen = new IntersectionObserver(
-      (entries) => {
-        const { isIntersecting, boundingClientRect } = entries[entries.length - 1];
-        height.current = `${boundingClientRect.height}px`;
-        setNear(isIntersecting);
-      },
-      { rootMargin: "100%" },
+/** Return what reads the parts of a list, and puts their rows into `rows`. @param {string} path @param {any[]} rows */
+const partsOf = (path, rows) =>
+  readOnce(async (part) => {
+    const offset = part * PART;
+    const found = await getPart(path, PART, offset);
+    for (const [index, item] of found.items.entries()) rows[offset + index] = item;
+    return found;
+  });
+
+/** @param {{ part: number, total: number, height: number, read: (part: number) => Promise<any>, draw: (item: any, index: number) => any }} props */
+function Part({ part, total, height, read, draw }) {
+  const loaded = useLoaded(() => read(part), [read]);
+  if (!loaded.value)
+    return html`<div style=${{ minBlockSize: `${height}px` }}><${Loading} of=${loaded} /></div>`;
+  return loaded.value.items.map((/** @type {any} */ item, /** @type {number} */ at) => {
+    const index = part * PART + at;
+    const drawn = draw(item, index);
+    return (
+      drawn &&
+      html`<div key=${item.id ?? item.name ?? at} role="listitem" aria-setsize=${total} aria-posinset=${index + 1}>${drawn}</div>`
     );
-    seen.observe(/** @type {HTMLElement} */ (place.current));
-    return () => seen.disconnect();
-  }, []);
-  useEffect(() => {
-    if (!isNear || !isThere) return;
-    const abort = new AbortController();
-    read(at, abort.signal).then((found) => found && setItems(found));
-    return () => abort.abort();
-  }, [again, isNear, isThere]);
-  const isDrawn = isNear && items;
-  return html`<div ref=${place} role="none" style=${{ minBlockSize: isDrawn ? "" : height.current }}>
-    ${
-      isDrawn &&
-      items.map((item, index) => {
-        const drawn = draw(item, at + index);
-        return (
-          drawn &&
-          html`<div key=${item.id ?? item.name ?? index} role="listitem" aria-setsize=${total} aria-posinset=${at + index + 1}>${drawn}</div>`
-        );
-      })
-    }
-  </div>`;
+  });
 }
 
 /**

@@ -5,8 +5,6 @@ import { t } from "../core/texts.js";
 
 const MS_SHOWN = 8000;
 
-/** @typedef {{ text: string, lang?: string }} Said */
-
 /** @typedef {Said & { key: number, end: () => unknown, isBad?: boolean, undo?: () => void }} Shown `end` is what its time brings */
 
 /** @type {{ value: Shown[] }} */
@@ -35,12 +33,17 @@ export function tell(told) {
 }
 
 /**
- * Say what is about to be done, and do it after a few seconds, unless it is undone before.
+ * Let rows of a list vanish, say so, and delete them after a few seconds, unless that is undone before.
  * Who leaves the page has not undone it.
- * @param {string} text
- * @param {{ act: () => Promise<unknown>, undo: () => void }} what
+ * @param {{ value: Set<string> }} gone the rows that are not shown @param {string[]} ids
+ * @param {string} text @param {() => Promise<unknown>} act deletes them
  */
-export function tellUndoable(text, { act, undo }) {
+export function removeWithUndo(gone, ids, text, act) {
+  document.getElementById("main")?.focus({ preventScroll: true }); // what had the focus vanishes
+  gone.value = gone.value.union(new Set(ids));
+  const undo = () => {
+    gone.value = gone.value.difference(new Set(ids));
+  };
   const drop = show({
     text,
     end: () => {

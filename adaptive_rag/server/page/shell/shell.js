@@ -2,7 +2,7 @@
 
 import { AskScreen } from "../ask/screen.js";
 import { get, isOnline, signInNeeded } from "../core/api.js";
-import { Component, html, useEffect, useSignal, useState } from "../core/html.js";
+import { Component, html, useEffect, useSignal } from "../core/html.js";
 import { link, place } from "../core/route.js";
 import { begin, checkWho, collection, me, waysIn } from "../core/session.js";
 import { language, setLanguage, t } from "../core/texts.js";
@@ -13,7 +13,8 @@ import { PeopleScreen } from "../people/screen.js";
 import { SignIn } from "../people/sign_in.js";
 import { ThreadsScreen } from "../threads/screen.js";
 import { Dialog, OpenForm } from "./form.js";
-import { Notices, said, Trouble, tell } from "./notices.js";
+import { Loading, useLoaded } from "./loaded.js";
+import { Notices, said, tell } from "./notices.js";
 
 /** The screens by the first part of the address, in the order of the navigation. */
 const SCREENS = /** @type {const} */ ({
@@ -114,16 +115,9 @@ class Boundary extends Component {
 
 /** Before it is known who asks. @param {{ isWaiting: boolean }} props */
 function Starting({ isWaiting }) {
-  const [problem, setProblem] = useState(/** @type {import("./notices.js").Said | null} */ (null));
-  const start = () => {
-    setProblem(null);
-    begin().catch((error) => setProblem(said(error)));
-  };
-  useEffect(start, []);
-  return html`<main class="starting stack" aria-busy=${!problem && !isWaiting}>
-    ${isWaiting && html`<h1>${t("sign_in_title")}</h1><${SignIn} />`}
-    <${Trouble} of=${problem} />
-    ${problem && html`<button onClick=${start}>${t("try_again")}</button>`}
-    ${!problem && !isWaiting && html`<p class="soft">${t("starting")}</p>`}
+  const started = useLoaded(begin);
+  return html`<main class="starting stack">
+    <${Offline} />
+    ${isWaiting ? html`<h1>${t("sign_in_title")}</h1><${SignIn} />` : html`<${Loading} of=${started} />`}
   </main>`;
 }

@@ -11,7 +11,6 @@ export const de = {
   other_language: "English",
   light_theme: "Helles Design",
   dark_theme: "Dunkles Design",
-  starting: "Startet …",
   offline: "Der Server ist nicht erreichbar. Was Sie sehen, bleibt; versuchen Sie es gleich noch einmal.",
   failed: "Der Server hat das abgelehnt (Status {status}).",
   broken: "Auf dieser Seite ist etwas schiefgegangen: {what}",
@@ -51,6 +50,7 @@ export const de = {
   ask_for_whom: "Zu Ihnen oder Ihrer Situation",
   ask_for: "Für wen oder für welche Situation?",
   ask_for_example: "Ich wohne zur Miete im Erdgeschoss",
+  ask_options: "Mehr",
   ask_new: "Neues Gespräch",
   ask_stop: "Anhalten",
   ask_copy: "Kopieren",
@@ -341,6 +341,7 @@ export const de = {
   this_better: "Diese ist besser",
   both_good: "Beide sind gut",
   vote_kept: "Danke. Ihre Bewertung ist gespeichert.",
+  vote_for: "Ihre Stimme für „{way}“ ist gespeichert.",
   take_back: "Zurücknehmen",
   // Library
   library_all: "Alle Sammlungen",

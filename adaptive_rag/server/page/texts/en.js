@@ -10,7 +10,6 @@ export const en = {
   other_language: "Deutsch",
   light_theme: "Light theme",
   dark_theme: "Dark theme",
-  starting: "Starting …",
   offline: "The server cannot be reached. What you see stays; try again in a moment.",
   failed: "The server refused this (status {status}).",
   broken: "Something in this page went wrong: {what}",
@@ -49,6 +48,7 @@ export const en = {
   ask_for_whom: "About you or your situation",
   ask_for: "For whom or for what situation?",
   ask_for_example: "I rent a ground-floor flat",
+  ask_options: "More",
   ask_new: "New conversation",
   ask_stop: "Stop",
   ask_copy: "Copy",
@@ -332,6 +332,7 @@ export const en = {
   this_better: "This one is better",
   both_good: "Both are good",
   vote_kept: "Thank you. Your vote is kept.",
+  vote_for: "Your vote for “{way}” is kept.",
   take_back: "Take it back",
   // Library
   library_all: "All collections",

@@ -1,38 +1,27 @@
 /** Threads: what was asked before, by day; found, renamed, taken along and deleted. */
 import { beginConversation, thread } from "../ask/conversation.js";
 import { API, patch, remove } from "../core/api.js";
-import { html, signal, useSignal, useState } from "../core/html.js";
+import { html, signal, useSignal, useState, useVersion } from "../core/html.js";
 import { link } from "../core/route.js";
 import { formatDay, formatTime, t } from "../core/texts.js";
 import { Field, openForm } from "../shell/form.js";
 import { PagedList, Row, Search } from "../shell/list.js";
-import { tellUndoable } from "../shell/notices.js";
+import { removeWithUndo } from "../shell/notices.js";
 
-/** @typedef {import("../core/types").Thread} Thread */
-
-/** The threads that are deleted, or will be when their notice ends. @type {{ value: string[] }} */
-const gone = signal([]);
+/** The threads that are deleted, or will be when their notice ends. @type {{ value: Set<string> }} */
+const gone = signal(new Set());
 
 export function ThreadsScreen() {
   const [search, setSearch] = useState("");
   const hidden = useSignal(gone);
-  const [version, setVersion] = useState(0);
-  const again = () => setVersion((before) => before + 1);
+  const [version, again] = useVersion();
   /** @param {Thread} row @param {string} title */
-  const drop = ({ id }, title) => {
-    document.getElementById("main")?.focus({ preventScroll: true }); // what had the focus vanishes
-    gone.value = [...gone.value, id];
-    tellUndoable(t("thread_deleted", { title }), {
-      undo: () => {
-        gone.value = gone.value.filter((each) => each !== id);
-      },
-      act: async () => {
-        await remove(`/threads/${id}`);
-        if (thread.value?.id === id) beginConversation();
-        again();
-      },
+  const drop = ({ id }, title) =>
+    removeWithUndo(gone, [id], t("thread_deleted", { title }), async () => {
+      await remove(`/threads/${id}`);
+      if (thread.value?.id === id) beginConversation();
+      again();
     });
-  };
   /** @param {Thread} row */
   const rename = ({ id, title }) =>
     openForm({
@@ -44,10 +33,10 @@ export function ThreadsScreen() {
   /** @param {Thread} row @param {number} at @param {Thread[]} rows */
   const draw = (row, at, rows) => {
     const title = row.title || t("thread_untitled");
-    const before = rows.findLast((each, index) => index < at && each && !hidden.includes(each.id));
+    const before = rows.findLast((each, index) => index < at && each && !hidden.has(each.id));
     const day = formatDay(row.updated);
     return (
-      !hidden.includes(row.id) &&
+      !hidden.has(row.id) &&
       html`
       ${day !== (before && formatDay(before.updated)) && html`<h2 class="soft small">${day}</h2>`}
       <${Row} title=${html`<a href=${link(["ask"], { thread: row.id })}>${title}</a>`} soft=${`${row.collection} · ${formatTime(row.updated)}`}>

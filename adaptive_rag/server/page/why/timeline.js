@@ -4,11 +4,6 @@ import { formatDuration, formatPercent, language, named, t } from "../core/texts
 import { openDocument } from "../document/pane.js";
 import { laneStyle, lanesOf } from "./way.js";
 
-/** @typedef {import("../core/types").Turn} Turn */
-/** @typedef {import("../core/types").StepEvent} StepEvent */
-/** @typedef {import("../core/types").TraceRecord} TraceRecord */
-/** @typedef {import("../core/types").Decision} Decision */
-
 const FEW = 5;
 const DIGITS = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
 /** Scores in the order in which a candidate gets them; the last is what it is kept by. */

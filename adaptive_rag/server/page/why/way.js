@@ -1,34 +1,15 @@
 /** The graph of the strategies, and on it the way that a question takes. */
 import { get } from "../core/api.js";
-import { classes, html, signal, useEffect, useSignal } from "../core/html.js";
+import { classes, html } from "../core/html.js";
 import { named, t } from "../core/texts.js";
-import { tell } from "../shell/notices.js";
+import { Loading, readOnce, useLoaded } from "../shell/loaded.js";
 
-/** @typedef {import("../core/types").Turn} Turn */
-/** @typedef {import("../core/types").Strategies} Strategies */
 /** @typedef {"waiting" | "running" | "done" | "skipped"} State */
 
-/** @type {{ value: Strategies | null }} */
-const known = signal(null);
-let isAsked = false;
+const readStrategies = readOnce(/** @returns {Promise<Strategies>} */ () => get("/strategies"));
 
-/** Return the strategies that the server has; null until they are read, once for all. */
-export function useStrategies() {
-  useEffect(() => {
-    if (isAsked) return;
-    isAsked = true;
-    get("/strategies").then(
-      (found) => {
-        known.value = found;
-      },
-      (error) => {
-        isAsked = false;
-        tell(error);
-      },
-    );
-  }, []);
-  return useSignal(known);
-}
+/** Return the strategies that the server has, which are read once for all. */
+export const useStrategies = () => useLoaded(() => readStrategies(0));
 
 /** @param {Turn} turn @returns {string[]} the strategies that its question takes, once that is known */
 export function lanesOf({ analysis }) {
@@ -55,8 +36,9 @@ const ROW = 22;
 
 /** @param {{ turn: Turn }} props */
 export function Way({ turn }) {
-  const graph = useStrategies();
-  if (!graph) return html`<div class="way"></div>`;
+  const loaded = useStrategies();
+  const graph = loaded.value;
+  if (!graph) return html`<div class="way"><${Loading} of=${loaded} /></div>`;
   const middle = (graph.strategies.length * ROW) / 2;
   return html`<svg class="way" aria-hidden="true" height=${2 * middle}>
       ${graph.strategies.map((lane, row) => {

@@ -5,8 +5,6 @@ import { formatDuration, formatPercent, named, t } from "../core/texts.js";
 import { Timeline, timeOf } from "./timeline.js";
 import { laneStyle, lanesOf, useStrategies, Way } from "./way.js";
 
-/** @typedef {import("../core/types").Turn} Turn */
-
 /** @param {{ turn: Turn }} props */
 export function Why({ turn }) {
   const { isOpen, toggle, button, onKeyDown } = useDisclosure();
@@ -46,7 +44,7 @@ function summary(turn) {
   return parts.filter(Boolean).join(", ");
 }
 
-/** @param {import("../core/types").Analysis} analysis */
+/** @param {Analysis} analysis */
 function howSure({ type, probabilities, decided_by }) {
   if (decided_by === "caller" || decided_by === "model") return t(`short_${decided_by}`);
   const likeliest = Math.max(...Object.values(probabilities));
@@ -70,16 +68,16 @@ function Reasons({ turn }) {
   </div>`;
 }
 
-/** @param {import("../core/types").Analysis} analysis in which the reason may be "factual at 0.96" */
+/** @param {Analysis} analysis in which the reason may be "factual at 0.96" */
 function reasonOf({ type, reason, probabilities }) {
   return reason.startsWith(`${type} at `)
     ? `${named("", type)}, ${formatPercent(probabilities[type])}.`
     : html`<span lang="en">${reason}.</span>`;
 }
 
-/** @param {{ analysis: import("../core/types").Analysis }} props */
+/** @param {{ analysis: Analysis }} props */
 function Probabilities({ analysis }) {
-  const graph = useStrategies();
+  const graph = useStrategies().value;
   const chosen = [analysis.type, ...analysis.alternatives].map(String);
   const shares = Object.entries(analysis.probabilities).sort((one, other) => other[1] - one[1]);
   const colours = Object.fromEntries(graph?.strategies.map((each) => [each.name, each.colour]) ?? []);

@@ -1,0 +1,57 @@
+/** What a part of the screen reads from the server: it is loading, it is there, or why it is not. */
+import { isOnline, Problem } from "../core/api.js";
+import { html, useEffect, useSignal, useState } from "../core/html.js";
+import { t } from "../core/texts.js";
+import { said, Trouble } from "./notices.js";
+
+/** @template T @typedef {{ value: T | null, problem: Said | null, again: () => void, set: (value: T) => void }} Loaded */
+
+/**
+ * Read something, and read it again when what it depends on changes or the server is back. What was read stays meanwhile.
+ * @template T
+ * @param {() => Promise<T>} read @param {unknown[]} [on] what it depends on
+ * @returns {Loaded<T>}
+ */
+export function useLoaded(read, on = []) {
+  const [value, setValue] = useState(/** @type {T | null} */ (null));
+  const [problem, setProblem] = useState(/** @type {Said | null} */ (null));
+  const [tries, setTries] = useState(0);
+  const isThere = useSignal(isOnline);
+  useEffect(() => {
+    if (!isThere) return;
+    let isWanted = true;
+    setProblem(null);
+    read().then(
+      (found) => isWanted && setValue(() => found),
+      // That the server is not reached stands above the page.
+      (error) => isWanted && !(error instanceof Problem && !error.status) && setProblem(said(error)),
+    );
+    return () => {
+      isWanted = false;
+    };
+  }, [...on, tries, isThere]);
+  return { value, problem, again: () => setTries(tries + 1), set: (found) => setValue(() => found) };
+}
+
+/** What stands in place of what is not there. @param {{ of: Loaded<any> }} props */
+export function Loading({ of: { value, problem, again } }) {
+  if (problem)
+    return html`<div class="row"><${Trouble} of=${problem} /><button onClick=${again}>${t("try_again")}</button></div>`;
+  return value === null && html`<p class="soft" aria-busy="true">${t("loading")}</p>`;
+}
+
+/**
+ * Return what reads the parts of something, each once; one that failed is read again.
+ * @template T
+ * @param {(at: number) => Promise<T>} read
+ */
+export function readOnce(read) {
+  /** @type {Map<number, Promise<T>>} */
+  const kept = new Map();
+  return (/** @type {number} */ at) => {
+    const found = kept.get(at) ?? read(at);
+    kept.set(at, found);
+    found.catch(() => kept.delete(at));
+    return found;
+  };
+}
