@@ -160,7 +160,7 @@ export function Nearest({ turn }) {
       return html`<li>
         <${Opener} name=${documentName(source)} place=${placeWords(place)}
           open=${() => openDocument(turn.collection, { source, page, start, end, quote: text })} />
-        <p class="small soft beginning">${text}</p></li>`;
+        <p class="small soft beginning">${text.replace(/^#+ /gm, "")}</p></li>`;
     })}</ul>`;
 }
 
