@@ -19,6 +19,7 @@ from xxhash import xxh3_64_hexdigest
 from adaptive_rag.errors import IndexDamagedError, IndexingError, IndexMismatchError, IndexUnfinishedError
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
+from adaptive_rag.index.database import Database
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.neighbours import EXACT_UP_TO
 
@@ -147,13 +148,14 @@ class Manifest:
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
         files = location.path.rglob("*") if location.path else None
+        in_database = isinstance(location, Database)
         return {
             "index": location.uri,
             **asdict(self.settings),
             "sources": len(self.sources),
             "chunks": self.chunks,
             "bytes": None if files is None else sum(file.stat().st_size for file in files if file.is_file()),
-            "vector_search": "exact" if self.chunks <= EXACT_UP_TO else "approximate",
+            "vector_search": "exact" if self.chunks <= EXACT_UP_TO or in_database else "approximate",
             "recall": self.recall,
             "updated": self.committed,
             "notes": [
