@@ -34,6 +34,7 @@ REFUSALS = {
     "right to CREATE in the schema",
     "no schema has been selected": "this user has no schema to make tables in. Grant CREATE on one",
     "could not translate host name": "there is no such host. Correct its name",
+    "failed to resolve host": "there is no such host. Correct its name",
     "Connection refused": "no server answers there. Start it, or correct host and port",
     "No such file or directory": "no server answers there. Start it, or correct host and port",
     "timeout expired": "no server answers there. Look at the network, at host and port",
