@@ -1,8 +1,9 @@
 """Conditions on what is known of a passage: `kind = pdf and date >= 2024-03 and not author like "S*"`.
 
-A condition is text that a person writes and a program reads into a tree; it never becomes part of a query. A
-field that a passage lacks fulfils no comparison, and `!=` and `not` mean what their names say: not that. Of a
-field that is a list a comparison holds where it does for one of its values. Letter case does not count.
+A condition is text that a person writes and a program reads into a tree; its text never becomes part of a
+query. A field that a passage lacks fulfils no comparison, and `!=` and `not` mean what their names say: not
+that. Of a field that is a list a comparison holds where it does for one of its values. Letter case does not
+count.
 """
 
 from __future__ import annotations

@@ -36,6 +36,8 @@ COLUMNS = {
     "langchain_metadata": "json",
     **OWN_COLUMNS,
 }
+# So that PGVectorStore may read the table, and not write rows that no manifest names.
+REQUIRED = ("source", "doc", "start_index", "end_index", "words", "fields", "kinds")
 # Fields that go by the source alone; its other names are in the manifest.
 OF_SOURCE = ("source", "file", "kind")
 LANGUAGE = "pg_catalog.english"
@@ -144,7 +146,10 @@ class DatabaseWriter:
                 self._table,
                 dimension,
                 schema_name=schema or "public",
-                metadata_columns=[langchain.Column(name, kind) for name, kind in OWN_COLUMNS.items()],
+                metadata_columns=[
+                    langchain.Column(name, kind, nullable=name not in REQUIRED)
+                    for name, kind in OWN_COLUMNS.items()
+                ],
                 id_column=langchain.Column("langchain_id", "text", nullable=False),
                 overwrite_existing=True,
                 hybrid_search_config=HybridSearchConfig(),

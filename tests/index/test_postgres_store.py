@@ -1,9 +1,12 @@
 """An index in PostgreSQL, in a real server: what it finds, what a killed run leaves, what errors say."""
 
+import ast
 import asyncio
+import inspect
 import json
 import math
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -654,3 +657,54 @@ def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: 
     monkeypatch.setitem(sys.modules, "pgvector.psycopg", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[postgres\]'"):
         open_source("postgres://127.0.0.1:1/unopened")
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "stores.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_snippets_of_the_page_do_what_it_says(
+    run: Run,  # noqa: F811
+    database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_files(tmp_path / "docs", {"wall.txt": "The sea wall is 2.3 km long."})
+    monkeypatch.chdir(tmp_path)
+    commands = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
+    assert commands[0] == "pip install 'adaptive-rag[postgres]'" and len(commands) == 3
+    for command in commands[1:]:
+        result = run(*shlex.split(command.replace("postgresql://rag:PASSWORD@localhost/rag", database))[1:])
+        assert result.exit_code == 0, result.stderr
+    assert "2.3 km" in result.stdout
+    ours = [
+        text for kind, text in BLOCKS if kind == "python" and ("similarity" in text or "AdaptiveRAG" in text)
+    ]
+    assert len(ours) == 3
+    in_sqlalchemy = database.replace("postgresql:", "postgresql+psycopg:")
+    for text in ours:
+        known: dict[str, Any] = {}
+        text = text.replace("postgresql://localhost/rag", database)
+        exec(text.replace("postgresql+psycopg://localhost/rag", in_sqlalchemy), known)
+        if "engine" in known:
+            assert (
+                known["store"].similarity_search("sea wall", k=3)[0].page_content.startswith("The sea wall")
+            )
+            with pytest.raises(Exception, match="null value in column"):
+                known["store"].add_texts(["no document of ours"])
+            asyncio.run(known["engine"].close())
+
+
+def test_the_lines_for_other_stores_name_what_their_packages_have() -> None:
+    others = [text for kind, text in BLOCKS if kind == "python" and "localhost:" in text]
+    assert len(others) == 4
+    for text in others:
+        imported, assigned = ast.parse(text).body
+        assert isinstance(imported, ast.ImportFrom) and isinstance(assigned, ast.Assign)
+        if imported.module == "langchain_community.vectorstores":
+            from langchain_community.vectorstores import OpenSearchVectorSearch
+
+            call = assigned.value
+            assert isinstance(call, ast.Call)
+            signature = inspect.signature(OpenSearchVectorSearch)
+            signature.bind(*call.args, **{str(keyword.arg): keyword.value for keyword in call.keywords})
