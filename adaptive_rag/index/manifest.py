@@ -200,6 +200,8 @@ def read_manifest(location: Location) -> Manifest | None:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem, cause = f"its {MANIFEST} cannot be read ({error})", error
     if is_ours(location):
+        if cause is None and location.read(MANIFEST) is not None:
+            return read_manifest(location)  # another process has begun the index just now
         # without a manifest nothing tells what there is to repair
         mend = repair_hint if copy_of_manifest(location) else rebuild_hint
         raise IndexDamagedError(
