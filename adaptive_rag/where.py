@@ -91,8 +91,8 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """One comparison of a condition: a field, and what its values are held against."""
+class Predicate:
+    """One predicate of a condition: a field, and what its values are held against."""
 
     field: str
     kind: Kind
@@ -139,12 +139,12 @@ class Where:
     def build(
         self,
         kinds: Mapping[str, Kind],
-        compared: Callable[[Comparison], T],
+        compared: Callable[[Predicate], T],
         both: Callable[[list[T]], T],
         either: Callable[[list[T]], T],
         negated: Callable[[T], T],
     ) -> T:
-        """Put the condition together from what each comparison is made into, such as parts of a query.
+        """Put the condition together from what each predicate is made into, such as parts of a query.
 
         Raises:
             InputError: a field is unknown, or is compared with what is no value of its kind.
@@ -162,9 +162,9 @@ class Where:
             given = [_text_of(child) for child in tree.children[1:]]
             match tree.data:
                 case "known":
-                    return compared(Comparison(field, kind, "is known"))
+                    return compared(Predicate(field, kind, "is known"))
                 case "like":
-                    return compared(Comparison(field, kind, "like", given[0].casefold()))
+                    return compared(Predicate(field, kind, "like", given[0].casefold()))
                 case "comparison":
                     sign, *given = given
                 case "one_of":
@@ -174,7 +174,7 @@ class Where:
             if kind == "yes or no" and sign not in ("=", "!="):
                 raise InputError(f"The field {field} is yes or no: compare it with = or !=, not with {sign}.")
             plain: Any = "=" if sign == "!=" else sign
-            each = [compared(Comparison(field, kind, plain, _value(field, kind, value))) for value in given]
+            each = [compared(Predicate(field, kind, plain, _value(field, kind, value))) for value in given]
             found = either(each) if len(each) > 1 else each[0]
             return negated(found) if sign == "!=" else found
 

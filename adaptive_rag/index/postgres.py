@@ -27,7 +27,7 @@ from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors, cosines
-from adaptive_rag.where import Comparison, Kind, Where
+from adaptive_rag.where import Kind, Predicate, Where
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -125,7 +125,7 @@ class _Conditions:
         owners = {(held[name].copy_of or name) if name in held else name for name in chosen}
         return f"source = ANY({self._bind(sorted(owners))}::text[])"
 
-    def _compared(self, one: Comparison) -> str:
+    def _compared(self, one: Predicate) -> str:
         from psycopg.types.json import Jsonb
 
         if one.field in OF_SOURCE:
