@@ -40,7 +40,7 @@ class IndexDamagedError(IndexMismatchError):
 
 
 class IndexUnreachableError(AdaptiveRAGError, RuntimeError):
-    """A bucket does not answer, or refuses; the message says why and how to mend it."""
+    """A bucket or a database does not answer, or refuses; the message says why and how to mend it."""
 
 
 class ServedError(AdaptiveRAGError, RuntimeError):

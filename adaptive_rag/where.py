@@ -1,8 +1,9 @@
 """Conditions on what is known of a passage: `kind = pdf and date >= 2024-03 and not author like "S*"`.
 
-A condition is text that a person writes and a program reads into a tree; it never becomes part of a query. A
-field that a passage lacks fulfils no comparison, and `!=` and `not` mean what their names say: not that. Of a
-field that is a list a comparison holds where it does for one of its values. Letter case does not count.
+A condition is text that a person writes and a program reads into a tree; its text never becomes part of a
+query. A field that a passage lacks fulfils no comparison, and `!=` and `not` mean what their names say: not
+that. Of a field that is a list a comparison holds where it does for one of its values. Letter case does not
+count.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,8 @@ from adaptive_rag.errors import InputError
 
 Mask = NDArray[np.bool_]  # (passages,): which ones fulfil a condition
 Kind = Literal["number", "date", "yes or no", "text"]
+Sign = Literal["=", "<", "<=", ">", ">=", "like", "is known"]
+T = TypeVar("T")
 
 LONGEST = 2000
 DEEPEST = 50
@@ -56,6 +59,7 @@ NUMBER: /-?\d+(\.\d+)?/
 %ignore /\s+/
 """
 _COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "=": operator.eq,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -87,6 +91,37 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True)
+class Predicate:
+    """One predicate of a condition: a field, and what its values are held against."""
+
+    field: str
+    kind: Kind
+    sign: Sign
+    value: Any = None
+    """As a value of the field's kind, a text in lower case; of `like` the pattern; None of `is known`."""
+
+    def mask(self, values: list[Any]) -> Mask:
+        """Return for which passages it holds, given the field's value of each."""
+        return _where(values, self._holds())
+
+    def _holds(self) -> Callable[[Any], Any]:
+        wanted, compare = self.value, _COMPARISONS.get(self.sign)
+        if self.sign == "is known":
+            return lambda value: True
+        if self.sign == "like":
+            pattern = re.compile(fnmatch.translate(wanted))
+            return lambda value: pattern.match(str(value).casefold())
+        assert compare is not None
+        if self.kind == "date":
+            # "> 2024" is after that year; and a document of that year is not before one of its days
+            day = wanted if self.sign != "=" else None
+            return lambda value: compare(value[: len(wanted)], day[: len(value)] if day else wanted)
+        if self.kind == "text":
+            return lambda value: compare(str(value).casefold(), wanted)
+        return lambda value: compare(value, wanted)
+
+
+@dataclass(frozen=True)
 class Where:
     """A condition, ready to be held against passages."""
 
@@ -99,7 +134,51 @@ class Where:
         Raises:
             InputError: a field is unknown, or is compared with what is no value of its kind.
         """
-        return _evaluate(self._tree, columns)
+        return self.build(columns.kinds(), lambda one: one.mask(columns.values(one.field)), _all, _any, _not)
+
+    def build(
+        self,
+        kinds: Mapping[str, Kind],
+        compared: Callable[[Predicate], T],
+        both: Callable[[list[T]], T],
+        either: Callable[[list[T]], T],
+        negated: Callable[[T], T],
+    ) -> T:
+        """Put the condition together from what each predicate is made into, such as parts of a query.
+
+        Raises:
+            InputError: a field is unknown, or is compared with what is no value of its kind.
+        """
+
+        def of(tree: Any) -> T:
+            match tree.data:
+                case "either":
+                    return either([of(child) for child in tree.children])
+                case "both":
+                    return both([of(child) for child in tree.children])
+                case "negation":
+                    return negated(of(tree.children[0]))
+            field, kind = _known_field(_text_of(tree.children[0]), kinds)
+            given = [_text_of(child) for child in tree.children[1:]]
+            match tree.data:
+                case "known":
+                    return compared(Predicate(field, kind, "is known"))
+                case "like":
+                    return compared(Predicate(field, kind, "like", given[0].casefold()))
+                case "comparison":
+                    sign, *given = given
+                case "one_of":
+                    sign = "="
+                case _:
+                    sign = "!="
+            if kind == "yes or no" and sign not in ("=", "!="):
+                raise InputError(f"The field {field} is yes or no: compare it with = or !=, not with {sign}.")
+            plain: Any = "=" if sign == "!=" else sign
+            each = [compared(Predicate(field, kind, plain, _value(field, kind, value))) for value in given]
+            found = either(each) if len(each) > 1 else each[0]
+            return negated(found) if sign == "!=" else found
+
+        return of(self._tree)
 
 
 @lru_cache(maxsize=256)
@@ -152,69 +231,19 @@ def _depth(text: str) -> int:
     return outside.count("(") + len(re.findall(r"\bnot\b", outside, re.IGNORECASE))
 
 
-def _evaluate(tree: Any, columns: Columns) -> Mask:
-    match tree.data:
-        case "either":
-            return _any([_evaluate(child, columns) for child in tree.children])
-        case "both":
-            return ~_any([~_evaluate(child, columns) for child in tree.children])
-        case "negation":
-            return ~_evaluate(tree.children[0], columns)
-    field, kind = _known_field(_text_of(tree.children[0]), columns)
-    values = columns.values(field)
-    given = [_text_of(child) for child in tree.children[1:]]
-    match tree.data:
-        case "known":
-            return _where(values, lambda value: True)
-        case "like":
-            pattern = re.compile(fnmatch.translate(given[0].casefold()))
-            return _where(values, lambda value: pattern.match(str(value).casefold()))
-        case "one_of":
-            return _any([_equals(field, kind, values, value) for value in given])
-        case "none_of":
-            return ~_any([_equals(field, kind, values, value) for value in given])
-    sign, value = given
-    if sign in ("=", "!="):
-        equal = _equals(field, kind, values, value)
-        return equal if sign == "=" else ~equal
-    return _ordered(field, kind, values, sign, value)
-
-
 def _text_of(child: Any) -> str:
     """Return a name or a value as it is meant, without its quotes; a comparison as it is."""
     token = str(child.children[0]) if hasattr(child, "children") else str(child)
     return token[1:-1] if token[0] in "\"'`" else token
 
 
-def _known_field(name: str, columns: Columns) -> tuple[str, Kind]:
-    kinds = columns.kinds()
+def _known_field(name: str, kinds: Mapping[str, Kind]) -> tuple[str, Kind]:
     found = next((field for field in kinds if field.casefold() == name.casefold()), None)
     if found is not None:
         return found, kinds[found]
     close = difflib.get_close_matches(name, kinds, n=1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise InputError(f"No passage has the field {name!r}.{hint} The fields are: {', '.join(kinds)}.")
-
-
-def _equals(field: str, kind: Kind, values: list[Any], given: str) -> Mask:
-    wanted = _value(field, kind, given)
-    if kind == "date":
-        return _where(values, lambda value: value[: len(given)] == wanted)
-    if kind == "text":
-        return _where(values, lambda value: str(value).casefold() == wanted)
-    return _where(values, lambda value: value == wanted)
-
-
-def _ordered(field: str, kind: Kind, values: list[Any], sign: str, given: str) -> Mask:
-    if kind == "yes or no":
-        raise InputError(f"The field {field} is yes or no: compare it with = or !=, not with {sign}.")
-    compare, wanted = _COMPARISONS[sign], _value(field, kind, given)
-    if kind == "date":
-        # "> 2024" is after that year; and a document of that year is not before one of its days
-        return _where(values, lambda value: compare(value[: len(given)], wanted[: len(value)]))
-    if kind == "text":
-        return _where(values, lambda value: compare(str(value).casefold(), wanted))
-    return _where(values, lambda value: compare(value, wanted))
 
 
 def _value(field: str, kind: Kind, given: str) -> Any:
@@ -260,6 +289,14 @@ def _where(values: list[Any], holds: Callable[[Any], Any]) -> Mask:
 
 def _any(masks: list[Mask]) -> Mask:
     return np.asarray(np.stack(masks).any(axis=0))
+
+
+def _all(masks: list[Mask]) -> Mask:
+    return np.asarray(np.stack(masks).all(axis=0))
+
+
+def _not(mask: Mask) -> Mask:
+    return ~mask
 
 
 def _flat(values: list[Any]) -> list[Any]:

@@ -86,15 +86,21 @@ def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path 
 
 
 def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
-    from adaptive_rag.index import Index
+    from adaptive_rag.index.index import Index, open_source
+    from adaptive_rag.index.postgres import PostgresIndex
     from adaptive_rag.models.embeddings import load_embeddings
+    from adaptive_rag.text.redaction import redact
 
-    facts = Index.open(str(context.index), embeddings=context.embeddings).info()
+    index, place = open_source(str(context.index), context.embeddings), redact(str(context.index))
+    if not isinstance(index, Index | PostgresIndex):
+        yield Finding("index", "ok", f"{place} can be searched; what it holds is not known")
+        return
+    facts = index.info()
     if not facts["chunks"]:
-        yield Finding("index", "fault", f"{context.index} holds nothing", "adaptive-rag index PATH")
+        yield Finding("index", "fault", f"{place} holds nothing", "adaptive-rag index PATH")
         return
     held = f"{facts['chunks']:,} chunks of {facts['sources']:,} sources"
-    yield Finding("index", "ok", f"{context.index}: {held}")
+    yield Finding("index", "ok", f"{place}: {held}")
     if not facts["sentence_vectors"]:
         yield Finding("index", "note", "has no sentence vectors: questions embed the best passages anew")
     name, dimension = facts["embeddings"], facts["dimension"]

@@ -28,10 +28,16 @@ def suggest(
     from adaptive_rag.analysis import format_ontology, suggest_ontology
     from adaptive_rag.context import make_context
     from adaptive_rag.errors import ConfigurationError
-    from adaptive_rag.index import Index
+    from adaptive_rag.index.index import open_source
+    from adaptive_rag.source import ListsChunks
+    from adaptive_rag.text.redaction import redact
 
     place = str(make_context(options.given_settings(index=index)).index)
-    texts = (chunk["text"] for chunk in Index.open(place).chunks())
+    source = open_source(place)
+    place = redact(place)
+    if not isinstance(source, ListsChunks):
+        raise ConfigurationError(f"{place!r} cannot list its passages, which an ontology is proposed from.")
+    texts = (chunk["text"] for chunk in source.chunks())
     suggestions = suggest_ontology(texts, terms=terms, categories=categories)
     if as_json:
         print_json(dict(suggestions))

@@ -15,6 +15,8 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
 from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
+from adaptive_rag.index.database import Database
+from adaptive_rag.index.database_writer import DatabaseWriter
 from adaptive_rag.index.faults import storing
 from adaptive_rag.index.files import changed_files, damaged, refuse_damage, seal_files
 from adaptive_rag.index.location import Location, open_location
@@ -146,7 +148,7 @@ def build_index(
         IndexMismatchError: the index was made with other settings, or the folder is not an index.
         IndexingError: nothing could be read, the place cannot be written, or another process
             holds the index for longer than `wait_seconds`, or has written it meanwhile.
-        IndexUnreachableError: a bucket does not answer, or refuses.
+        IndexUnreachableError: a bucket or a database does not answer, or refuses.
         ConfigurationError: a path, a pattern or a setting is wrong.
     """
     from adaptive_rag.ingest import Note, Patterns
@@ -351,18 +353,21 @@ class IndexingRun:
             self._writer.drop_other_tables()
 
     @property
-    def _writer(self) -> TableWriter:
+    def _writer(self) -> TableWriter | DatabaseWriter:
         if self._location.taken_over:
             raise written_by_another(self._location.uri)
         return self._own_writer
 
     @cached_property
-    def _own_writer(self) -> TableWriter:
+    def _own_writer(self) -> TableWriter | DatabaseWriter:
         if self.manifest.generation == 0:
             # says from the first write that the folder is ours
             self.manifest = self.manifest.publish(self._location)
         manifest = self.manifest
-        return TableWriter(self._location.uri, manifest.table, manifest.version, manifest.settings.dimension)
+        known = manifest.table, manifest.version, manifest.settings.dimension
+        if isinstance(self._location, Database):
+            return DatabaseWriter(self._location, *known)
+        return TableWriter(self._location.uri, *known)
 
     def _make_rows(self, texts: Iterator[tuple[Work, SourceText | Failure]], size: int) -> None:
         """Split and embed; chunks of several small sources are embedded together."""
@@ -478,9 +483,12 @@ class IndexingRun:
     def _sealed(self, version: int) -> dict[str, Seal]:
         """Return the checksums of a version's files, once those that it replaces were found whole.
 
-        LanceDB joined them into new files: what was damaged in the old ones is in the new ones too.
+        LanceDB joined them into new files: what was damaged in the old ones is in the new ones too. A
+        database looks after its files by itself.
         """
         known = self.manifest.files or {}
+        if isinstance(self._location, Database):
+            return {}
         files = seal_files(self._location, self.manifest.table, version, known)
         replaced = {file: seal for file, seal in known.items() if file not in files}
         present = self._location.sizes(replaced)

@@ -12,7 +12,7 @@ from adaptive_rag.index import neighbours
 from adaptive_rag.index.cache import FILE, cache_damage
 from adaptive_rag.index.faults import first_line, reading
 from adaptive_rag.index.files import Fragment, changed_files, read_version
-from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.location import Location, open_files
 from adaptive_rag.index.manifest import (
     COPY,
     MANIFEST,
@@ -72,7 +72,7 @@ def check_index(uri: str | Path, *, deep: bool = False) -> IndexCheck:
     Raises:
         IndexMismatchError: there is no index, or none of ours.
     """
-    location = open_location(uri)
+    location = open_files(uri, "index --check")
     try:
         manifest: Manifest | None = complete_manifest(location)
         damages = []

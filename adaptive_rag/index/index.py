@@ -24,14 +24,16 @@ from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.build import IndexReport, build_index, nothing_read
 from adaptive_rag.index.check import check_index
+from adaptive_rag.index.database import Database
 from adaptive_rag.index.files import refuse_damage
-from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
 from adaptive_rag.index.neighbours import Ids
+from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
-from adaptive_rag.index.vectorize import load_model_of
-from adaptive_rag.models.embeddings import embed_queries, embedding_name
+from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
+from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.models.onnx import OnnxEmbeddings
 from adaptive_rag.source import ChunkSource, FiltersChunks, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
@@ -66,9 +68,7 @@ class Index:
     check = staticmethod(check_index)
     repair = staticmethod(repair_index)
 
-    def __init__(
-        self, location: Location, stamp: Hashable, manifest: Manifest, embeddings: Embeddings
-    ) -> None:
+    def __init__(self, location: Files, stamp: Hashable, manifest: Manifest, embeddings: Embeddings) -> None:
         self.uri = location.uri
         self.embeddings = embeddings
         self._location = location
@@ -98,7 +98,7 @@ class Index:
             IndexMismatchError: there is no index, or none of ours, or another model was passed.
             ConfigurationError: the model has to be passed and was not.
         """
-        location = open_location(uri)
+        location = open_files(uri, "Index.open")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
         model = load_model_of(location.uri, manifest.settings.embeddings, embeddings)
         return cls(location, stamp, manifest, model)
@@ -112,12 +112,7 @@ class Index:
         if not queries:
             return []
         reader, vectors = self.reader(), self.embed(queries)
-        if vectors.shape[1] != (stored := reader.manifest.settings.dimension):
-            raise IndexMismatchError(
-                f"The index {self.uri} holds vectors of {stored} dimensions; "
-                f"{embedding_name(self.embeddings)!r} made one of {vectors.shape[1]}. "
-                "Open it with the model it was made with."
-            )
+        refuse_dimension(self.uri, reader.manifest.settings.dimension, vectors, self.embeddings)
         found = reader.search(queries, vectors, limit, self._among(reader))
         return [[self._renamed(hit, reader) for hit in hits] for hits in found]
 
@@ -332,6 +327,8 @@ def describe_fields(uri: str | Path) -> dict[str, str]:
         IndexMismatchError: there is no index, or none of ours.
     """
     location = open_location(uri)
+    if isinstance(location, Database):
+        return PostgresIndex(location).fields()
     return TableReader(location.uri, complete_manifest(location)).fields[1].describe()
 
 
@@ -342,6 +339,8 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "s3": Index.open,
     "gs": Index.open,
     "az": Index.open,
+    "postgres": PostgresIndex.open,
+    "postgresql": PostgresIndex.open,
 }
 
 
@@ -404,7 +403,7 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     if not named:
         raise nothing_read(report.failed)
     index = open_source(uri, embeddings)
-    if not isinstance(index, Index):
+    if not isinstance(index, Index | PostgresIndex):
         return uri
     # The name instead of the open index, where it makes no difference, keeps settings plain data.
     return uri if named >= index.sources().keys() and embeddings is None else index.only(named)

@@ -1,4 +1,4 @@
-"""Where an index lies: a folder with the files in it, or a bucket."""
+"""Where an index lies: a folder with the files in it, a bucket, or a database."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing_extensions import Buffer
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.bucket import PIECE, Bucket
+from adaptive_rag.index.database import SCHEMES, Database
 
 
 class Folder:
@@ -100,7 +101,8 @@ class Folder:
         (self.path / name).unlink(missing_ok=True)
 
 
-Location: TypeAlias = Folder | Bucket
+Files: TypeAlias = Folder | Bucket
+Location: TypeAlias = Files | Database
 
 
 def open_location(uri: str | Path) -> Location:
@@ -108,14 +110,17 @@ def open_location(uri: str | Path) -> Location:
 
     Raises:
         ConfigurationError: the path is empty, or is a file, or the URI is of no kind that can hold an index.
-        MissingExtraError: it is a bucket, and the package for buckets is not installed.
+        MissingExtraError: it is a bucket or a database, and the package for it is not installed.
     """
     text = str(uri).strip()
     if not text:
         raise ConfigurationError(
             "index = '' names no folder: expected a path or a URI such as s3://bucket/kb."
         )
-    scheme = urlparse(text).scheme
+    # not parsed: a password may hold what an address may not
+    scheme = text.partition("://")[0].lower() if "://" in text else ""
+    if scheme in SCHEMES:
+        return Database(text)
     if "://" in text and scheme != "file":
         return Bucket(text)
     path = Path(unquote(urlparse(text).path)) if scheme == "file" else Path(text).expanduser()
@@ -125,3 +130,18 @@ def open_location(uri: str | Path) -> Location:
             f"index = {text!r} is a file; expected the folder of an index, or a new one."
         )
     return Folder(path.absolute())
+
+
+def open_files(uri: str | Path, what: str) -> Files:
+    """Return the place of an index that consists of files.
+
+    Raises:
+        ConfigurationError: it lies in a database; `what` is what was to be done.
+    """
+    location = open_location(uri)
+    if isinstance(location, Database):
+        raise ConfigurationError(
+            f"{what} is for an index in a folder or a bucket. {location.uri} is a database, which looks "
+            "after its files by itself. Where tables are gone, make the index anew with --rebuild."
+        )
+    return location

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
+from adaptive_rag.index.database import Database
 from adaptive_rag.index.lease import hold_lease
 from adaptive_rag.index.location import Folder, Location
 from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_ours
@@ -33,6 +34,10 @@ def write_lock(
     """
     if isinstance(location, Bucket):
         with hold_lease(location, wait_seconds=wait_seconds, on_wait=on_wait):
+            yield
+        return
+    if isinstance(location, Database):
+        with location.hold(wait_seconds=wait_seconds, on_wait=on_wait):
             yield
         return
     folder = location.path

@@ -25,6 +25,7 @@ from adaptive_rag.errors import (
 )
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
+from adaptive_rag.index.database import Database
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.neighbours import EXACT_UP_TO
 from adaptive_rag.source import SentenceVectors
@@ -160,13 +161,14 @@ class Manifest:
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
         files = location.path.rglob("*") if location.path else None
+        in_database = isinstance(location, Database)
         return {
             "index": location.uri,
             **asdict(self.settings),
             "sources": len(self.sources),
             "chunks": self.chunks,
             "bytes": None if files is None else sum(file.stat().st_size for file in files if file.is_file()),
-            "vector_search": "exact" if self.chunks <= EXACT_UP_TO else "approximate",
+            "vector_search": "exact" if self.chunks <= EXACT_UP_TO or in_database else "approximate",
             "recall": self.recall,
             "updated": self.committed,
             "notes": [
@@ -226,6 +228,8 @@ def read_manifest(location: Location) -> Manifest | None:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem, cause = f"its {MANIFEST} cannot be read ({error})", error
     if is_ours(location):
+        if cause is None and location.read(MANIFEST) is not None:
+            return read_manifest(location)  # another process has begun the index just now
         # without a manifest nothing tells what there is to repair
         mend = repair_hint if copy_of_manifest(location) else rebuild_hint
         raise IndexDamagedError(

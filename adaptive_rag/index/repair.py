@@ -16,7 +16,7 @@ from adaptive_rag.index.cache import FILE, EmbeddingCache
 from adaptive_rag.index.check import Damage, examine, fragments_of
 from adaptive_rag.index.faults import first_line, reading, storing
 from adaptive_rag.index.files import Fragment, changed_files, seal_files
-from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.location import Files, open_files
 from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.manifest import (
     COPY,
@@ -82,7 +82,7 @@ def repair_index(
         IndexingError: the place cannot be written, or another process holds the index.
         ConfigurationError: vectors have to be made, and the model has to be passed and was not.
     """
-    location, started = open_location(uri), time.perf_counter()
+    location, started = open_files(uri, "index --repair"), time.perf_counter()
     if last_manifest(location) is None:
         # says which it is: no index, none of ours, or one to be made anew
         complete_manifest(location)
@@ -93,7 +93,7 @@ def repair_index(
 
 
 def _mend(
-    location: Location, embeddings: str | Embeddings | None, progress: Callable[[Progress], None] | None
+    location: Files, embeddings: str | Embeddings | None, progress: Callable[[Progress], None] | None
 ) -> RepairReport:
     manifest = last_manifest(location)
     assert manifest is not None
@@ -122,7 +122,7 @@ def _mend(
     return report
 
 
-def _remove_unpublished(location: Location, manifest: Manifest) -> None:
+def _remove_unpublished(location: Files, manifest: Manifest) -> None:
     """Remove versions that a broken-off run wrote after the one published: LanceDB opens the last first."""
     folder = f"{manifest.table}.lance/_versions"
     for name in location.names(folder):
@@ -133,7 +133,7 @@ def _remove_unpublished(location: Location, manifest: Manifest) -> None:
 
 
 def _remake(
-    location: Location,
+    location: Files,
     manifest: Manifest,
     report: RepairReport,
     embeddings: str | Embeddings | None,
@@ -193,7 +193,7 @@ def _why_lost(record: SourceRecord) -> str:
 class _OldTable:
     """What of a damaged table is whole, and what of the rest can be proven."""
 
-    def __init__(self, location: Location, manifest: Manifest) -> None:
+    def __init__(self, location: Files, manifest: Manifest) -> None:
         changed = changed_files(location, manifest.files or {}, contents=True)
         self._columns = schema(manifest.settings.dimension).names
         self._fragments = fragments_of(location, manifest)

@@ -11,11 +11,13 @@ from pathlib import Path, PurePath
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport
+from adaptive_rag.index.database import Database
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.manifest import Manifest, complete_manifest
 from adaptive_rag.index.plan import Plan, find_heirs
+from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.state import Chunk
 
@@ -69,8 +71,13 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
     location = open_location(uri)
     manifest = complete_manifest(location)
     refuse_damage(location, manifest)
-    source, reader = _find(name, manifest), TableReader(location.uri, manifest)
-    chunks = sorted(reader.chunks(reader.rows_of([source])), key=lambda chunk: chunk["start"])
+    source = _find(name, manifest)
+    if isinstance(location, Database):
+        held = PostgresIndex(location).only([source]).chunks()
+    else:
+        reader = TableReader(location.uri, manifest)
+        held = reader.chunks(reader.rows_of([source]))
+    chunks = sorted(held, key=lambda chunk: chunk["start"])
     for chunk in chunks:
         if chunk["source"] != source:  # the document that was indexed first, of the same content
             names = [chunk["source"], *chunk["metadata"]["also_as"]]

@@ -145,6 +145,19 @@ def load_model_of(uri: str, name: str, embeddings: str | Embeddings | None) -> E
     return model
 
 
+def refuse_dimension(uri: str, stored: int, vectors: Vectors, embeddings: Embeddings) -> None:
+    """Refuse the vectors of queries that an index cannot compare with its own.
+
+    Raises:
+        IndexMismatchError: they have another dimension.
+    """
+    if vectors.shape[1] != stored:
+        raise IndexMismatchError(
+            f"The index {uri} holds vectors of {stored} dimensions; {embedding_name(embeddings)!r} made one "
+            f"of {vectors.shape[1]}. Open it with the model it was made with."
+        )
+
+
 def embed_sentences(
     chunks: Sequence[Chunk], encode: Callable[[list[str]], Vectors] | None = None
 ) -> list[Sentences]:

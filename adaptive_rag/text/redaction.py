@@ -186,9 +186,9 @@ def _is_telling(value: str) -> bool:
 def _secrets_of_address(address: str) -> Iterator[str]:
     """Yield the user with the password, the password, and both as HTTP sends them."""
     for match in _USER.finditer(address):
-        _, colon, password = match[0].partition(":")
+        password = match[0].partition(":")[2]
         # A user without a password is a name, and may be any word.
-        yield from (match[0], password, unquote(password)) if colon else ()
+        yield from (match[0], password, unquote(password)) if password else ()
         yield base64.b64encode(unquote(match[0]).encode(errors="surrogateescape")).decode()
     for match in _PARAMETER.finditer(address):
         yield match[0].partition("=")[2]

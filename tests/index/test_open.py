@@ -14,6 +14,8 @@ from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index import IndexReport
 from adaptive_rag.index.index import MAX_OPEN, STORES, narrow_to, open_source, source_of
 from adaptive_rag.index.langchain import RetrieverSource
+from adaptive_rag.index.location import Folder
+from adaptive_rag.index.manifest import read_manifest
 from adaptive_rag.index.memory import MemoryIndex
 
 
@@ -124,3 +126,17 @@ def test_a_store_is_added_by_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
     [[found]] = source.search(["tide"], limit=1)
     assert found["text"] == "The tide is out."
     assert source_of(make_context(index="toy://notes")) is source
+
+
+def test_an_index_that_is_begun_while_it_is_looked_for_is_no_damaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    build(str(tmp_path / "kb"), "one")
+    looks, read = list[str](), Folder.read
+
+    def read_too_early(self: Folder, name: str) -> bytes | None:
+        looks.append(name)
+        return None if looks == ["manifest.json"] else read(self, name)
+
+    monkeypatch.setattr(Folder, "read", read_too_early)
+    assert read_manifest(Folder(tmp_path / "kb")) is not None

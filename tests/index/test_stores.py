@@ -1,11 +1,13 @@
 """The table of stores: what every row must do."""
 
 from adaptive_rag.index.index import STORES, Index, open_source
+from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.source import ChunkSource
 
 
 def test_a_row_opens_something_that_can_be_searched() -> None:
-    own = {scheme for scheme, opener in STORES.items() if opener != Index.open}
+    # those of PostgreSQL are opened in test_postgres_store.py, where a server runs
+    own = {scheme for scheme, opener in STORES.items() if opener not in (Index.open, PostgresIndex.open)}
     for scheme in own:
         source = open_source(f"{scheme}://anything")
         assert isinstance(source, ChunkSource), f"{scheme}: it lacks a method of ChunkSource"
@@ -20,4 +22,11 @@ def test_paths_and_buckets_are_opened_as_indexes() -> None:
         "s3",
         "gs",
         "az",
+    }
+
+
+def test_databases_are_opened_as_indexes_in_postgresql() -> None:
+    assert {scheme for scheme, opener in STORES.items() if opener == PostgresIndex.open} == {
+        "postgres",
+        "postgresql",
     }

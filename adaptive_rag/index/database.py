@@ -1,0 +1,230 @@
+"""A PostgreSQL database as the home of an index: who connects, who writes, and what a refusal means."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import closing, contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+
+from typing_extensions import Buffer
+
+from adaptive_rag.errors import ConfigurationError, IndexingError, IndexUnreachableError, import_extra
+from adaptive_rag.text.redaction import cause_of, redact, remember_address
+
+if TYPE_CHECKING:
+    from psycopg import Connection, Cursor
+
+SCHEMES = ("postgres", "postgresql")
+# What the names of the tables begin with, where the address has no `table=`.
+TABLE = "adaptive_rag"
+# PostgreSQL cuts names at 63 characters; the longest of ours ends with "_chunks_" and a number.
+_NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
+CONNECT_SECONDS, POLL_SECONDS = 10, 0.2
+# What a server says, whatever it stands in: what it means, and how it is mended.
+REFUSALS = {
+    "authentication failed": "the server refuses this user or password",
+    "no password supplied": "the server wants a password: postgresql://USER:PASSWORD@HOST/DATABASE",
+    'extension "vector"': "the server lacks the extension pgvector. Install it on the server's machine (for "
+    "Debian the package postgresql-NN-pgvector), or have an administrator run: CREATE EXTENSION vector",
+    "permission denied": "this user may not do that. Searching needs the right to SELECT, indexing also the "
+    "right to CREATE in the schema",
+    "no schema has been selected": "this user has no schema to make tables in. Grant CREATE on one",
+    "could not translate host name": "there is no such host. Correct its name",
+    "failed to resolve host": "there is no such host. Correct its name",
+    "Connection refused": "no server answers there. Start it, or correct host and port",
+    "No such file or directory": "no server answers there. Start it, or correct host and port",
+    "timeout expired": "no server answers there. Look at the network, at host and port",
+    "terminating connection": "the server has ended the connection. Run the same again",
+    "server closed the connection": "the server has ended the connection. Run the same again",
+}
+
+
+class Database:
+    """The tables of one index in a PostgreSQL database: one of chunks, and one of its files, the manifest.
+
+    Its methods raise IndexUnreachableError where the server does not answer, or refuses.
+    """
+
+    path = None
+    taken_over = False
+    """The lock of a writer ends with its connection, and its writing with it."""
+
+    def __init__(self, address: str) -> None:
+        """Name the place; nothing is asked of the server yet.
+
+        Raises:
+            ConfigurationError: the address cannot be read, or names no table.
+            MissingExtraError: the packages for PostgreSQL are not installed.
+        """
+        import_extra("pgvector.psycopg", extra="postgres", purpose="An index in PostgreSQL")
+        remember_address(address)
+        self.uri = redact(address)
+        try:
+            parts = urlsplit(address)
+            asked = parse_qsl(parts.query, keep_blank_values=True)
+        except ValueError as error:
+            raise ConfigurationError(
+                f"index = {self.uri!r} cannot be read: expected postgresql://USER:PASSWORD@HOST/DATABASE."
+            ) from cause_of(error)
+        self.table = dict(asked).get("table", TABLE)
+        if not _NAME.fullmatch(self.table):
+            raise ConfigurationError(
+                f"table={self.table!r} names no table of an index: expected up to 40 small letters, digits "
+                "and _, not beginning with a digit."
+            )
+        rest = urlencode([pair for pair in asked if pair[0] != "table"], quote_via=quote)
+        self.address = urlunsplit(parts._replace(scheme="postgresql", query=rest))
+        self._files = f"{self.table}_files"
+        self._writing: Connection[Any] | None = None
+
+    def chunks_of(self, table: str) -> str:
+        """Return the name of a table of chunks, by its name in a manifest."""
+        return f"{self.table}_{table.replace('-', '_')}"
+
+    def connect(self) -> Connection[Any]:
+        """Open a connection that commits each statement."""
+        import psycopg
+
+        with self.asking():
+            # a statement that is prepared would be planned once, and is lost behind a pool of connections
+            fixed: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, "prepare_threshold": None}
+            return psycopg.connect(self.address, autocommit=True, **fixed)
+
+    @property
+    def writing(self) -> Connection[Any]:
+        """The connection of the writer; what is written waits for `write`, which commits all of it."""
+        assert self._writing is not None, "nothing is written without the lock"
+        return self._writing
+
+    @contextmanager
+    def hold(self, *, wait_seconds: float, on_wait: Callable[[str], None] | None) -> Iterator[None]:
+        """Hold the index for writing; the lock ends with the connection, and so with the process.
+
+        Raises:
+            IndexingError: another process still holds it after `wait_seconds`.
+        """
+        lock = "hashtextextended(current_schema() || '.' || %s, 0)"
+        until = time.monotonic() + wait_seconds
+        with closing(self.connect()) as connection:
+            while True:
+                with self.asking():
+                    [taken] = connection.execute(
+                        f"SELECT pg_try_advisory_lock({lock})", [self._files]
+                    ).fetchone() or [False]
+                if taken:
+                    break
+                if time.monotonic() >= until:
+                    raise IndexingError(
+                        f"The index {self.uri} is being written by another process. Wait until it has "
+                        "finished, or name another table with ?table=NAME at the end of the address."
+                    )
+                if on_wait:
+                    on_wait(f"Waiting for another process, which is writing the index {self.uri}.")
+                    on_wait = None
+                time.sleep(min(POLL_SECONDS, max(0.0, until - time.monotonic())))
+            connection.autocommit = False
+            self._writing = connection
+            try:
+                yield
+            finally:
+                self._writing = None
+
+    @contextmanager
+    def reading(self) -> Iterator[Cursor[Any]]:
+        """Give a cursor whose statements all see one state of the database."""
+        with self.asking(), closing(self._pool.raw_connection()) as pooled:
+            connection: Any = pooled.driver_connection
+            with connection.cursor(binary=True) as cursor:
+                yield cursor
+
+    @cached_property
+    def _pool(self) -> Any:
+        from sqlalchemy import create_engine
+
+        def connect() -> Connection[Any]:
+            from pgvector.psycopg import register_vector
+            from psycopg import IsolationLevel
+
+            connection = self.connect()
+            register_vector(connection)
+            connection.autocommit, connection.read_only = False, True
+            connection.isolation_level = IsolationLevel.REPEATABLE_READ
+            return connection
+
+        # a connection that a server has closed meanwhile is replaced before it is used
+        return create_engine("postgresql+psycopg://", creator=connect, pool_pre_ping=True)
+
+    def read(self, name: str) -> bytes | None:
+        """Return the content of a file, or None where there is none."""
+        content: bytes | None = self._of_file("content", name)
+        return content
+
+    def stamp(self, name: str) -> Hashable:
+        """Return what changes with the file; None where there is none."""
+        stamp: str | None = self._of_file("xmin::text", name)
+        return stamp
+
+    def _of_file(self, what: str, name: str) -> Any:
+        from psycopg.errors import UndefinedTable
+
+        with closing(self.connect()) as connection, self.asking():
+            try:
+                found = connection.execute(f"SELECT {what} FROM {self._files} WHERE name = %s", [name])
+            except UndefinedTable:
+                return None
+            return next((row[0] for row in found), None)
+
+    def stamped(self, cursor: Cursor[Any], name: str) -> Hashable:
+        """Return what `stamp` does, in the state that a reading cursor sees; None where nothing is there."""
+        from psycopg.errors import UndefinedTable
+
+        try:
+            cursor.execute(f"SELECT xmin::text FROM {self._files} WHERE name = %s", [name])
+        except UndefinedTable:
+            return None
+        return next((row[0] for row in cursor), None)
+
+    def write(self, name: str, content: bytes) -> None:
+        """Replace a file, and commit it with all that was written since the last one."""
+        with self.asking():
+            self.writing.execute(
+                f"CREATE TABLE IF NOT EXISTS {self._files} (name text PRIMARY KEY, content bytea NOT NULL)"
+            )
+            self.writing.execute(
+                f"INSERT INTO {self._files} VALUES (%s, %s) "
+                "ON CONFLICT (name) DO UPDATE SET content = excluded.content",
+                [name, content],
+            )
+            self.writing.commit()
+
+    def names(self, folder: str = "") -> list[str]:
+        """Return nothing: what a folder holds beside an index does not lie in a database."""
+        return []
+
+    def sizes(self, names: Iterable[str]) -> dict[str, int]:
+        """Return nothing: the server itself looks after its files."""
+        return {}
+
+    def pieces(self, name: str) -> Iterator[Buffer]:
+        """Go through the content of a file."""
+        yield self.read(name) or b""
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Say what it means that the server does not do as asked."""
+        import psycopg
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            yield
+        except (psycopg.Error, SQLAlchemyError) as error:
+            said = redact(str(error))
+            what = next((plain for sign, plain in REFUSALS.items() if sign in said), "")
+            what = what or redact(" ".join((said or repr(error)).split("\n")[0].split()))
+            raise IndexUnreachableError(f"The index {self.uri} cannot be reached: {what}.") from cause_of(
+                error
+            )

@@ -1,0 +1,220 @@
+"""The table of chunks in PostgreSQL: its columns, and how rows go in. PGVectorStore opens it too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from adaptive_rag.errors import import_extra
+from adaptive_rag.index.database import Database
+from adaptive_rag.index.fields import Fields
+from adaptive_rag.index.table import TableRow
+from adaptive_rag.state import Chunk
+from adaptive_rag.where import kind_of
+
+# Beside those of PGVectorStore: the id, the content with its words, the vector and the metadata.
+OWN_COLUMNS = {
+    "source": "text",
+    "doc": "text",
+    "page": "integer",
+    "section": "text",
+    "start_index": "bigint",
+    "end_index": "bigint",
+    "words": "integer",
+    "fields": "jsonb",
+    "kinds": "jsonb",
+    "views": "bytea",
+    "sentence_spans": "bytea",
+    "sentence_vectors": "bytea",
+}
+COLUMNS = {
+    "langchain_id": "text",
+    "content": "text",
+    "content_tsv": "tsvector",
+    "embedding": "vector",
+    "langchain_metadata": "json",
+    **OWN_COLUMNS,
+}
+# So that PGVectorStore may read the table, and not write rows that no manifest names.
+REQUIRED = ("source", "doc", "start_index", "end_index", "words", "fields", "kinds")
+# Fields that go by the source alone; its other names are in the manifest.
+OF_SOURCE = ("source", "file", "kind")
+LANGUAGE = "pg_catalog.english"
+
+
+class DatabaseWriter:
+    """Appends and replaces rows in the open transaction; the manifest's write commits them."""
+
+    def __init__(self, database: Database, name: str, version: int | None, dimension: int) -> None:
+        self.name = name
+        self._database = database
+        self._table = database.chunks_of(name)
+        self._version = version or 0
+        self._has_indexes = version is not None
+        if version is None:
+            self._make_table(dimension)
+
+    @property
+    def version(self) -> int:
+        """Return the number of the last write."""
+        return self._version
+
+    def add(self, rows: Sequence[TableRow]) -> None:
+        """Append rows; one of the same id takes the place of the one that is there."""
+        made = {
+            "content_tsv": "made",
+            "words": "coalesce((SELECT sum(cardinality(positions)) FROM unnest(made)), 0)",
+        }
+        given = [made.get(name, f"%({name})s::{kind}") for name, kind in COLUMNS.items()]
+        renewed = ", ".join(f"{name} = excluded.{name}" for name in COLUMNS if name != "langchain_id")
+        statement = (
+            f"INSERT INTO {self._table} ({', '.join(COLUMNS)}) SELECT {', '.join(given)} "
+            f"FROM to_tsvector('{LANGUAGE}', %(content)s) AS made "
+            f"ON CONFLICT (langchain_id) DO UPDATE SET {renewed}"
+        )
+        self._write(statement, _to_columns(rows))
+
+    def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
+        """Append the chunks of sources again, given by key, under another source and its key."""
+        from adaptive_rag.ingest.chunking import chunk_id
+
+        taken = ", ".join(name for name in COLUMNS if name not in ("langchain_id", "source", "doc"))
+        for doc, (source, new_doc) in names.items():
+            with self._database.asking():
+                held = self._database.writing.execute(
+                    f"SELECT langchain_id, start_index, end_index, content FROM {self._table} WHERE doc = %s",
+                    [doc],
+                ).fetchall()
+            own = [(chunk_id(source, *place), _clean(source), new_doc, id_) for id_, *place in held]
+            self._write(
+                f"INSERT INTO {self._table} (langchain_id, source, doc, {taken}) "
+                f"SELECT %s, %s, %s, {taken} FROM {self._table} WHERE langchain_id = %s",
+                own,
+            )
+
+    def remove(self, docs: Sequence[str]) -> None:
+        """Remove the chunks of sources, by key."""
+        if docs:
+            self._write(f"DELETE FROM {self._table} WHERE doc = ANY(%s)", [[list(docs)]])
+
+    def count(self) -> int:
+        """Return how many rows the table holds after the last write."""
+        with self._database.asking():
+            [number] = self._database.writing.execute(f"SELECT count(*) FROM {self._table}").fetchone() or [0]
+        return int(number)
+
+    def index_words(self) -> None:
+        """Make the indexes of a new table: over its words, what is known of its chunks, and their sources."""
+        if self._has_indexes:
+            return
+        for way in ("gin (content_tsv)", "gin (fields jsonb_path_ops)", "btree (doc)", "btree (source)"):
+            self._run(f"CREATE INDEX ON {self._table} USING {way}")
+        self._has_indexes = True
+
+    def optimize(self, keep_since: float) -> None:
+        """Have the server count what its plans go by; it clears away by itself what is replaced."""
+        self._run(f"ANALYZE {self._table}")
+
+    def index_vectors(self) -> None:
+        """Make no vector index: PostgreSQL compares a query with every vector, exactly."""
+
+    def drop_other_tables(self) -> None:
+        """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""
+        for number in range(1, int(self.name.rpartition("-")[2]) - 1):
+            self._run(f"DROP TABLE IF EXISTS {self._database.chunks_of(f'chunks-{number}')}")
+        with self._database.asking():
+            self._database.writing.commit()
+
+    def _make_table(self, dimension: int) -> None:
+        """Make the table as PGVectorStore does; what a broken-off run left of it is in no manifest."""
+        langchain = import_extra("langchain_postgres", extra="postgres", purpose="An index in PostgreSQL")
+        from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig
+        from psycopg import AsyncConnection
+        from sqlalchemy.pool import NullPool
+
+        self._run("CREATE EXTENSION IF NOT EXISTS vector")
+        [schema] = self._database.writing.execute("SELECT current_schema()").fetchone() or [None]
+        with self._database.asking():
+            self._database.writing.commit()
+            maker = langchain.PGEngine.from_connection_string(
+                "postgresql+psycopg://",
+                async_creator=lambda: AsyncConnection.connect(self._database.address),
+                poolclass=NullPool,
+            )
+            maker.init_vectorstore_table(
+                self._table,
+                dimension,
+                schema_name=schema or "public",
+                metadata_columns=[
+                    langchain.Column(name, kind, nullable=name not in REQUIRED)
+                    for name, kind in OWN_COLUMNS.items()
+                ],
+                id_column=langchain.Column("langchain_id", "text", nullable=False),
+                overwrite_existing=True,
+                hybrid_search_config=HybridSearchConfig(),
+            )
+
+    def _write(self, statement: str, rows: Sequence[Any]) -> None:
+        with self._database.asking(), self._database.writing.cursor() as cursor:
+            cursor.executemany(statement, rows)
+        self._version += 1
+
+    def _run(self, statement: str) -> None:
+        with self._database.asking():
+            self._database.writing.execute(statement)
+
+
+def _to_columns(rows: Sequence[TableRow]) -> list[dict[str, Any]]:
+    """Return the values of rows by column."""
+    from psycopg.types.json import Json, Jsonb
+
+    chunks = [_clean(row.chunk) for row in rows]
+    known = _known_of(chunks)
+    return [
+        {
+            "langchain_id": chunk["id"],
+            "content": chunk["text"],
+            "embedding": str(row.vector.tolist()),
+            "langchain_metadata": Json(chunk["metadata"]),
+            "source": chunk["source"],
+            "doc": row.doc,
+            "page": chunk["page"],
+            "section": chunk["section"],
+            "start_index": chunk["start"],
+            "end_index": chunk["end"],
+            "fields": Jsonb({name: [str(part).casefold() for part in parts] for name, parts in held.items()}),
+            "kinds": Jsonb({name: kind_of(parts) for name, parts in held.items()}),
+            "views": None if row.views is None else row.views.tobytes(),
+            "sentence_spans": row.sentence_spans,
+            "sentence_vectors": row.sentence_vectors,
+        }
+        for row, chunk, held in zip(rows, chunks, known, strict=True)
+    ]
+
+
+def _known_of(chunks: Sequence[Chunk]) -> list[dict[str, list[Any]]]:
+    """Return the values of each chunk's fields, but of those that go by its source alone."""
+    fields = Fields.of_chunks(chunks)
+    columns = {name: fields.values(name) for name in fields.kinds() if name not in OF_SOURCE}
+    return [
+        {
+            name: value if isinstance(value, list) else [value]
+            for name, values in columns.items()
+            if (value := values[number]) is not None
+        }
+        for number in range(len(chunks))
+    ]
+
+
+def _clean(value: Any) -> Any:
+    """Return plain data as PostgreSQL can keep it: without null characters, halves of letters, or NaN."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd").encode(errors="replace").decode()
+    if isinstance(value, dict):
+        return {_clean(str(name)): _clean(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_clean(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, int | float | None) else str(value)

@@ -1,0 +1,442 @@
+"""An index in PostgreSQL, open for searching: by vector, by BM25 and by filter, all in the server."""
+
+from __future__ import annotations
+
+import copy
+import re
+import threading
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from cachetools import LRUCache
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag.errors import IndexMismatchError
+from adaptive_rag.index.database import Database
+from adaptive_rag.index.database_writer import LANGUAGE, OF_SOURCE
+from adaptive_rag.index.fields import Fields
+from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
+from adaptive_rag.index.reader import WORDS_PER_QUERY
+from adaptive_rag.index.table import SENTENCE_DIMENSION, to_candidate, unpack_sentences
+from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
+from adaptive_rag.models.embeddings import embed_queries
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.vectors import Vectors, cosines
+from adaptive_rag.where import Kind, Predicate, Where
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+CHUNKS_KEPT, ROWS_PER_READ = 4096, 1000
+CHUNK = "langchain_id, source, page, section, start_index, end_index, content, langchain_metadata"
+# BM25 with the usual k1 = 1.2 and b = 0.75. Words weigh what they weigh among all chunks, whatever is chosen.
+SEARCH = """
+WITH hits AS (
+    SELECT langchain_id, words, lexeme, cardinality(positions) AS times
+    FROM {table}, unnest(content_tsv)
+    WHERE content_tsv @@ %(any_word)s::tsquery AND lexeme = ANY(%(lexemes)s::text[])
+), weights AS (
+    SELECT lexeme, ln(1 + (%(chunks)s - count(*) + 0.5) / (count(*) + 0.5))::float8 AS weight
+    FROM hits GROUP BY lexeme
+), bm25 AS (
+    SELECT langchain_id, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / %(mean)s))) AS score
+    FROM hits JOIN weights USING (lexeme) GROUP BY langchain_id
+), near AS (
+    SELECT langchain_id FROM {table} WHERE {chosen} ORDER BY embedding <=> %(vector)s LIMIT %(limit)s
+), named AS (
+    SELECT langchain_id FROM bm25 JOIN {table} USING (langchain_id) WHERE {chosen}
+    ORDER BY score DESC, langchain_id LIMIT %(limit)s
+)
+SELECT {chunk}, embedding, views, coalesce(score, 0)::float8
+FROM {table} LEFT JOIN bm25 USING (langchain_id)
+WHERE langchain_id IN (SELECT langchain_id FROM near UNION SELECT langchain_id FROM named)
+"""
+# How the values of a field, which are texts in lower case, are held against one.
+HELD_AGAINST = {
+    "number": "value::float8 {sign} {given}::float8",
+    "date": 'left(value, length({given}::text)) COLLATE "C" {sign} left({given}::text, length(value))',
+    "day": "left(value, length({given}::text)) = {given}::text",
+    "text": 'value COLLATE "C" {sign} {given}',
+}
+
+
+@dataclass(slots=True)
+class _Found:
+    """A chunk that was read; its sentences are read when they are first asked for."""
+
+    chunk: Chunk
+    vector: Vectors
+    views: Vectors | None
+    sentences: Sentences | None = None
+
+
+class _State:
+    """What holds for one state of the index: its manifest, and what is counted once."""
+
+    def __init__(self, stamp: Hashable, manifest: Manifest, database: Database) -> None:
+        self.stamp, self.manifest, self.copies = stamp, manifest, manifest.copies()
+        self.table = database.chunks_of(manifest.table)
+        self.owners = sorted({record.copy_of or name for name, record in manifest.sources.items()})
+        none: list[Any] = [None] * len(self.owners)
+        self.of_sources = Fields(self.owners, none, none, [{} for _ in none], self.copies)
+        self._mean: float | None = None
+        self._kinds: dict[str, Kind] | None = None
+
+    def mean_words(self, cursor: Cursor[Any]) -> float:
+        """Return how many words a chunk has on average, those that searches leave out not counted."""
+        if self._mean is None:
+            [mean] = cursor.execute(f"SELECT avg(words)::float8 FROM {self.table}").fetchone() or [None]
+            self._mean = float(mean or 1.0)
+        return self._mean
+
+    def kinds(self, cursor: Cursor[Any]) -> dict[str, Kind]:
+        """Return each field and what its values are; where they differ they are text."""
+        if self._kinds is None:
+            kinds: dict[str, Kind] = {}
+            cursor.execute(f"SELECT DISTINCT key, value FROM {self.table}, jsonb_each_text(kinds)")
+            for field, kind in cursor:
+                kinds[field] = kind if kinds.get(field, kind) == kind else "text"
+            self._kinds = {**self.of_sources.kinds(), **dict(sorted(kinds.items()))}
+        return self._kinds
+
+
+class _Conditions:
+    """Writes conditions as SQL; every value goes beside it, as a parameter."""
+
+    def __init__(self, state: _State) -> None:
+        self.values: dict[str, Any] = {}
+        self._state = state
+
+    def of(self, chosen: Sequence[frozenset[str] | Where], cursor: Cursor[Any]) -> str:
+        """Return the SQL that holds for the chunks that are chosen."""
+        return _all([self._of(one, cursor) for one in chosen]) if chosen else "true"
+
+    def _of(self, chosen: frozenset[str] | Where, cursor: Cursor[Any]) -> str:
+        if isinstance(chosen, Where):
+            return chosen.build(
+                self._state.kinds(cursor), self._compared, _all, _any, lambda sql: f"NOT {sql}"
+            )
+        held = self._state.manifest.sources
+        owners = {(held[name].copy_of or name) if name in held else name for name in chosen}
+        return f"source = ANY({self._bind(sorted(owners))}::text[])"
+
+    def _compared(self, one: Predicate) -> str:
+        from psycopg.types.json import Jsonb
+
+        if one.field in OF_SOURCE:
+            mask = one.mask(self._state.of_sources.values(one.field))
+            owners = [name for name, holds in zip(self._state.owners, mask, strict=True) if holds]
+            return f"source = ANY({self._bind(owners)}::text[])"
+        if one.sign == "is known":
+            return f"(fields ? {self._bind(one.field)}::text)"
+        if one.sign == "like":
+            held = f"value ~ {self._bind(_to_regex(one.value))}"
+        elif one.sign == "=" and one.kind in ("text", "yes or no"):
+            # the one form that the index over the fields answers
+            return f"(fields @> {self._bind(Jsonb({one.field: [str(one.value).casefold()]}))})"
+        else:
+            kind = "day" if (one.kind, one.sign) == ("date", "=") else one.kind
+            held = HELD_AGAINST[kind].format(sign=one.sign, given=self._bind(one.value))
+        of_field = f"jsonb_array_elements_text(fields -> {self._bind(one.field)}::text)"
+        return f"EXISTS (SELECT FROM {of_field} AS value WHERE {held})"
+
+    def _bind(self, value: Any) -> str:
+        name = f"given{len(self.values)}"
+        self.values[name] = value
+        return f"%({name})s"
+
+
+class PostgresIndex:
+    """An index in PostgreSQL that is open for searching.
+
+    It follows what other processes write: each search sees one complete state. Chunks that a search found are
+    remembered, so that a question goes on with them when they are replaced meanwhile. Its methods may be
+    called from several threads at once. Those that take ids raise KeyError where a chunk is not in the index,
+    and all raise IndexUnreachableError where the server does not answer.
+    """
+
+    def __init__(self, database: Database, embeddings: Embeddings | None = None) -> None:
+        self.uri = database.uri
+        self._database, self._embeddings = database, embeddings
+        self._lock = threading.Lock()
+        self._found: LRUCache[str, _Found] = LRUCache(CHUNKS_KEPT)
+        # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
+        self._whole: PostgresIndex | None = None
+        self._chosen: tuple[frozenset[str] | Where, ...] = ()
+        self._state = self._last_state()
+
+    @classmethod
+    def open(cls, uri: str | Path, embeddings: str | Embeddings | None = None) -> PostgresIndex:
+        """Open an index; the embedding model is the one it was made with, unless one is passed.
+
+        Raises:
+            IndexMismatchError: there is no index, or another model was passed.
+            IndexUnreachableError: the server does not answer, or refuses.
+            ConfigurationError: the model has to be passed and was not.
+        """
+        database = Database(str(uri))
+        made_with = complete_manifest(database).settings.embeddings
+        return cls(database, load_model_of(database.uri, made_with, embeddings))
+
+    def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
+        """Return, for each query, the union of its best `limit` chunks by vector and by words.
+
+        `scores` holds "dense" (cosine) and "sparse" (BM25, 0.0 where no word matches); chunks that are
+        question-answer pairs also have "dense_question" and "dense_answer".
+        """
+        if not queries:
+            return []
+        vectors = self.embed(queries)
+        with self._asking() as (cursor, state):
+            refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self._model)
+            conditions = _Conditions(state)
+            chosen = conditions.of(self._chosen, cursor)
+            sql = SEARCH.format(table=state.table, chunk=CHUNK, chosen=chosen)
+            same = {"chunks": state.manifest.chunks, "mean": state.mean_words(cursor), "limit": max(1, limit)}
+            found = []
+            for words, vector in zip(_lexemes(cursor, queries), vectors, strict=True):
+                own = {"vector": vector, "lexemes": words, "any_word": " | ".join(map(_quoted, words))}
+                rows = cursor.execute(sql, {**conditions.values, **same, **own}).fetchall()
+                kept = self._keep([row[:-1] for row in rows], state)
+                hits = [_candidate(each, vector, row[-1]) for each, row in zip(kept, rows, strict=True)]
+                found.append(sorted(hits, key=lambda hit: (-hit["scores"]["dense"], hit["id"])))
+        return found
+
+    def embed(self, queries: Sequence[str]) -> Vectors:
+        """Return the vectors of queries, shape (len(queries), dimension); recent ones are remembered."""
+        return embed_queries(self._model, queries)
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
+        found = [each.vector for each in self._with_ids(ids)]
+        dimension = (self._whole or self)._state.manifest.settings.dimension
+        return np.stack(found) if found else np.zeros((0, dimension), dtype=np.float32)
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
+        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
+        return cosines(self.embed(texts), self.vectors(ids))
+
+    @property
+    def stores_sentences(self) -> bool:
+        """Tell whether the index was made with sentence vectors."""
+        return (self._whole or self)._state.manifest.settings.sentence_vectors
+
+    def sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of each chunk with their vectors.
+
+        Where none are stored, or a chunk was replaced since it was found, its sentences are embedded.
+        """
+        found = self._with_ids(ids)
+        bare = {each.chunk["id"]: each for each in found if each.sentences is None}
+        if bare and self.stores_sentences:
+            with self._asking() as (cursor, state):
+                columns = f"langchain_id, sentence_spans, sentence_vectors FROM {state.table}"
+                cursor.execute(f"SELECT {columns} WHERE langchain_id = ANY(%s)", [list(bare)])
+                rows = [row for row in cursor if row[1] is not None]
+            if rows:
+                stored, spans, vectors = zip(*rows, strict=True)
+                unpacked = unpack_sentences(spans, vectors, SENTENCE_DIMENSION)
+                for id_, sentences in zip(stored, unpacked, strict=True):
+                    bare[id_].sentences = sentences
+        late = [each for each in bare.values() if each.sentences is None]
+        for each, made in zip(late, embed_sentences([each.chunk for each in late]), strict=True):
+            each.sentences = made
+        return [each.sentences for each in found if each.sentences is not None]
+
+    def where(self, condition: Where) -> PostgresIndex:
+        """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
+        return self._narrowed(condition)
+
+    def only(self, sources: Collection[str]) -> PostgresIndex:
+        """Return a view of the chunks of some sources; it follows what is written to the index."""
+        return self._narrowed(frozenset(sources))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Go through all chunks."""
+        with self._asking() as (cursor, state):
+            conditions = _Conditions(state)
+            chosen = conditions.of(self._chosen, cursor)
+            with cursor.connection.cursor("chunks", binary=True) as rows:
+                rows.itersize = ROWS_PER_READ
+                rows.execute(f"SELECT {CHUNK} FROM {state.table} WHERE {chosen}", conditions.values)
+                for row in rows:
+                    yield _chunk(row, state)
+
+    def sources(self) -> dict[str, int]:
+        """Return the indexed sources and how many chunks each has."""
+        with self._asking() as (cursor, state):
+            if not self._chosen:
+                return {name: record.chunks for name, record in state.manifest.sources.items()}
+            return dict(self._select(cursor, state, "source, count(*)", "GROUP BY source"))
+
+    def fields(self) -> dict[str, str]:
+        """Return the fields that a condition can name, each with its kind and its range or examples."""
+        with self._asking() as (cursor, state):
+            rows = self._select(cursor, state, "source, page, section, langchain_metadata")
+            sources, pages, sections, metadata = ([row[n] for row in rows] for n in range(4))
+            return Fields(sources, pages, sections, metadata, state.copies).describe()
+
+    def notes(self, source: str) -> Sequence[str]:
+        """Return what could not be read of a document, or had to be guessed."""
+        record = (self._whole or self)._state.manifest.sources.get(source)
+        return record.notes if record else ()
+
+    def file_of(self, source: str) -> str | None:
+        """Return the whole path of the file that a document was read from; None where there was none."""
+        record = (self._whole or self)._state.manifest.sources.get(source)
+        return record.path if record else None
+
+    def info(self) -> dict[str, Any]:
+        """Return what the index holds and how it was made."""
+        with self._asking() as (_, state):
+            return state.manifest.describe(self._database)
+
+    @property
+    def version(self) -> str:
+        """Name the state of the index. An earlier one cannot be searched again."""
+        with self._asking() as (_, state):
+            return str(state.manifest.committed)
+
+    def __len__(self) -> int:
+        with self._asking() as (cursor, state):
+            [[number]] = self._select(cursor, state, "count(*)")
+            return int(number)
+
+    def __repr__(self) -> str:
+        # Names the view too: it stands in the keys of what is remembered of questions.
+        return f"PostgresIndex({self.uri!r}, {self._chosen!r})"
+
+    @property
+    def _model(self) -> Embeddings:
+        assert self._embeddings is not None, "opened without its embedding model"
+        return self._embeddings
+
+    def _narrowed(self, chosen: frozenset[str] | Where) -> PostgresIndex:
+        view = copy.copy(self)
+        view._whole, view._chosen = self._whole or self, (*self._chosen, chosen)
+        return view
+
+    @contextmanager
+    def _asking(self) -> Iterator[tuple[Cursor[Any], _State]]:
+        """Give a cursor, and what holds for the state of the index that all its statements see."""
+        whole = self._whole or self
+        while True:
+            with self._database.reading() as cursor:
+                state = whole._state
+                if self._database.stamped(cursor, MANIFEST) == state.stamp:
+                    yield cursor, state
+                    return
+            whole._follow()
+
+    def _follow(self) -> None:
+        state = self._last_state()
+        made, known = state.manifest.settings.embeddings, self._state.manifest.settings.embeddings
+        if made != known:
+            raise IndexMismatchError(
+                f"The index {self.uri} was made anew with {made!r} since it was opened with {known!r}. "
+                "Open it again."
+            )
+        self._state = state
+
+    def _last_state(self) -> _State:
+        stamp = self._database.stamp(MANIFEST)
+        return _State(stamp, complete_manifest(self._database), self._database)
+
+    def _select(self, cursor: Cursor[Any], state: _State, what: str, after: str = "") -> list[Any]:
+        """Return columns of the chunks that are chosen."""
+        conditions = _Conditions(state)
+        sql = f"SELECT {what} FROM {state.table} WHERE {conditions.of(self._chosen, cursor)} {after}"
+        return cursor.execute(sql, conditions.values).fetchall()
+
+    def _with_ids(self, ids: Sequence[str]) -> list[_Found]:
+        with self._lock:
+            found = {id_: each for id_ in ids if (each := self._found.get(id_)) is not None}
+        if missing := [id_ for id_ in dict.fromkeys(ids) if id_ not in found]:
+            with self._asking() as (cursor, state):
+                sql = f"SELECT {CHUNK}, embedding, views FROM {state.table} WHERE langchain_id = ANY(%s)"
+                read = self._keep(cursor.execute(sql, [missing]).fetchall(), state)
+            found.update({each.chunk["id"]: each for each in read})
+        if absent := [id_ for id_ in ids if id_ not in found]:
+            raise KeyError(f"No chunk has the id {absent[0]!r}.")
+        return [found[id_] for id_ in ids]
+
+    def _keep(self, rows: Sequence[Any], state: _State) -> list[_Found]:
+        """Unpack what was read, and remember it."""
+        kept = []
+        for *row, vector, views in rows:
+            sides = None if views is None else np.frombuffer(views, dtype=np.float32).reshape(2, -1)
+            kept.append(_Found(_chunk(row, state), np.asarray(vector, dtype=np.float32), sides))
+        with self._lock:
+            for each in kept:
+                known = self._found.get(each.chunk["id"])
+                each.sentences = known.sentences if known else None
+                self._found[each.chunk["id"]] = each
+        return kept
+
+
+def _chunk(row: Sequence[Any], state: _State) -> Chunk:
+    """Return the chunk of a row; its metadata name the other files that have its content."""
+    id_, source, page, section, start, end, text, metadata = row
+    if names := state.copies.get(source):
+        metadata["also_as"] = names
+    place = {"id": id_, "source": source, "page": page, "section": section, "start": start, "end": end}
+    return cast(Chunk, {**place, "text": text, "metadata": metadata})
+
+
+def _candidate(found: _Found, query: Vectors, bm25: float) -> Candidate:
+    scores = {"dense": float(found.vector @ query), "sparse": bm25}
+    if found.views is not None:
+        scores["dense_question"], scores["dense_answer"] = (found.views @ query).tolist()
+    return to_candidate(found.chunk, scores)
+
+
+def _lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
+    """Return the words of each query as the table holds them: without endings, and without stop words."""
+    texts = [query.replace("\0", " ").encode(errors="replace").decode() for query in queries]
+    cursor.execute(
+        f"SELECT tsvector_to_array(to_tsvector('{LANGUAGE}', query)) "
+        "FROM unnest(%s::text[]) WITH ORDINALITY AS asked (query, number) ORDER BY number",
+        [texts],
+    )
+    return [row[0][:WORDS_PER_QUERY] for row in cursor]
+
+
+def _quoted(lexeme: str) -> str:
+    """Return a word as a query of PostgreSQL's text search has it."""
+    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"
+
+
+def _to_regex(pattern: str) -> str:
+    """Return a pattern with *, ?, [a-z] and [!a-z] as a regular expression of PostgreSQL."""
+    parts = re.findall(r"\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
+    return f"^(?:{''.join(map(_part_to_regex, parts))})$"
+
+
+def _part_to_regex(part: str) -> str:
+    if len(part) == 1:
+        return {"*": ".*", "?": "."}.get(part) or _escaped(part)
+    inside = part[1:-1]
+    negated = inside.startswith("!")
+    ranges = re.findall(r"(.)-(.)|(.)", inside[negated:], re.DOTALL)
+    kept = [_escaped(one) if one else f"{_escaped(a)}-{_escaped(b)}" for a, b, one in ranges if one or a <= b]
+    if not kept:
+        return "." if negated else "(?!)"
+    return f"[{'^' if negated else ''}{''.join(kept)}]"
+
+
+def _escaped(character: str) -> str:
+    return character if character.isalnum() or character.isspace() else f"\\{character}"
+
+
+def _all(parts: list[str]) -> str:
+    return f"({' AND '.join(parts)})"
+
+
+def _any(parts: list[str]) -> str:
+    return f"({' OR '.join(parts)})"

@@ -1,0 +1,710 @@
+"""An index in PostgreSQL, in a real server: what it finds, what a killed run leaves, what errors say."""
+
+import ast
+import asyncio
+import inspect
+import json
+import math
+import re
+import shlex
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from langchain_core.documents import Document
+
+from adaptive_rag import AdaptiveRAG
+from adaptive_rag.context import make_context
+from adaptive_rag.errors import (
+    ConfigurationError,
+    IndexingError,
+    IndexMismatchError,
+    IndexUnreachableError,
+    InputError,
+    MissingExtraError,
+)
+from adaptive_rag.index import Index, describe, describe_fields
+from adaptive_rag.index.cache import FILE, EmbeddingCache
+from adaptive_rag.index.database import Database
+from adaptive_rag.index.fields import Fields
+from adaptive_rag.index.index import narrow_to, open_source, source_of
+from adaptive_rag.index.postgres import PostgresIndex
+from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
+from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
+from adaptive_rag.source import ChunkSource, FiltersChunks, ListsChunks, ListsSources
+from adaptive_rag.where import read_where
+from tests.cli.conftest import Run, parsed, run  # noqa: F401
+from tests.index.made import HashEmbeddings, build, write_files
+from tests.index.test_bucket import WRITE
+from tests.index.test_crash import NEW, OLD, SCRIPT, run_python
+from tests.index.test_filtered import CHUNKS, QUERIES, WORDS, filtered_first, notes
+from tests.postgres_server import NUMBERS, empty_database, serving_postgres
+from tests.sample_vectors import begin_with
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    with serving_postgres() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def shared(server: Any) -> str:
+    return empty_database(server)
+
+
+@pytest.fixture
+def kb(shared: str) -> str:
+    """The address of an index that nobody has written yet, in a database that holds others."""
+    return f"{shared}&table=kb{next(NUMBERS)}"
+
+
+@pytest.fixture
+def database(server: Any) -> str:
+    """The address of an index that nobody has written yet, in a database of its own."""
+    return empty_database(server)
+
+
+@pytest.fixture(scope="module")
+def index(shared: str) -> PostgresIndex:
+    address = f"{shared}&table=notes"
+    build(notes(), address)
+    return opened(address)
+
+
+def opened(address: str) -> PostgresIndex:
+    return PostgresIndex.open(address, HashEmbeddings())
+
+
+def texts_in(address: str) -> list[str]:
+    return sorted(chunk["text"] for chunk in opened(address).chunks())
+
+
+def test_it_is_what_a_source_can_be(index: PostgresIndex) -> None:
+    for protocol in (ChunkSource, ListsChunks, ListsSources, FiltersChunks):
+        assert isinstance(index, protocol)
+    assert (len(index), len(index.sources())) == (CHUNKS, 20)
+    assert index.sources()["00.txt"] == CHUNKS // 20
+
+
+def test_the_best_by_vector_and_by_words_are_found_with_both_scores(index: PostgresIndex) -> None:
+    chunks = list(index.chunks())
+    matrix = index.vectors([chunk["id"] for chunk in chunks])
+    assert np.allclose(np.linalg.norm(matrix, axis=1), 1, atol=1e-5)
+    for query in QUERIES:
+        cosines = matrix @ index.embed([query])[0]
+        bm25 = brute_force_bm25(query, [chunk["text"] for chunk in chunks])
+        [found] = index.search([query], limit=12)
+        known = {chunk["id"]: at for at, chunk in enumerate(chunks)}
+        at = [known[hit["id"]] for hit in found]
+        assert [hit["scores"]["dense"] for hit in found] == pytest.approx(cosines[at], abs=1e-5)
+        assert [hit["scores"]["sparse"] for hit in found] == pytest.approx(bm25[at], rel=1e-6)
+        assert sorted(cosines[at])[-12:] == pytest.approx(sorted(cosines)[-12:], abs=1e-5)
+        best = sorted(score for score in bm25 if score > 0)[-12:]
+        assert sorted(bm25[at])[len(at) - len(best) :] == pytest.approx(best)
+
+
+def brute_force_bm25(query: str, texts: Sequence[str]) -> np.ndarray:
+    """Return BM25 with k1 = 1.2 and b = 0.75; no word of these notes has an ending, or is a stop word."""
+    split = [text.split() for text in texts]
+    mean = sum(map(len, split)) / len(split)
+    total = np.zeros(len(texts))
+    for word in set(query.split()) & {*WORDS, "note", *map(str, range(CHUNKS))}:
+        times = np.array([words.count(word) for words in split])
+        holding = int((times > 0).sum())
+        weight = math.log(1 + (len(texts) - holding + 0.5) / (holding + 0.5))
+        lengths = np.array([len(words) for words in split])
+        total += weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * lengths / mean))
+    return total
+
+
+ODD = {
+    "mixed": [3, "3", True, "drei", 2.5, math.inf],
+    "size": [1, 2.5, -3, 3, 10**12],
+    "when": ["2024", "2024-03", "2024-03-05", "2023-12-31T10:00", "2024-02-30"],
+    "flag": [True, False],
+    "who": [
+        "STRAẞE",
+        "strasse",
+        "İstanbul",
+        "a%b_c",
+        "back\\slash",
+        "[x]",
+        "O'Hara; DROP TABLE",
+        "nul\0l",
+        "ε",
+    ],
+    "many tags": [["a", "B"], ["b"], ["c", 4], []],
+}
+
+
+@pytest.fixture(scope="module")
+def odd(shared: str) -> PostgresIndex:
+    address = f"{shared}&table=odd"
+    draw = np.random.default_rng(3)
+    documents = []
+    for number in range(60):
+        known = {
+            name: values[draw.integers(len(values))] for name, values in ODD.items() if draw.random() < 0.7
+        }
+        documents.append(
+            Document(
+                f"text {number}",
+                metadata={"source": f"d{number % 9}/{number}.MD", "page": number % 5, **known},
+            )
+        )
+    build(documents, address)
+    return opened(address)
+
+
+NAMES = [
+    "strasse",
+    "a%b_c",
+    "back\\slash",
+    "O'Hara; DROP TABLE",
+    "[x]",
+    "i\u0307stanbul",
+    "ε",
+    "d1/1.md",
+    "5.md",
+]
+PLAIN = ["3", "2.5", "-3", "0", "true", "no", "2024", "2024-03", "2023-12-31", "2025-01", "b", "md"]
+VALUES = st.sampled_from([*PLAIN, *(f'"{name}"' for name in NAMES)])
+PATTERNS = [
+    "*",
+    "?",
+    "*a*",
+    "[a-o]*",
+    "[!a-o]*",
+    "*[x]*",
+    "*[[]x]*",
+    "[z-a]",
+    "[!z-a]",
+    "*\\*",
+    "*%*",
+    "2024-0?*",
+    "[]x]*",
+]
+FIELDS = st.sampled_from(
+    ["mixed", "size", "when", "flag", "who", "`many tags`", "source", "FILE", "kind", "page", "section"]
+)
+TESTS = st.one_of(
+    st.builds("{} {} {}".format, FIELDS, st.sampled_from(["=", "!=", "<", "<=", ">", ">="]), VALUES),
+    st.builds('{} like "{}"'.format, FIELDS, st.sampled_from(PATTERNS)),
+    st.builds("{} {}in ({}, {})".format, FIELDS, st.sampled_from(["", "not "]), VALUES, VALUES),
+    st.builds("{} is known".format, FIELDS),
+)
+CONDITIONS = st.recursive(
+    TESTS,
+    lambda inner: st.one_of(
+        st.builds("({}) and ({})".format, inner, inner),
+        st.builds("({}) or ({})".format, inner, inner),
+        st.builds("not ({})".format, inner),
+    ),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=CONDITIONS)
+def test_a_condition_keeps_in_sql_what_it_keeps_in_memory(odd: PostgresIndex, text: str) -> None:
+    chunks, condition = list(odd.chunks()), read_where(text)
+    try:
+        kept = condition.keep(Fields.of_chunks(chunks))
+    except InputError as error:
+        with pytest.raises(InputError, match=re.escape(str(error)[:60])):
+            len(odd.where(condition))
+        return
+    expected = {chunk["id"] for chunk, keep in zip(chunks, kept, strict=True) if keep}
+    assert {chunk["id"] for chunk in odd.where(condition).chunks()} == expected
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    first=st.integers(0, CHUNKS - 1),
+    length=st.sampled_from([1, 3, 40, 200, CHUNKS]),
+    limit=st.sampled_from([1, 5, 20]),
+    query=st.sampled_from(QUERIES),
+)
+def test_a_narrowed_search_finds_what_is_found_by_filtering_everything_first(
+    index: PostgresIndex, first: int, length: int, limit: int, query: str
+) -> None:
+    wanted = set(range(first, min(CHUNKS, first + length)))
+    narrowed = index.where(read_where(f"number >= {min(wanted)} and number <= {max(wanted)}"))
+    [found] = narrowed.search([query], limit=limit)
+    expected = filtered_first(index, query, wanted, limit)
+    assert {c["metadata"]["number"] for c in found} <= wanted
+    for measure in ("dense", "sparse"):
+        best = sorted((s[measure] for s in expected.values()), reverse=True)[:limit]
+        got = sorted((c["scores"][measure] for c in found), reverse=True)[:limit]
+        assert got == pytest.approx(best, abs=1e-5)
+
+
+def test_conditions_and_sources_narrow_each_other(index: PostgresIndex) -> None:
+    narrowed = index.only(["01.txt", "02.txt"]).where(read_where("half = yes"))
+    assert narrowed.sources() == {"02.txt": CHUNKS // 20} and len(narrowed) == CHUNKS // 20
+    assert index.where(read_where("number > 100000")).search(QUERIES, limit=5) == [[] for _ in QUERIES]
+    with pytest.raises(InputError, match="Did you mean 'number'"):
+        len(index.where(read_where("nmber < 3")))
+
+
+def test_a_setting_narrows_what_a_question_searches(kb: str) -> None:
+    build(notes()[:30], kb)
+    context = make_context(index=kb, embeddings=HashEmbeddings(), where="number < 3")
+    assert len(source_of(context)) == 3  # type: ignore[arg-type]
+    assert "test" not in repr(context.index) or "[redacted]" in repr(source_of(context))
+
+
+def test_what_is_unchanged_costs_nothing_and_what_changed_is_replaced(kb: str, tmp_path: Path) -> None:
+    docs, model = (
+        write_files(tmp_path / "docs", {"1.txt": "Ebb.", "2.txt": "Neap.", "3.txt": "Neap."}),
+        HashEmbeddings(),
+    )
+    assert build(docs, kb, embeddings=model).copies == 1
+    assert describe_fields(kb)["file"] == "text: 1.txt, 2.txt, 3.txt"
+    assert len(opened(kb).where(read_where("file = '3.txt'"))) == 1, "a copy is found by its name"
+    again = build(docs, kb, embeddings=model)
+    assert (again.unchanged, again.changed, again.texts_embedded) == (3, False, 0)
+    (docs / "2.txt").rename(docs / "4.txt")
+    write_files(docs, {"1.txt": "Flow."})
+    reader = opened(kb)
+    report = build(docs, kb, embeddings=model)
+    assert (report.updated, report.unchanged) == (1, 1)
+    assert sorted(c["text"] for c in reader.chunks()) == ["Flow.", "Neap."], "an open index follows"
+    assert {each.source for each in list_sources(kb)} == {str(docs / f"{n}.txt") for n in (1, 3, 4)}
+    (docs / "1.txt").unlink()
+    assert build(docs, kb, embeddings=model).removed == 1
+    assert texts_in(kb) == ["Neap."]
+    source, [chunk] = read_chunks(kb, "4.txt")
+    assert (source, chunk["text"]) == (str(docs / "4.txt"), "Neap.")
+    assert remove_sources(kb, ["3.txt"]).total_chunks == 1
+    assert [each.source for each in list_sources(kb)] == [str(docs / "4.txt")]
+
+
+def test_a_source_keeps_the_chunks_that_an_update_leaves_as_they_were(kb: str, tmp_path: Path) -> None:
+    same = "The tide rises twice a day. " * 30
+    docs = write_files(tmp_path / "docs", {"1.txt": same + "It is high at noon."})
+    build(docs, kb, chunk_size=400, chunk_overlap=0)
+    before = {chunk["id"] for chunk in opened(kb).chunks()}
+    write_files(docs, {"1.txt": same + "It is high at one."})
+    report = build(docs, kb, chunk_size=400, chunk_overlap=0)
+    after = {chunk["id"] for chunk in opened(kb).chunks()}
+    assert before & after and before != after
+    assert len(after) == report.total_chunks
+
+
+def test_an_index_made_anew_serves_until_the_new_one_is_complete(database: str, tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", OLD)
+    build(docs, database)
+    reader, seen = opened(database), []
+
+    class Looking(HashEmbeddings):
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            seen.append(sorted(c["text"] for c in reader.chunks()))
+            return super().embed_documents(texts)
+
+    Looking.__module__, Looking.__qualname__ = HashEmbeddings.__module__, HashEmbeddings.__qualname__
+    write_files(docs, NEW)
+    with pytest.raises(IndexMismatchError, match="--rebuild"):
+        build(docs, database, embeddings=Looking(), chunk_size=500)
+    build(docs, database, embeddings=Looking(), chunk_size=500, rebuild=True)
+    assert seen and all(texts == sorted(OLD.values()) for texts in seen)
+    assert sorted(c["text"] for c in reader.chunks()) == sorted(NEW.values())
+    build(docs, database, chunk_size=600, rebuild=True)
+    build(docs, database, rebuild=True)
+    with psycopg.connect(database) as connection:
+        rows = connection.execute(
+            "SELECT relname FROM pg_class WHERE relkind = 'r' AND relname LIKE 'adaptive%'"
+        )
+        assert {row[0] for row in rows} == {
+            "adaptive_rag_files",
+            "adaptive_rag_chunks_3",
+            "adaptive_rag_chunks_4",
+        }
+
+
+def test_a_question_goes_on_with_chunks_that_are_replaced_meanwhile(kb: str, tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", {"1.txt": "The siren sounds at noon."})
+    build(docs, kb, sentence_vectors=True)
+    reader = opened(kb)
+    [[hit]] = reader.search(["siren"], limit=3)
+    write_files(docs, {"1.txt": "The siren is silent."})
+    build(docs, kb, sentence_vectors=True)
+    assert reader.vectors([hit["id"]]).shape == (1, 16)
+    assert len(reader.sentences([hit["id"]])[0].spans) == 1
+    with pytest.raises(KeyError, match="No chunk has the id"):
+        opened(kb).vectors([hit["id"]])
+
+
+WRITER = "adaptive_rag.index.database_writer.DatabaseWriter"
+MOMENTS = [
+    ("before", f"{WRITER}.add"),
+    ("after", f"{WRITER}.add"),
+    ("after", f"{WRITER}.remove"),
+    ("before", "adaptive_rag.index.database.Database.write"),
+    ("after", "adaptive_rag.index.manifest.Manifest.publish"),
+    pytest.param("before", f"{WRITER}.index_words", marks=pytest.mark.slow),
+    pytest.param("after", f"{WRITER}.optimize", marks=pytest.mark.slow),
+    pytest.param("before", f"{WRITER}.drop_other_tables", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(("when", "target"), MOMENTS)
+def test_a_killed_run_leaves_one_whole_state_and_lets_go(
+    kb: str, tmp_path: Path, when: str, target: str
+) -> None:
+    docs = write_files(tmp_path / "docs", OLD)
+    build(docs, kb)
+    write_files(docs, NEW)
+    killed = run_python(SCRIPT, when, target, docs, kb)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
+    assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values())), "a reader sees one whole state"
+    build(docs, kb, wait_seconds=10)
+    assert texts_in(kb) == sorted(NEW.values())
+
+
+def test_a_killed_first_run_is_completed_by_the_next(kb: str, tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", OLD)
+    for when, target in (("after", f"{WRITER}._make_table"), ("after", f"{WRITER}.add")):
+        assert run_python(SCRIPT, when, target, docs, kb).returncode == -signal.SIGKILL
+        with pytest.raises(IndexMismatchError, match="its first run did not finish"):
+            opened(kb)
+    build(docs, kb, wait_seconds=10)
+    assert texts_in(kb) == sorted(OLD.values())
+
+
+@pytest.mark.parametrize("processes", [2, pytest.param(6, marks=pytest.mark.slow)])
+def test_writers_at_once_all_keep_their_documents(kb: str, tmp_path: Path, processes: int) -> None:
+    texts = {f"{number}.txt": f"Tide table {number}." for number in range(6)}
+    folders = [write_files(tmp_path / name, {name: text}) for name, text in texts.items()]
+    runs = [run_python(WRITE, *folders[n::processes], kb, wait=False) for n in range(processes)]
+    outputs = [each.communicate(timeout=120) for each in runs]
+    assert [each.returncode for each in runs] == [0] * processes, outputs
+    assert texts_in(kb) == sorted(texts.values())
+
+
+def test_a_writer_is_waited_for(database: str, tmp_path: Path) -> None:
+    docs, heard = write_files(tmp_path / "docs", {"1.txt": "Ebb."}), list[str]()
+    build(docs, database)
+    write_files(docs, {"1.txt": "Flow."})
+    with Database(database).hold(wait_seconds=0, on_wait=None):
+        with pytest.raises(IndexingError, match=r"written by another process\. .*\?table=NAME"):
+            build(docs, database, wait_seconds=0.3, on_wait=heard.append)
+        assert build([str(docs)], f"{database}&table=other", wait_seconds=0).added == 1
+        assert texts_in(database) == ["Ebb."]
+    assert len(heard) == 1 and "Waiting for another process" in heard[0]
+    build(docs, database, wait_seconds=0)
+    assert texts_in(database) == ["Flow."]
+
+
+def test_each_search_sees_one_whole_state_while_it_is_written(kb: str, tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        build(write_files(docs, {f"{n}.txt": f"Tide {n} of round {number}." for n in range(8)}), kb)
+
+    docs = tmp_path / "docs"
+    write(0)
+    reader, stop, rounds = opened(kb), threading.Event(), set()
+
+    def read() -> None:
+        while not stop.is_set():
+            [found] = reader.search(["tide round"], limit=20)
+            seen = {hit["text"].split()[-1] for hit in found}
+            rounds.add((len(found), len(seen)))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for each in readers:
+        each.start()
+    try:
+        for number in range(1, 6):
+            write(number)
+    finally:
+        stop.set()
+        for each in readers:
+            each.join(60)
+    assert rounds == {(8, 1)}
+
+
+@pytest.fixture
+def samples(
+    kb: str, sample_vectors: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[str, Path]:
+    """The samples in PostgreSQL and in a folder."""
+    begin = begin_with(sample_vectors)
+
+    def begin_lent(self: EmbeddingCache, folder: Path | None) -> None:
+        (tmp_path / "lent").mkdir(exist_ok=True)
+        begin(self, folder or tmp_path / "lent")
+
+    monkeypatch.setattr(EmbeddingCache, "__init__", begin_lent)
+    address, folder = kb, tmp_path / "kb"
+    for place in (address, folder):
+        assert Index.build(samples_path(), place).texts_embedded == 0
+    assert (tmp_path / "lent" / FILE).exists()
+    return address, folder
+
+
+def test_the_whole_graph_answers_from_it_as_from_a_folder(samples: tuple[str, Path]) -> None:
+    address, folder = samples
+    in_database, in_folder = AdaptiveRAG(address), AdaptiveRAG(folder)
+    for question in SAMPLE_QUESTIONS:
+        state: Any = {"question": question.question, "user_context": question.user_context}
+        answer, same = in_database.invoke(state), asyncio.run(in_database.ainvoke(state))
+        assert answer["answer"] == same["answer"] and answer["citations"]
+        assert answer["answer"] == in_folder.invoke(state)["answer"]
+        assert "postgres:" not in json.dumps(answer["trace"], default=str)
+    narrowed = AdaptiveRAG(address, where="kind = csv").invoke("When are the sirens tested?")
+    assert {citation["source"].rpartition(".")[2] for citation in narrowed["citations"]} == {"csv"}
+
+
+def test_question_answer_pairs_and_sentences_are_kept_as_in_a_folder(samples: tuple[str, Path]) -> None:
+    address, folder = samples
+    ours, theirs = PostgresIndex.open(address), Index.open(folder)
+    [found], [known] = (index.search(["When are the sirens tested?"], limit=200) for index in (ours, theirs))
+    scores = {hit["id"]: hit["scores"] for hit in known}
+    assert {hit["id"] for hit in found} == scores.keys()
+    assert any("dense_question" in hit["scores"] for hit in found)
+    for hit in found:
+        expected = {name: score for name, score in scores[hit["id"]].items() if name != "sparse"}
+        got = {name: score for name, score in hit["scores"].items() if name != "sparse"}
+        assert got == pytest.approx(expected, abs=1e-5)
+    by_words = [
+        np.argmax([s["sparse"] for s in each])
+        for each in ([h["scores"] for h in found], list(scores.values()))
+    ]
+    assert found[by_words[0]]["id"] == list(scores)[by_words[1]]
+    ids = [hit["id"] for hit in found[:5]]
+    assert ours.stores_sentences
+    for one, other in zip(ours.sentences(ids), theirs.sentences(ids), strict=True):
+        assert np.array_equal(one.spans, other.spans) and np.allclose(one.vectors, other.vectors)
+    assert {c["id"]: c for c in ours.chunks()} == {c["id"]: c for c in theirs.chunks()}
+    assert describe_fields(address) == describe_fields(folder)
+
+
+def test_the_shell_does_with_it_what_it_does_with_a_folder(run: Run, kb: str, tmp_path: Path) -> None:  # noqa: F811
+    docs = write_files(
+        tmp_path / "notes", {"one.txt": "The siren sounds at noon.", "two.txt": "The quay is closed."}
+    )
+    assert "2 added" in run("index", docs, "--index", kb).stdout
+    assert "2 unchanged" in run("index", docs, "--index", kb).stdout
+    assert parsed(run("info", "--index", kb, "--json"))["vector_search"] == "exact"
+    assert "one.txt" in run("list", "--index", kb).stdout
+    assert "The quay is closed." in run("show", "two.txt", "--index", kb).stdout
+    assert "noon" in run("ask", "When does the siren sound?", "--index", kb).stdout
+    assert "2 chunks of 2 sources" in run("doctor", "--index", kb, "--offline").stdout
+    refused = run("index", "--check", "--index", kb)
+    assert refused.exit_code == 1 and "looks after its files by itself" in " ".join(refused.stderr.split())
+    assert run("remove", "two.txt", "--index", kb).exit_code == 0
+    found = parsed(run("search", "quay", "--index", kb, "--json"))["documents"]
+    assert [hit["text"] for hit in found] == ["The siren sounds at noon."]
+
+
+def test_langchains_own_store_opens_the_table(database: str) -> None:
+    from langchain_postgres import PGEngine, PGVectorStore
+    from langchain_postgres.v2.hybrid_search_config import HybridSearchConfig
+    from psycopg import AsyncConnection
+
+    build(notes()[:40], database)
+    engine = PGEngine.from_connection_string(
+        "postgresql+psycopg://", async_creator=lambda: AsyncConnection.connect(database)
+    )
+    hybrid = HybridSearchConfig(
+        tsv_column="content_tsv", fts_query="note 7", primary_top_k=5, secondary_top_k=5
+    )
+    store = PGVectorStore.create_sync(
+        engine,
+        HashEmbeddings(),
+        "adaptive_rag_chunks_1",
+        metadata_columns=["source"],
+        hybrid_search_config=hybrid,
+    )
+    found = store.similarity_search("note 7", k=5)
+    assert any(hit.page_content.endswith("note 7") and hit.metadata["source"] == "07.txt" for hit in found)
+    assert {"number", "day"} <= found[0].metadata.keys()
+    rag = AdaptiveRAG(retriever=store, embeddings=HashEmbeddings())
+    assert rag.invoke("What is note 7?")["documents"]
+    asyncio.run(engine.close())
+
+
+def test_several_indexes_lie_in_one_database(database: str) -> None:
+    other = f"{database}&table=other"
+    build(notes()[:3], database)
+    build(notes()[3:5], other)
+    assert (len(opened(database)), len(opened(other))) == (3, 2)
+    report = build(notes()[5:6], other)
+    view = narrow_to(report, other, HashEmbeddings())
+    assert isinstance(view, PostgresIndex) and len(view) == 1
+    for name in ("Other", "a-b", 'x"; DROP TABLE y; --', "1", "x" * 41):
+        with pytest.raises(ConfigurationError, match="names no table of an index"):
+            opened(f"{database}&table={name}")
+
+
+def test_another_model_is_refused_with_both_names(kb: str) -> None:
+    build(notes()[:3], kb)
+    with pytest.raises(IndexMismatchError, match=r"HashEmbeddings:hash'; asked for was .*:other'.*--rebuild"):
+        PostgresIndex.open(kb, HashEmbeddings(name="other"))
+    with pytest.raises(
+        IndexMismatchError, match=r"HashEmbeddings:hash \(16 dim.*asked for was .*:other \(8 dim"
+    ):
+        build(notes()[:3], kb, embeddings=HashEmbeddings(8, "other"))
+    with pytest.raises(IndexMismatchError, match=r"holds vectors of 16 dimensions; .* made one of 8"):
+        PostgresIndex.open(kb, HashEmbeddings(8)).search(["x"], limit=1)
+    reader = opened(kb)
+    build(notes()[:3], kb, embeddings=HashEmbeddings(name="other"), rebuild=True)
+    with pytest.raises(IndexMismatchError, match="Open it again"):
+        len(reader)
+
+
+@pytest.fixture
+def guarded(server: Any, database: str) -> Iterator[str]:
+    """The database, where a user `guarded` needs a password."""
+    rules = Path(server.pgdata) / "pg_hba.conf"
+    before = rules.read_text()
+    server.psql("DROP ROLE IF EXISTS guarded; CREATE ROLE guarded LOGIN PASSWORD 'right';")
+    rules.write_text(f"local all guarded scram-sha-256\n{before}")
+    server.psql("SELECT pg_reload_conf();")
+    yield database
+    rules.write_text(before)
+    server.psql("SELECT pg_reload_conf();")
+
+
+def test_a_wrong_password_is_refused_and_never_shown(run: Run, guarded: str) -> None:  # noqa: F811
+    address = guarded.replace("postgres:@", "guarded:t0p-s3cret@")
+    assert address != guarded
+    with pytest.raises(IndexUnreachableError, match="the server refuses this user or password") as caught:
+        PostgresIndex.open(address)
+    assert "[redacted]@" in str(caught.value)
+    assert "t0p-s3cret" not in "".join(traceback.format_exception(caught.value))
+    for command in (("ask", "Why?"), ("index", __file__), ("doctor",), ("list",), ("info",)):
+        result = run(*command, "--index", address)
+        assert result.exit_code != 0 and "t0p-s3cret" not in result.stdout + result.stderr
+
+
+def test_a_user_who_may_not_write_is_told(guarded: str) -> None:
+    address = guarded.replace("postgres:@", "guarded:right@")
+    with psycopg.connect(guarded) as connection:
+        connection.execute("CREATE EXTENSION vector")
+    with pytest.raises(IndexUnreachableError, match="this user may not do that"):
+        build(notes()[:3], address)
+    build(notes()[:3], guarded)
+    with pytest.raises(IndexUnreachableError, match="needs the right to SELECT"):
+        opened(address)
+
+
+def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
+    for address in (
+        "postgres://u:p@127.0.0.1:1/kb",
+        f"postgres://u:p@/kb?host={tmp_path}",
+        "postgres://none.invalid/kb",
+    ):
+        with pytest.raises(IndexUnreachableError, match=r"no server answers there|there is no such host"):
+            open_source(address)
+    with pytest.raises(IndexUnreachableError, match=r"no server answers there"):
+        build(notes()[:1], "postgresql://127.0.0.1:1/kb")
+
+
+def test_a_database_an_index_or_a_table_that_is_missing_is_named(server: Any, database: str) -> None:
+    with pytest.raises(IndexUnreachableError, match='database "nowhere" does not exist'):
+        opened(str(server.get_uri(database="nowhere")))
+    with pytest.raises(
+        IndexMismatchError, match=r"There is no index at .*Make one with: adaptive-rag index PATH"
+    ):
+        opened(database)
+    with pytest.raises(IndexMismatchError, match="There is no index"):
+        describe(database)
+    build(notes()[:3], database)
+    reader = opened(database)
+    with psycopg.connect(database) as connection:
+        connection.execute("DROP TABLE adaptive_rag_chunks_1")
+    with pytest.raises(IndexUnreachableError, match=r"adaptive_rag_chunks_1.* does not exist"):
+        reader.search(["x"], limit=1)
+
+
+def test_a_server_that_ended_a_connection_is_reached_again(database: str) -> None:
+    build(notes()[:3], database)
+    reader = opened(database)
+    assert reader.search(["note"], limit=1)[0]
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid()"
+        )
+    assert reader.search(["note"], limit=1)[0]
+
+
+def test_a_server_without_pgvector_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from adaptive_rag.index.database_writer import DatabaseWriter
+
+    real = DatabaseWriter._run
+
+    def run_without(self: DatabaseWriter, statement: str) -> None:
+        real(self, statement.replace("EXISTS vector", "EXISTS vector VERSION 'none'"))
+
+    monkeypatch.setattr(DatabaseWriter, "_run", run_without)
+    with pytest.raises(IndexUnreachableError, match=r"lacks the extension pgvector.*CREATE EXTENSION vector"):
+        build(notes()[:3], database)
+
+
+def test_a_missing_package_is_named_with_the_line_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pgvector.psycopg", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'adaptive-rag\[postgres\]'"):
+        open_source("postgres://127.0.0.1:1/unopened")
+
+
+PAGE = (Path(__file__).parents[2] / "docs" / "stores.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def test_the_snippets_of_the_page_do_what_it_says(
+    run: Run,  # noqa: F811
+    database: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    write_files(tmp_path / "docs", {"wall.txt": "The sea wall is 2.3 km long."})
+    monkeypatch.chdir(tmp_path)
+    commands = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
+    assert commands[0] == "pip install 'adaptive-rag[postgres]'" and len(commands) == 3
+    for command in commands[1:]:
+        result = run(*shlex.split(command.replace("postgresql://rag:PASSWORD@localhost/rag", database))[1:])
+        assert result.exit_code == 0, result.stderr
+    assert "2.3 km" in result.stdout
+    ours = [
+        text for kind, text in BLOCKS if kind == "python" and ("similarity" in text or "AdaptiveRAG" in text)
+    ]
+    assert len(ours) == 3
+    in_sqlalchemy = database.replace("postgresql:", "postgresql+psycopg:")
+    for text in ours:
+        known: dict[str, Any] = {}
+        text = text.replace("postgresql://localhost/rag", database)
+        exec(text.replace("postgresql+psycopg://localhost/rag", in_sqlalchemy), known)
+        if "engine" in known:
+            assert (
+                known["store"].similarity_search("sea wall", k=3)[0].page_content.startswith("The sea wall")
+            )
+            with pytest.raises(Exception, match="null value in column"):
+                known["store"].add_texts(["no document of ours"])
+            asyncio.run(known["engine"].close())
+
+
+def test_the_lines_for_other_stores_name_what_their_packages_have() -> None:
+    others = [text for kind, text in BLOCKS if kind == "python" and "localhost:" in text]
+    assert len(others) == 4
+    for text in others:
+        imported, assigned = ast.parse(text).body
+        assert isinstance(imported, ast.ImportFrom) and isinstance(assigned, ast.Assign)
+        if imported.module == "langchain_community.vectorstores":
+            from langchain_community.vectorstores import OpenSearchVectorSearch
+
+            call = assigned.value
+            assert isinstance(call, ast.Call)
+            signature = inspect.signature(OpenSearchVectorSearch)
+            signature.bind(*call.args, **{str(keyword.arg): keyword.value for keyword in call.keywords})
