@@ -16,6 +16,7 @@ from adaptive_rag.answer.units import read_units
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.markdown import sub_in_prose
 from adaptive_rag.text.words import terms
 
 _BULLET = re.compile(
@@ -194,7 +195,7 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
         if not any(character.isalnum() for character in text):
             continue
         opens = start == answer
-        shown = _NOTE_MARK.sub(_without_note, text)
+        shown = sub_in_prose(_NOTE_MARK, _without_note, text)
         vector = np.asarray(found.vectors[position], dtype=np.float32)
         if asked:
             # "Yes, until nine." is understood through the question that it answers.

@@ -47,6 +47,11 @@ def is_row(line: str) -> bool:
     return "|" in line and _ROW.fullmatch(line) is not None
 
 
+def is_rule(line: str) -> bool:
+    """Tell whether a line is what stands under the names of a table's columns: "|---|:--:|"."""
+    return "|" in line and _RULE.fullmatch(line) is not None
+
+
 def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
     """Yield the tables of a text.
 
