@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,8 +12,10 @@ from adaptive_rag.answer.passages import cite_span, text_at
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.markdown import find_in_prose, verbatim_spans
 from adaptive_rag.text.markers import ASKED_FOR, write_marker
 from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.tables import is_row, is_rule
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain
 from adaptive_rag.text.words import terms
@@ -49,6 +50,10 @@ _ABSENCE = re.compile(
 _UNTOLD = re.compile(
     rf"\bnot (?:\w+ )?{_KNOWN}\b|\b(?:unclear|unknown|left open|leaves? open)\b", re.IGNORECASE
 )
+# "1. ", "- ", "> - ": the number of an item is none that the passages should hold. ": " is left of "[^1]: ".
+_LINE_OPENS = re.compile(r"^(?:(?:[-*+•>:]|\d{1,3}[.)])\s+)+")
+# What closes the row of a table and is of no cell, and what breaks a line.
+_ROW_END, _LINE_BREAK = re.compile(r"\s*(?<!\\)\|\s*$"), re.compile(r"(?<!\\)\\\s*$")
 # How a claim is matched to a sentence: by their cosine, and by the share of the claim's words found there.
 MEANING, WORDS = 0.6, 0.4
 
@@ -59,43 +64,73 @@ class Claim:
 
     text: str
     markers: tuple[int, ...]
+    place: int = 0  # where the answer's text takes a further marker of it
 
 
 @dataclass(frozen=True)
 class MarkedAnswer:
     """An answer with its markers in one form."""
 
-    text: str  # every marker as `write_marker` has it, without the unknown ones
+    text: str  # every marker as `write_marker` has it, where the answer has it, without the unknown ones
     claims: list[Claim]  # the sentences that state something; headings and questions are left out
+    others: list[Claim]  # what bears a marker and claims nothing: "Install it like this [1]:"
     absences: int  # sentences that say what the passages do not hold
     unknown: list[int]  # numbers that no document has, in the order in which they were written
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """Markers that stand together in an answer."""
+
+    at: int  # where they stood, in the answer without markers
+    numbers: list[int]  # those that a document has
+    text: str  # what is written instead
 
 
 def read_markers(answer: str, documents: int) -> MarkedAnswer:
     """Read the markers of an answer, drop the unknown ones and bring the others into one form.
 
-    A marker belongs to the sentence that it follows, whether it stands before or after the full stop.
+    A marker belongs to the sentence that it follows, whether it stands before or after the full stop; at the
+    start of a line to the one that it leads, and on a line of its own to the one above. Code, formulas and
+    addresses have none and state nothing; the row that names the columns of a table states nothing either.
     """
-    clean, at, unknown = _without_markers(answer, documents)
+    clean, marks, unknown = _without_markers(answer.strip(), documents)
     spans = _sentences(clean)
-    # A marker in front of the first sentence counts for it.
-    ends = [end for _, end in spans]
     owned: list[list[int]] = [[] for _ in spans]
-    for position, numbers in at:
+    for mark in marks:
         if spans:
-            index = min(bisect_left(ends, position), len(spans) - 1)
-            owned[index] += [number for number in numbers if number not in owned[index]]
-    text, last = [], 0
-    claims, absences = [], 0
+            owner = owned[_owner(mark.at, clean, spans)]
+            owner += [number for number in mark.numbers if number not in owner]
+    claims, others, absences = [], [], 0
     for (start, end), markers in zip(spans, owned, strict=True):
-        text.append(clean[last:end] + (" " if markers else "") + "".join(map(write_marker, markers)))
-        last = end
-        sentence = " ".join(clean[start:end].split())
+        sentence = _LINE_OPENS.sub("", " ".join(clean[start:end].split()))
+        place = _place(clean, start, end)
+        place += sum(len(mark.text) for mark in marks if mark.at < place)
+        claim = Claim(sentence, tuple(markers), place)
         if _ABSENCE.search(sentence.replace("’", "'")) or (not markers and _UNTOLD.search(sentence)):
             absences += 1
-        elif not _NOT_A_CLAIM.match(sentence):
-            claims.append(Claim(sentence, tuple(markers)))
-    return MarkedAnswer("".join([*text, clean[last:]]).strip(), claims, absences, unknown)
+            others.append(claim)
+        elif _NOT_A_CLAIM.match(sentence) or _names_columns(clean, start):
+            others.append(claim)
+        else:
+            claims.append(claim)
+    others = [claim for claim in others if claim.markers]
+    # Where all else is code, what leads to it is what the answer states.
+    claims = claims or [claim for claim in others if claim.text.endswith(":")]
+    others = [claim for claim in others if claim not in claims]
+    return MarkedAnswer(_with_marks(clean, marks).rstrip(), claims, others, absences, unknown)
+
+
+def add_markers(answer: str, added: Mapping[int, int]) -> str:
+    """Write a marker at each of some places of an answer.
+
+    Args:
+        answer: the text of a `MarkedAnswer`.
+        added: the number of a document for the `place` of a claim.
+    """
+    for place in sorted(added, reverse=True):
+        answer = f"{answer[:place]} {write_marker(added[place])}{answer[place:]}"
+    return answer
 
 
 def first_sentences(answer: str, most: int) -> tuple[str, int]:
@@ -147,24 +182,54 @@ def _closest_span(
     return max(int(start), document["start"]), min(int(end), document["end"])
 
 
-def _without_markers(answer: str, documents: int) -> tuple[str, list[tuple[int, list[int]]], list[int]]:
-    """Return the answer without markers, where each stood, and the unknown numbers."""
-    pieces: list[str] = []
-    at: list[tuple[int, list[int]]] = []
+def _without_markers(answer: str, documents: int) -> tuple[str, list[_Mark], list[int]]:
+    """Return the answer without markers, what stands in their place, and the unknown numbers."""
+    clean, last = "", 0
+    marks: list[_Mark] = []
     unknown: list[int] = []
-    length = last = 0
-    for match in ASKED_FOR.finditer(answer):
-        piece = answer[last : match.start()]
-        pieces.append(piece)
-        length += len(piece)
+    for match in find_in_prose(ASKED_FOR, answer):
+        clean += answer[last : match.start()]
         last = match.end()
-        numbers = _expand(match["numbers"], documents)
+        numbers = list(dict.fromkeys(_expand(match["numbers"], documents)))
         unknown += [number for number in numbers if not 1 <= number <= documents]
         known = [number for number in numbers if 1 <= number <= documents]
-        if known:
-            at.append((length, known))
-    pieces.append(answer[last:])
-    return "".join(pieces), at, list(dict.fromkeys(unknown))
+        # "[1][1]" says it twice.
+        if marks and marks[-1].at == len(clean):
+            known = [number for number in known if number not in marks[-1].numbers]
+        text = match["blanks"] + "".join(map(write_marker, known)) if known else ""
+        if not known and (not clean or clean[-1] == "\n"):
+            last += len(answer[last:]) - len(answer[last:].lstrip(" \t"))
+        marks.append(_Mark(len(clean), known, text))
+    return clean + answer[last:], marks, list(dict.fromkeys(unknown))
+
+
+def _with_marks(clean: str, marks: Sequence[_Mark]) -> str:
+    pieces, last = [], 0
+    for mark in marks:
+        pieces += [clean[last : mark.at], mark.text]
+        last = mark.at
+    return "".join([*pieces, clean[last:]])
+
+
+def _owner(at: int, text: str, spans: Sequence[tuple[int, int]]) -> int:
+    """Return the number of the sentence that a marker belongs to, by where the marker stood."""
+    begin, stop = text.rfind("\n", 0, at) + 1, text.find("\n", at)
+    line = [n for n, (start, end) in enumerate(spans) if end > begin and (stop < 0 or start < stop)]
+    before = [n for n in line if spans[n][0] < at]
+    above = [n for n, (_, end) in enumerate(spans) if end <= at]
+    return before[-1] if before else line[0] if line else above[-1] if above else 0
+
+
+def _place(text: str, start: int, end: int) -> int:
+    """Return where a sentence takes a marker: a row of a table in its last cell."""
+    closing = _ROW_END if is_row(text[start:end]) else _LINE_BREAK
+    return start + len(closing.sub("", text[start:end]))
+
+
+def _names_columns(text: str, start: int) -> bool:
+    """Tell whether a sentence is the row above the rule of a table."""
+    _, *below = text[start:].split("\n", 2)
+    return bool(below) and is_rule(below[0].lstrip("> \t"))
 
 
 def _expand(numbers: str, documents: int) -> list[int]:
@@ -181,8 +246,17 @@ def _expand(numbers: str, documents: int) -> list[int]:
 
 
 def _sentences(text: str) -> list[tuple[int, int]]:
-    """Split an answer line by line, so that a heading or list item never joins its neighbour."""
+    """Split an answer line by line, so that a heading or list item never joins its neighbour.
+
+    A sentence ends in no code, formula or address, and none lies in one as a whole.
+    """
     spans: list[tuple[int, int]] = []
+    verbatim = verbatim_spans(text)
     for line in re.finditer(r"[^\n]+", text):
-        spans += sentence_spans(line.group(), line.start())
+        for start, end in sentence_spans(line.group(), line.start()):
+            around = next((held for held in verbatim if held[0] <= start < held[1]), None)
+            if around and spans and spans[-1][1] > around[0]:
+                spans[-1] = (spans[-1][0], end)
+            elif around is None or end > around[1]:
+                spans.append((start, end))
     return spans

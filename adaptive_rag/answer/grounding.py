@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from adaptive_rag.answer.citations import Claim, cite, first_sentences, read_markers
+from adaptive_rag.answer.citations import Claim, add_markers, cite, first_sentences, read_markers
 from adaptive_rag.answer.claims import CitedSentences, is_held, read_tokens, stated_words
 from adaptive_rag.answer.faults import find_fault
 from adaptive_rag.answer.links import keep_own_links, own_addresses
@@ -17,7 +17,6 @@ from adaptive_rag.answer.wording import UNITS
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
-from adaptive_rag.text.markers import strip_markers, write_marker
 from adaptive_rag.text.vectors import cosines
 from adaptive_rag.text.visible import plain, visible
 from adaptive_rag.text.words import terms
@@ -127,20 +126,23 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
     draft, removed = keep_own_links(draft, own_addresses(request.documents))
     marked = read_markers(draft, len(request.documents))
     claims, text = marked.claims, marked.text
-    if not marked.unknown and _unmarked(draft) == _unmarked(text):
-        # Every marker was sound: the text stays as it was streamed.
-        text = draft.strip()
     # A draft that cites a passage answers a part at least, whatever it says it does not know.
     cites = any(claim.markers for claim in claims)
     denies = not cites and (marked.absences > 0 or _DONT_KNOW.search(text) is not None)
     if denies or not claims:
         return Review(text, [], Grounding(0.0, [], []), False, not denies, marked.unknown, removed, left_out)
-    vectors = encode([claim.text for claim in claims])
-    claims, text = _add_markers(claims, text, vectors, request)
-    grounding = ground(claims, vectors, request.documents, request.sentences, _asked(request))
+    vectors = encode([claim.text for claim in [*claims, *marked.others]])
+    added = _find_markers(claims, vectors, request)
+    text = add_markers(text, {claims[index].place: number for index, number in added.items()})
+    claims = [replace(c, markers=(added[i],)) if i in added else c for i, c in enumerate(claims)]
+    # What claims nothing is quoted where nothing else is of its passage: each marker leads somewhere.
+    led = {marker for claim in claims for marker in claim.markers}
+    others = [replace(c, markers=tuple(m for m in c.markers if m not in led)) for c in marked.others]
+    checked = vectors[: len(claims)]
+    grounding = ground(claims, checked, request.documents, request.sentences, _asked(request))
     return Review(
         text,
-        cite(claims, vectors, request.documents, request.sentences),
+        cite([*claims, *others], vectors, request.documents, request.sentences),
         grounding,
         grounding.share > 0 or not grounding.off,
         True,
@@ -154,28 +156,20 @@ def _asked(request: AnswerRequest) -> str:
     return f"{request.question} {request.user_context}"
 
 
-def _unmarked(text: str) -> str:
-    return "".join(strip_markers(text).split())
-
-
-def _add_markers(
-    claims: Sequence[Claim], text: str, vectors: Vectors, request: AnswerRequest
-) -> tuple[list[Claim], str]:
-    """Give each claim without a marker that of the first passage which supports it.
+def _find_markers(claims: Sequence[Claim], vectors: Vectors, request: AnswerRequest) -> dict[int, int]:
+    """Return, for each claim without a marker, the first passage that supports it; both by their numbers.
 
     Small models forget the markers; what they wrote may still stand in a passage.
     """
-    marked: list[Claim] = []
+    found: dict[int, int] = {}
     shown = list(enumerate(zip(request.documents, request.sentences, strict=True), start=1))
     asked = _asked(request)
-    for claim, vector in zip(claims, vectors, strict=True):
+    for index, claim in enumerate(claims):
         if not claim.markers and terms(plain(claim.text)):
-            supporting = (number for number, passage in shown if not _fault(claim, vector, [passage], asked))
+            supporting = (n for n, passage in shown if not _fault(claim, vectors[index], [passage], asked))
             if (number := next(supporting, None)) is not None:
-                text = text.replace(claim.text, f"{claim.text} {write_marker(number)}", 1)
-                claim = replace(claim, markers=(number,))
-        marked.append(claim)
-    return marked, text
+                found[index] = number
+    return found
 
 
 def _fault(claim: Claim, vector: Vectors, passages: Sequence[Passage], asked: str) -> str:

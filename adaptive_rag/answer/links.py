@@ -13,15 +13,13 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.markdown import MarkdownPart, read_markdown
+from adaptive_rag.text.markdown import MarkdownPart, is_maze, read_markdown
 from adaptive_rag.text.markers import ASKED_FOR, MARKER
 from adaptive_rag.text.visible import plain
 
 GONE = "(link removed)"
 # "[![a](b)](c)" takes two rounds; whoever nests deeper than this means no link.
 ROUNDS = 8
-# A parser's time grows with the square of what is opened and never closed: here to a tenth of a second.
-MOST_OPENINGS = 1000
 
 # An address in running text: with a scheme, or as programs take it that make links of addresses.
 _BARE = re.compile(r"(?:\b[a-z][a-z0-9+.-]{1,20}://|\bwww\.)[^\s<>‹›\]]+", re.I)
@@ -32,9 +30,6 @@ _SUSPECT = re.compile(rf"\]\s*[(\[:]|!\[|<[a-z/!?]|&#?\w+;|\\|{_BARE.pattern}", 
 _PUNCTUATION = ".,;:!?'\"”’*_~`"
 # They load nothing and do nothing.
 _FORMATTING = re.compile(r"</?(?:b|i|em|strong|sub|sup|br)\s*/?>", re.I)
-# Quotes and lists inside one another, deeper than the parser goes.
-_DEEP = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){50}", re.M)
-_OPENINGS = re.compile(r"[\[<]")
 _TAG_OPENS = re.compile(r"<(?=[A-Za-z/!?])")
 
 
@@ -58,7 +53,7 @@ def keep_own_links(text: str, own: set[str] | None) -> tuple[str, list[str]]:
         own: of `own_addresses`; None for an answer of the documents' own sentences.
     """
     removed: list[str] = []
-    if _is_a_maze(text):
+    if is_maze(text):
         return _without_markdown(text), ["brackets in great number"]
     for _ in range(ROUNDS):
         if _SUSPECT.search(text) is None:
@@ -87,15 +82,11 @@ def own_addresses(documents: Iterable[Candidate]) -> set[str]:
     for document in documents:
         text = plain(document["text"])
         found.update(_trim(match[0]) for match in _BARE.finditer(text))
-        if _SUSPECT.search(text) and not _is_a_maze(text):
+        if _SUSPECT.search(text) and not is_maze(text):
             found.update(one.address for one in read_markdown(text) if one.address)
         found.add(document["source"])
         found.update(value for value in document["metadata"].values() if _is_address(value))
     return {_one_form(address) for address in found}
-
-
-def _is_a_maze(text: str) -> bool:
-    return len(_OPENINGS.findall(text)) > MOST_OPENINGS or _DEEP.search(text) is not None
 
 
 def _changes(text: str, own: set[str] | None) -> Iterator[_Change]:
@@ -139,7 +130,9 @@ def _change(one: MarkdownPart, text: str, own: set[str] | None) -> _Change | Non
     if one.kind == "image":
         return _Change(one.start, one.end, one.text, one.address or "an image")
     if not one.address or not _is_foreign(one.address, own):
-        return None
+        # "[1]: guide.pdf" would make links of the markers with its number.
+        names_marker = one.kind == "definition" and ASKED_FOR.match(whole.lstrip())
+        return _Change(one.start, one.end, "") if names_marker else None
     instead = {"definition": "", "autolink": GONE}.get(one.kind, one.text)
     if one.kind == "autolink" and one.address.startswith("mailto:"):
         instead = whole[1:-1]

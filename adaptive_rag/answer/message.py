@@ -11,7 +11,7 @@ from langchain_core.messages.content import Citation as Annotation
 from langchain_core.messages.content import TextContentBlock
 
 from adaptive_rag.state import Citation
-from adaptive_rag.text.markers import find_markers
+from adaptive_rag.text.markers import iter_markers, number_of
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import terms
 
@@ -43,10 +43,11 @@ def annotate(answer: str, citations: Sequence[Citation]) -> list[Annotation]:
     """
     lines = re.finditer(r"[^\n]+", answer)
     spans = [span for line in lines for span in sentence_spans(line.group(), line.start())]
+    marks = [(mark.start(), number_of(mark[0])) for mark in iter_markers(answer)]
     quoted = [{*terms(citation["quote"])} for citation in citations]
     shared: dict[Pair, int] = {}
     for sentence, (start, end) in enumerate(spans):
-        words, markers = {*terms(answer[start:end])}, find_markers(answer[start:end])
+        words, markers = {*terms(answer[start:end])}, {n for at, n in marks if start <= at < end}
         for number, citation in enumerate(citations):
             if citation["marker"] in markers:
                 shared[sentence, number] = len(words & quoted[number])

@@ -37,14 +37,16 @@ def _of_another_number(question: str, request: AnswerRequest) -> Iterator[tuple[
         number, noun = asked.groups()
         if noun.lower() in STOP_WORDS | ASKING_WORDS or (noun.endswith("s") and not noun.endswith("ss")):
             continue
-        like = _COUNT if number[-1].isdigit() else _ORDINAL
+        # "300 x 20 mm" has 300 mm too.
+        like = rf"{_COUNT}(?: ?[x×] ?{_COUNT})*" if number[-1].isdigit() else _ORDINAL
         numbered = re.compile(
-            rf"(?P<open>{_FROM})?(?<![\w.,/-])(?P<before>{like})[\s-]?{noun}\b(?P<on>{_ON})?"
-            rf"|\b{noun}[\s-](?P<after>{_COUNT})",
+            rf"(?P<open>{_FROM})?(?<![\w.,/-])(?:{like})[\s-]?{noun}\b(?P<on>{_ON})?"
+            rf"|\b{noun}[\s-]{_COUNT}",
             re.IGNORECASE,
         )
         found = [match for text in texts for match in numbered.finditer(text)]
-        numbers = {_in_digits(match["before"] or match["after"]) for match in found}
+        stated = re.compile(rf"{_COUNT}|\b(?:{_ORDINAL})\b", re.IGNORECASE)
+        numbers = {_in_digits(number) for match in found for number in stated.findall(match[0])}
         if found and _in_digits(number) not in numbers and not any(m["open"] or m["on"] for m in found):
             yield asked[0], list(dict.fromkeys(" ".join(match[0].split()) for match in found))
 

@@ -13,10 +13,15 @@ from adaptive_rag.state import Chunk
 # In characters: a longer line is no heading.
 LONGEST_HEADING = 80
 
-_PARAGRAPH = re.compile(r"#{1,6} [^\n]*|\S(?:[^\n]|\n(?![ \t]*\n|#{1,6} ))*")
-# "## Staff", "7. Changes to the flat", "Sick leave", "How do I pay?"; not "- Keep it dry", "Tank | 5 litres"
-# or "Call us:"
-_HEADING = re.compile(r"(?:#{1,6}\s+)?(?:\d{1,2}(?:\.\d{1,2})*\.?\s+)?(?P<title>[A-Z][^\n|:]*[^\s.,;:!|])")
+# "5. Term" right above "5.1 The lease begins" is a paragraph of its own.
+_ABOVE_CLAUSE = r"(?P<clause>\d{1,2})\.?[ \t]+[A-Z][^\n]{0,75}[^\s.,;:!|](?=\n[ \t]*(?P=clause)\.1\b)"
+_PARAGRAPH = re.compile(rf"#{{1,6}} [^\n]*|{_ABOVE_CLAUSE}|\S(?:[^\n]|\n(?![ \t]*\n|#{{1,6}} ))*")
+# "## Staff", "# rowkit", "7. Changes to the flat", "Sick leave", "How do I pay?"; not "- Keep it dry",
+# "Tank | 5 litres" or "Call us:"
+_HEADING = re.compile(
+    r"(?:#{1,6}\s+(?=[a-z])|(?:#{1,6}\s+)?(?:\d{1,2}(?:\.\d{1,2})*\.?\s+)?(?=[A-Z]))"
+    r"(?P<title>\w[^\n|:]*[^\s.,;:!|])"
+)
 _NUMBER = re.compile(r"\d")
 
 
@@ -40,7 +45,8 @@ def read_outline(passage: Chunk) -> list[Paragraph]:
     for piece, follower in zip_longest(pieces, pieces[1:]):
         line = _HEADING.fullmatch(piece[0].rstrip())
         # "1. Unplug it" above "2. Open the lid" is an item.
-        item = follower and _NUMBER.match(piece[0]) and _NUMBER.match(follower[0])
+        numbered = follower and _NUMBER.match(piece[0]) and _NUMBER.match(follower[0])
+        item = numbered and not piece["clause"]
         heads = bool(line and follower and not item and len(piece[0]) <= LONGEST_HEADING)
         if line and heads:
             heading = line["title"]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from adaptive_rag.answer.forms import AnswerForm, expected_form
+from adaptive_rag.text.tables import as_word
 from adaptive_rag.text.words import stem, terms, words
 
 Cell = tuple[str, str]  # the name of its column, and what stands in it
@@ -27,8 +28,10 @@ _MEASURES = {
     "many": "quantity number count",
     "when": "date day time",
 }
-# "Deposit (pounds)" above 30: "deposit 30 pounds"
-_WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[%°€£$])\)")
+# "Deposit (pounds)" above 30: "deposit 30 pounds"; "Height (m PD)"
+_WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[a-z]{1,3} [A-Z]{1,4}|[%°€£$])\)")
+# "What" above "Order the repair" is no word to say before it; "What happens" is told apart by a colon.
+_ASKS = re.compile(r"(?:who|what|when|where|which|how|why|wer|was|wann|wo|wie)\b(?P<more>.*)", re.IGNORECASE)
 # "Train 5 (S)" is one name.
 _SERIAL = re.compile(r"\d \([A-Z]\)$")
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
@@ -79,9 +82,13 @@ def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
 def _say(name: str, value: str) -> str:
     unit = _WITH_UNIT.fullmatch(name)
     if unit and _NUMBER.fullmatch(value) and not _SERIAL.search(name):
-        name, value = unit["name"], f"{value} {unit['unit']}"
-    if name.casefold() in _BLAND:
+        sign = unit["unit"]
+        name, value = as_word(unit["name"]), f"{sign}{value}" if sign in "£$" else f"{value} {sign}"
+    asks = _ASKS.fullmatch(name)
+    if name.casefold() in _BLAND or (asks and not asks["more"]):
         return value
+    if asks:
+        return f"{name}: {value}"
     if any(map(str.isdigit, name)):
         return f"{value} ({name})"
     return f"{name} {value}".strip()

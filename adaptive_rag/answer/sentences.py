@@ -16,6 +16,7 @@ from adaptive_rag.answer.units import read_units
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.markdown import sub_in_prose
 from adaptive_rag.text.words import terms
 
 _BULLET = re.compile(
@@ -194,7 +195,7 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
         if not any(character.isalnum() for character in text):
             continue
         opens = start == answer
-        shown = _NOTE_MARK.sub(_without_note, text)
+        shown = sub_in_prose(_NOTE_MARK, _without_note, text)
         vector = np.asarray(found.vectors[position], dtype=np.float32)
         if asked:
             # "Yes, until nine." is understood through the question that it answers.
@@ -205,7 +206,10 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
         if answer:
             quality = max(_quality(shown), 0.6)  # an answer may be short: "At nine."
         else:
-            quality = 0.0 if outline[paragraph].heads else _quality(shown, in_list=bullet > 0)
+            # "pandas is faster": below a heading a sentence begins, whatever its first letter.
+            begins = start == outline[paragraph].start and paragraph > 0 and outline[paragraph - 1].heads
+            quality = _quality(shown, in_list=bullet > 0, begins=begins)
+            quality = 0.0 if outline[paragraph].heads else quality
         yield AnswerSentence(
             document=index,
             rank=min((part["rank"] for part in parts_at(passage, start, end)), default=rank),
@@ -294,7 +298,7 @@ def _leading_bullet(text: str) -> int:
     return len(text) - len(stripped) + (mark.end() if mark else 0)
 
 
-def _quality(text: str, *, in_list: bool = False) -> float:
+def _quality(text: str, *, in_list: bool = False, begins: bool = False) -> float:
     """Judge whether a text reads as a sentence: 1 it does, 0.5 it can be read, 0 it is none."""
     words = re.findall(r"[^\W\d_]+", text)
     letters = sum(map(str.isalpha, text))
@@ -310,7 +314,7 @@ def _quality(text: str, *, in_list: bool = False) -> float:
     opening = text.lstrip("\"'“‘([|*_")
     # "49 the method of exhaustion.": a page number, and the rest of a sentence; "231 people came." is one.
     numbered = re.match(r"\d+\s+(?:the|an?|of|in|and|or|to|is|was|by|for|with|that|which)\b", opening)
-    starts_low = opening[:1].islower() or opening.startswith("Where ") or bool(numbered)
+    starts_low = (opening[:1].islower() and not begins) or opening.startswith("Where ") or bool(numbered)
     capitals = sum(word[0].isupper() for word in words if len(word) > 2)
     if not _END.search(text):
         # A line of a list may lack its full stop; a heading has capitals or a number and no verb to speak of.

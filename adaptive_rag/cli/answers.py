@@ -19,7 +19,7 @@ from adaptive_rag.cli.output import (
     shorten,
     stdout,
 )
-from adaptive_rag.text.markers import MARKER, write_marker
+from adaptive_rag.text.markers import MARKER, iter_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
 from adaptive_rag.text.places import by_place, format_other_names
 
@@ -106,12 +106,14 @@ def _listed(chosen: object) -> str:
 
 
 def _styled(answer: str) -> Text:
-    text = Text()
+    text, at = Text(), 0
+    marks = {mark.start() for mark in iter_markers(answer)}
     for part in _SPECIAL.split(answer):
         if part.startswith("**"):
             text.append(part[2:-2], style="bold")
         else:
-            text.append(part, style=MARKER_STYLE if MARKER.fullmatch(part) else "")
+            text.append(part, style=MARKER_STYLE if at in marks and MARKER.fullmatch(part) else "")
+        at += len(part)
     return text
 
 

@@ -224,7 +224,7 @@ class PostgresIndex:
     @property
     def stores_sentences(self) -> bool:
         """Tell whether the index was made with sentence vectors."""
-        return (self._whole or self)._state.manifest.settings.sentence_vectors
+        return bool((self._whole or self)._state.manifest.settings.sentence_vectors)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.markers import respell_markers
+from adaptive_rag.text.markers import respell_for_model
 from adaptive_rag.text.places import format_other_names
 from adaptive_rag.text.visible import plain
 
@@ -65,8 +65,9 @@ def neutralize(text: str) -> str:
     text = plain(_LINE_END.sub("\n", text)).translate(_LOOKALIKES)
     text = _CLOSING.sub(r"‹\g<inside>›", _OPENING.sub("‹", text))
     text = _LINK.sub("] (", text)
+    # While code still looks like code.
+    text = respell_for_model(text)
     text = text.replace("```", "'''").replace("~~~", "---")
-    text = respell_markers(text)
     text = _TEMPLATE.sub(r"(\g<inside>)", text)
     return _RULE.sub("—", _end_roles(text))
 

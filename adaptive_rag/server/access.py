@@ -182,7 +182,8 @@ def collection_open_to(db: Session, caller: Caller, name: str, role: Role = Role
     if found is None or own is None:
         raise not_found("collection")
     if not own.includes(role):
-        raise Problem(403, f"You are {own} of this collection; this takes the role of {role}.")
+        detail = f"You are {own} of this collection; this takes the role of {role}."
+        raise Problem(403, detail, type="role_too_low")
     let_go(db)
     return found
 

@@ -126,13 +126,19 @@ class Answering:
 
     def _index_of(self, place: Searched) -> str | Index:
         if not (place.index / MANIFEST).exists():
-            raise Problem(409, "This collection has no documents to search yet. Add some, and ask again.")
+            raise Problem(
+                409,
+                "This collection has no documents to search yet. Add some, and ask again.",
+                type="no_documents",
+            )
         uri = str(place.index)
         try:
             whole = open_source(uri, self._embeddings)
         except IndexUnfinishedError:
             raise Problem(
-                409, "The first documents of this collection are being indexed. Ask again in a minute."
+                409,
+                "The first documents of this collection are being indexed. Ask again in a minute.",
+                type="being_indexed",
             ) from None
         return whole.without(place.hidden) if place.hidden and isinstance(whole, Index) else uri
 
@@ -263,8 +269,10 @@ class Answering:
             raise
         except TimeoutError:
             if self._is_stopping:
-                raise Problem(503, "The server is being stopped. Ask again in a minute.") from None
-            raise Problem(504, "The answer took longer than this server allows.") from None
+                detail = "The server is being stopped. Ask again in a minute."
+                raise Problem(503, detail, type="stopping") from None
+            detail = "The answer took longer than this server allows."
+            raise Problem(504, detail, type="too_slow") from None
         except AdaptiveRAGError as error:
             raise served_error(error) from None
 

@@ -88,7 +88,8 @@ class Conversations:
             is_taken = db.scalar(values.returning(Thread.id)) is not None
             db.commit()
         if not is_taken:
-            raise Problem(409, "A question of this thread is being answered. Wait for its answer.")
+            detail = "A question of this thread is being answered. Wait for its answer."
+            raise Problem(409, detail, type="thread_busy")
 
     def _free(self, thread_id: str, began: datetime) -> None:
         with Session(self._engine) as db:

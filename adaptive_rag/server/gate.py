@@ -31,6 +31,7 @@ class Gate:
                 429,
                 "The server answers as many questions as it can. Ask again in a few seconds.",
                 {"Retry-After": str(RETRY_AFTER_SECONDS)},
+                type="busy",
             )
         self.inside += 1
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal, get_args
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,12 +17,28 @@ from adaptive_rag.errors import InputError, ServedError
 from adaptive_rag.server.machine import Refused
 
 MEDIA_TYPE = "application/problem+json"
+# What a program may want to tell apart, or to say in another language; all else has its status alone.
+ProblemType = Literal[
+    "about:blank",
+    "being_indexed",
+    "busy",
+    "name_taken",
+    "no_documents",
+    "not_found",
+    "role_too_low",
+    "stopping",
+    "thread_busy",
+    "too_often",
+    "too_slow",
+    "wrong_password",
+]
+PROBLEM_TYPES: tuple[str, ...] = get_args(ProblemType)[1:]
 
 
 class ProblemDetails(BaseModel):
     """A problem by RFC 9457."""
 
-    type: str = "about:blank"
+    type: ProblemType = "about:blank"
     title: str = Field(description="What the status means.")
     status: int
     detail: str = Field(description="What happened, what was expected, and what to do.")
@@ -32,13 +48,21 @@ class ProblemDetails(BaseModel):
 class Problem(HTTPException):
     """A request that is refused, with the sentence that its caller reads."""
 
-    def __init__(self, status: int, detail: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        detail: str,
+        headers: dict[str, str] | None = None,
+        *,
+        type: ProblemType = "about:blank",
+    ) -> None:
         super().__init__(status, detail, headers)
+        self.type = type
 
 
 def not_found(what: str) -> Problem:
     """Return the refusal of what is not there, or not for this caller: both read alike."""
-    return Problem(404, f"There is no such {what}, or it is not open to you.")
+    return Problem(404, f"There is no such {what}, or it is not open to you.", type="not_found")
 
 
 # What every route of the API may answer beside its own; FastAPI's own 422 has another form.
@@ -52,11 +76,12 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
-def answer(status: int, detail: str, headers: Any = None, errors: Any = ()) -> JSONResponse:
+def answer(
+    status: int, detail: str, headers: Any = None, errors: Any = (), type: ProblemType = "about:blank"
+) -> JSONResponse:
     """Return problem details as a response."""
-    problem = ProblemDetails(
-        title=HTTPStatus(status).phrase, status=status, detail=detail, errors=list(errors)
-    )
+    title = HTTPStatus(status).phrase
+    problem = ProblemDetails(type=type, title=title, status=status, detail=detail, errors=list(errors))
     return JSONResponse(problem.model_dump(), status, headers, media_type=MEDIA_TYPE)
 
 
@@ -64,7 +89,13 @@ def details_of(error: Exception) -> ProblemDetails:
     """Return an error as problem details, for where the response has begun already."""
     problem = problem_of(error)
     title = HTTPStatus(problem.status_code).phrase
-    return ProblemDetails(title=title, status=problem.status_code, detail=problem.detail)
+    return ProblemDetails(
+        type=_type_of(problem), title=title, status=problem.status_code, detail=problem.detail
+    )
+
+
+def _type_of(problem: HTTPException) -> ProblemType:
+    return problem.type if isinstance(problem, Problem) else "about:blank"
 
 
 def problem_of(error: Exception) -> HTTPException:
@@ -98,7 +129,7 @@ def answer_with_problems(app: FastAPI) -> None:
 
     async def failed(request: Request, error: Exception) -> JSONResponse:
         problem = problem_of(error)
-        return answer(problem.status_code, problem.detail, problem.headers)
+        return answer(problem.status_code, problem.detail, problem.headers, type=_type_of(problem))
 
     for kind in (HTTPException, Refused, InputError, ServedError, DataError):
         app.add_exception_handler(kind, failed)

@@ -60,6 +60,7 @@ class Rates:
                 429,
                 f"Too many attempts: {rate} is allowed. Try again later.",
                 {"Retry-After": str(max(1, math.ceil(left)))},
+                type="too_often",
             )
 
 

@@ -15,6 +15,20 @@ if TYPE_CHECKING:
     from markdown_it.rules_inline import StateInline
 
 _LINE_END = re.compile(r"\r\n?|\n")
+# A parser's time grows with the square of what is opened and never closed: here to a tenth of a second.
+MOST_OPENINGS = 1000
+_OPENINGS = re.compile(r"[\[<]")
+# Quotes and lists inside one another, deeper than the parser goes.
+_DEEP = re.compile(r"^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])){50}", re.M)
+# "$a[1]$", "$$x$$", "\(x\)", "\[x\]"; not "$5 and $6", where a blank or a digit stands on the wrong side, nor
+# "$5 [1], in US$", where a bracket is set off.
+_FORMULA = re.compile(
+    r"\$\$.{1,2000}?\$\$|\\\[.{1,2000}?\\\]|\\\(.{1,500}?\\\)"
+    r"|(?<![\\$\w])\$(?=[^\s$])(?:(?!\s\[)[^$\n]){1,200}(?<=[^\s\\])\$(?![\d$])",
+    re.S,
+)
+# No text without one of these holds code, a formula or an address.
+_NOT_PROSE = re.compile(r"[`$\\<]|~~~|\][(:]|^(?: {4}|\t)", re.M)
 
 
 @dataclass(frozen=True)
@@ -30,9 +44,59 @@ class MarkdownPart:
     middle: int = 0
 
 
-def read_markdown(text: str) -> list[MarkdownPart]:
-    """Return what a Markdown page would make of a text, with its places."""
-    markdown = _parser()
+def is_maze(text: str) -> bool:
+    """Tell whether a text opens more brackets, quotes or lists than a parser should be given."""
+    return len(_OPENINGS.findall(text)) > MOST_OPENINGS or _DEEP.search(text) is not None
+
+
+def verbatim_spans(text: str) -> list[tuple[int, int]]:
+    """Return where a text is code, a formula or an address: what stands there means something else in prose.
+
+    A text that is a maze has no such places.
+    """
+    if _NOT_PROSE.search(text) is None or is_maze(text):
+        return []
+    parts = read_markdown(text, indented_code=True)
+    spans = [(_address_start(one, text), one.end) for one in parts]
+    # A dollar sign in code opens no formula.
+    prose = text
+    for start, end in spans:
+        prose = f"{prose[:start]}{' ' * (end - start)}{prose[end:]}"
+    return sorted([*spans, *(match.span() for match in _FORMULA.finditer(prose))])
+
+
+def find_in_prose(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
+    """Return where a pattern is found in a text, but for what ends in code, a formula or an address."""
+    found = list(pattern.finditer(text))
+    verbatim = verbatim_spans(text) if found else []
+    return [match for match in found if not any(start < match.end() <= end for start, end in verbatim)]
+
+
+def sub_in_prose(pattern: re.Pattern[str], write: Callable[[re.Match[str]], str], text: str) -> str:
+    """Replace a pattern in a text wherever `find_in_prose` finds it."""
+    pieces, last = [], 0
+    for match in find_in_prose(pattern, text):
+        pieces += [text[last : match.start()], write(match)]
+        last = match.end()
+    return "".join([*pieces, text[last:]])
+
+
+def _address_start(part: MarkdownPart, text: str) -> int:
+    """Return where a link or a definition has its address behind what is shown; else where a part begins."""
+    if part.kind == "definition":
+        return text.index("]:", part.start) + 1
+    if part.kind != "link":
+        return part.start
+    return part.middle + 1 if text.startswith("](", part.middle) else part.end
+
+
+def read_markdown(text: str, *, indented_code: bool = False) -> list[MarkdownPart]:
+    """Return what a Markdown page would make of a text, with its places.
+
+    A block that is indented is code on a page; unless that is asked for it is read as prose, since a text
+    that is put together may lose its indents.
+    """
+    markdown = _parser(indented_code)
     env: dict[str, Any] = {}
     lines = [0, *(match.end() for match in _LINE_END.finditer(text)), len(text)]
     tokens = markdown.parse(text, env)
@@ -41,7 +105,7 @@ def read_markdown(text: str) -> list[MarkdownPart]:
         if token.map is None:
             continue
         first, last = token.map
-        if token.type == "fence":
+        if token.type in ("fence", "code_block"):
             found.append(MarkdownPart("code", lines[first], lines[min(last, len(lines) - 1)]))
         elif token.type == "definition":
             end = lines[min(last, len(lines) - 1)]
@@ -78,7 +142,7 @@ def _places(content: str, text: str, lines: Sequence[int], first: int) -> Callab
 
 
 @cache
-def _parser() -> MarkdownIt:
+def _parser(indented_code: bool) -> MarkdownIt:
     """Return a parser of CommonMark that notes where each link, image, tag and code span stands."""
     from markdown_it import MarkdownIt, rules_inline
 
@@ -91,8 +155,8 @@ def _parser() -> MarkdownIt:
             return url
 
     markdown = Reader("commonmark", {"inline_definitions": True, "maxNesting": 100})
-    # Tags are found one by one; and what is indented may lose its indent.
-    markdown.disable(["html_block", "code"])
+    # Tags are found one by one.
+    markdown.disable(["html_block"] if indented_code else ["html_block", "code"])
     # The blocks come first, and then the inside of each.
     markdown.core.ruler.enableOnly(["normalize", "block"])
     rules = {

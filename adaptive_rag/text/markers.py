@@ -1,6 +1,12 @@
-"""The markers of an answer, such as "[1]": how they are written, and how they are read."""
+"""The markers of an answer, such as "[1]": how they are written, and how they are read.
+
+What stands in code, in a formula or in an address is no marker: `items[1]` is an index.
+"""
 
 import re
+from collections.abc import Iterator
+
+from adaptive_rag.text.markdown import find_in_prose, sub_in_prose
 
 # What stands around a marker's number, and what takes its place around a document's own numbers.
 BRACKETS, OTHERS = "[]", "()"
@@ -8,7 +14,7 @@ _OPENS, _CLOSES = map(re.escape, BRACKETS)
 MARKER = re.compile(rf"{_OPENS}\d+{_CLOSES}")
 # "[1]", "[1, 2]", "[1-3]", "[^1]", "[Passage 2]", "【1†source】": what models write when asked for "[n]".
 ASKED_FOR = re.compile(
-    r"(?<!\s)\s*+(?:\[|【)\s*+\^?"
+    r"(?<![^\S\n])(?P<blanks>[^\S\n]*+)(?:\[|【)\s*+\^?"
     r"(?:(?:passage|passages|source|sources|document|doc|ref|citation)s?\.?\s*+#?\s*+)?"
     r"(?P<numbers>\d{1,6}(?:\s*(?:[,;&–—-]|and)\s*\^?\d{1,6})*)(?:†[^\]】]{0,40})?\s*(?:\]|】)(?!\()",
     re.IGNORECASE,
@@ -17,6 +23,9 @@ _IN_A_DOCUMENT = re.compile(
     rf"{_OPENS}(?P<inside>\s*\^?(?:(?:passage|source|document|doc)\s*)?\d[\d\s,;–—-]*){_CLOSES}",
     re.IGNORECASE,
 )
+# The same behind what has an index: "items[1]", "rows[0][1]", "f(x)[1]".
+_OF_AN_INDEX = re.compile(rf"(?<=[\w\])]){_IN_A_DOCUMENT.pattern}", re.IGNORECASE)
+_WITH_BLANKS = re.compile(rf"(?<!\s)\s*+{MARKER.pattern}")
 
 
 def write_marker(number: int) -> str:
@@ -24,16 +33,40 @@ def write_marker(number: int) -> str:
     return f"{BRACKETS[0]}{number}{BRACKETS[1]}"
 
 
+def iter_markers(text: str) -> Iterator[re.Match[str]]:
+    """Yield the markers of an answer, in the order of the text."""
+    return iter(find_in_prose(MARKER, text))
+
+
+def number_of(marker: str) -> int:
+    """Return the number of a marker."""
+    return int(re.sub(r"\D", "", marker))
+
+
 def find_markers(text: str) -> list[int]:
     """Return the numbers of the markers in an answer, in the order of the text."""
-    return [int(re.sub(r"\D", "", marker)) for marker in MARKER.findall(text)]
+    return [number_of(match[0]) for match in iter_markers(text)]
 
 
 def strip_markers(text: str) -> str:
     """Return an answer without its markers and the blanks before them."""
-    return re.sub(rf"(?<!\s)\s*+{MARKER.pattern}", "", text)
+    return sub_in_prose(_WITH_BLANKS, lambda match: "", text)
 
 
 def respell_markers(text: str) -> str:
     """Return a document's text with what could pass for a marker of ours in other brackets."""
-    return _IN_A_DOCUMENT.sub(rf"{OTHERS[0]}\g<inside>{OTHERS[1]}", text)
+    return sub_in_prose(_IN_A_DOCUMENT, _in_other_brackets, text)
+
+
+def respell_for_model(text: str) -> str:
+    """Do the same for a reader that may take code for prose: it keeps no more than the brackets of an index.
+
+    `items[1]` stays in code, and "# as they say [1]" does not.
+    """
+    in_prose = {match.start() for match in find_in_prose(_OF_AN_INDEX, text)}
+    indexes = {match.start() for match in _OF_AN_INDEX.finditer(text)} - in_prose
+    return _IN_A_DOCUMENT.sub(lambda m: m[0] if m.start() in indexes else _in_other_brackets(m), text)
+
+
+def _in_other_brackets(match: re.Match[str]) -> str:
+    return f"{OTHERS[0]}{match['inside']}{OTHERS[1]}"

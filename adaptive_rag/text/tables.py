@@ -47,6 +47,11 @@ def is_row(line: str) -> bool:
     return "|" in line and _ROW.fullmatch(line) is not None
 
 
+def is_rule(line: str) -> bool:
+    """Tell whether a line is what stands under the names of a table's columns: "|---|:--:|"."""
+    return "|" in line and _RULE.fullmatch(line) is not None
+
+
 def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
     """Yield the tables of a text.
 
@@ -83,7 +88,7 @@ def name_cells(cells: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[s
         cells = (*cells, *("",) * (len(columns) - len(cells)))  # empty ones at the end
     names = columns if len(columns) == len(cells) else ("",) * len(cells)
     held = ("" if cell in (EMPTY_CELL, "-") else cell for cell in cells)
-    named = [(_as_word(name), cell) for name, cell in zip(names, held, strict=True)]
+    named = [(as_word(name), cell) for name, cell in zip(names, held, strict=True)]
     return named[:1] + [(name, cell) for name, cell in named[1:] if cell]
 
 
@@ -123,7 +128,7 @@ def _names_columns(rows: list[tuple[str, ...]]) -> bool:
     return len(first) > 2 or any(2 * count > len(rest) for count in numbered)
 
 
-def _as_word(name: str) -> str:
+def as_word(name: str) -> str:
     """Write a column's name as it stands in a sentence: "Stock" is "stock", but "VAT" and "May" stay."""
     name = " ".join(name.replace("_", " ").split()).replace(EMPTY_CELL, "")
     word = re.fullmatch(r"[^\W\d_][a-z]+(?: [a-z]+)*", name) and not _DAY_OR_MONTH.fullmatch(name)

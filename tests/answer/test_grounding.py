@@ -215,6 +215,37 @@ def test_a_draft_stands_unless_it_is_a_stub_or_about_something_else(draft, stand
     assert review.stands is stands
 
 
+def test_a_draft_gets_the_markers_it_lacks_where_they_leave_its_markdown_valid():
+    draft = (
+        "## The wall\n\n| Wall | Homes |\n|:-----|------:|\n| Long Wall protects homes | 1,162 |\n\n"
+        "```python\n# The ferry is not free.\ntickets[1]\n```\n\n"
+        "1. The ferry is not free.\n   - Tickets are sold at the harbour office.\n"
+    )
+    review = review_draft(draft, request("Is the ferry free?", DOCUMENTS), vectors)
+    assert review.text == (
+        draft.strip()
+        .replace("| 1,162 |", "| 1,162 [1] |")
+        .replace("1. The ferry is not free.", "1. The ferry is not free. [2]")
+        .replace("office.", "office. [2]")
+    )
+    assert review.grounding.share == 1.0
+    assert [citation["marker"] for citation in review.citations] == [1, 2, 2]
+
+
+def test_the_number_of_an_item_needs_no_passage():
+    answer = "1. The ferry is not free [2].\n2) Tickets are sold at the harbour office [2]."
+    assert grounded(answer).share == 1.0
+
+
+def test_a_marker_of_what_claims_nothing_has_its_citation_too():
+    review = review_draft(
+        "To cross [2]:\n\nThe wall was built between 1955 and 1958 [1].",
+        request("Is the ferry free?", DOCUMENTS),
+        vectors,
+    )
+    assert {citation["marker"] for citation in review.citations} == {1, 2}
+
+
 def test_the_unsupported_sentences_are_listed_with_their_reasons():
     result = grounded("The ferry is not free [2]. The wall protects 2,000 homes [1]. Nobody knows.")
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from adaptive_rag.answer.links import GONE, MOST_OPENINGS, keep_own_links, own_addresses
+from adaptive_rag.answer.links import GONE, keep_own_links, own_addresses
+from adaptive_rag.text.markdown import MOST_OPENINGS
 from tests.answer.made import candidate
 
 OWN = own_addresses(
@@ -69,6 +70,12 @@ def test_what_a_page_would_load_or_follow_is_taken_out(text, left):
     assert found == left
     assert bool(removed) == ("](" in text or "]:" in text or "://" in text or "www." in text or "@" in text)
     assert "sea+wall" not in str(removed)
+
+
+def test_a_draft_does_not_make_links_of_its_markers():
+    text = "The wall is long [1].\n\n[1]: docs/guide.md\n[guide]: docs/guide.md\n"
+
+    assert keep_own_links(text, OWN) == ("The wall is long [1].\n\n[guide]: docs/guide.md\n", [])
 
 
 @pytest.mark.parametrize("opening", ["![", "[", "[a](", "<![CDATA[", "<a ", "![[", "<!--", "> ", "- ", "*a "])

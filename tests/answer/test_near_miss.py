@@ -4,7 +4,9 @@ from adaptive_rag.answer.evidence import format_abstention, judge_evidence
 from adaptive_rag.answer.near_miss import other_numbers
 from tests.answer.made import candidate, request
 
-CHAINS = candidate("Chain 11-speed: price 31.50, warranty months 12.\nChain 9 speed: price 19.90.")
+CHAINS = candidate(
+    "Chain 11-speed: price 31.50, warranty months 12.\nChain 9 speed: price 19.90.\nBoard 300 x 20 mm: 18.90."
+)
 RENT = candidate("The rent is 1,340 pounds in the first year. It is 1,450 pounds in the 3rd year.")
 VISITS = {
     **candidate("Visits: 212,000 in 2019, 148,000 in 2023. Opening hours were cut in 2021."),
@@ -18,6 +20,8 @@ VISITS = {
         ("how much is a chain for 12 speed", {"12 speed": ["11-speed", "9 speed"]}),
         ("how much is the 12-speed chain", {"12-speed": ["11-speed", "9 speed"]}),
         ("how much is the 11 speed chain", {}),
+        ("how much is a board of 300 mm", {}),
+        ("how much is a board of 25 mm", {"25 mm": ["300 x 20 mm"]}),
         # of another kind, an amount, and a word by which people ask
         ("how much is the 12 litre bucket", {}),
         ("is the warranty longer than 3 months", {}),

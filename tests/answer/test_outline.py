@@ -29,6 +29,25 @@ def test_a_paragraph_stands_under_the_heading_above_it(said, heading):
     assert (paragraph.heading, paragraph.heads) == (heading, False)
 
 
+def test_a_numbered_line_above_its_first_clause_is_a_heading():
+    lease = (
+        "5. Term and notice\n5.1 The lease runs for a year.\n5.2 It is renewed.\n\n6. Pets\n7. Keys are kept."
+    )
+    outline = read_outline(candidate(lease))
+
+    assert [(p.heading, p.heads) for p in outline] == [
+        ("Term and notice", True),
+        ("Term and notice", False),
+        ("Term and notice", False),  # a list, for all that is known
+    ]
+
+
+def test_a_marked_heading_may_begin_with_a_small_letter():
+    outline = read_outline(candidate("# rowkit\n\nrowkit reads rows of files."))
+
+    assert [(p.heading, p.heads) for p in outline] == [("rowkit", True), ("rowkit", False)]
+
+
 def test_the_section_heads_what_stands_before_the_first_heading_unless_it_begins_later():
     begun = {**candidate("Call before nine."), "section": "Handbook > Sick leave"}
     later = {**candidate("Shorter requests need notice.\n\nSick leave\n\nCall."), "section": "Sick leave"}

@@ -35,7 +35,22 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
         (
             (("", "Rent"), ("amount", "£900"), ("when", "1 May 2024 to 30 April 2025")),
             "when is the rent £900",
-            "Rent: £900, when 1 May 2024 to 30 April 2025",
+            "Rent: £900, 1 May 2024 to 30 April 2025",
+        ),
+        (
+            (("", "Rosa"), ("what", "Put up the signs"), ("until", "31 May")),
+            "What does Rosa do?",
+            "Rosa: Put up the signs, until 31 May",
+        ),
+        (
+            (("level", "2"), ("name", "Prepare"), ("what happens", "All gates are closed")),
+            "Tell me of level 2",
+            "2: name Prepare, what happens: All gates are closed",
+        ),
+        (
+            (("article", "Oak board"), ("Price (£)", "12.40"), ("Height (m PD)", "5.10")),
+            "Tell me about the oak board",
+            "Oak board: price £12.40, height 5.10 m PD",
         ),
         (
             (("tool", "Drill"), ("deposit", "30"), ("shelf", "B2")),

@@ -126,6 +126,17 @@ def test_sentences_with_other_numbers_do_not_repeat_each_other():
     assert again.repeats(shorter)
 
 
+def test_a_sentence_below_a_heading_may_begin_with_a_small_letter():
+    said = "pandas is faster on large files, but takes longer to start."
+    assert quoted(candidate(f"## Why not pandas?\n\n{said}")) == [said]
+    assert quoted(candidate(f"{GOOD}\n\n{said}")) == [GOOD]
+
+
+def test_an_index_in_code_is_no_mark_of_a_note():
+    [sentence] = collect(candidate("The wall was built in 1957[3], see `walls[1]` for its stones."))
+    assert sentence.text == "The wall was built in 1957, see `walls[1]` for its stones."
+
+
 def test_a_numbered_heading_is_not_quoted():
     lease = candidate("The flat is let.\n\n7. Changes to the flat\n\nWalls may be painted in white.")
 

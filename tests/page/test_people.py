@@ -11,9 +11,11 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from adaptive_rag.server.api.session import SESSION_COOKIE
+from adaptive_rag.server.problems import PROBLEM_TYPES
 from tests.page.browser import Person
 from tests.page.conftest import PASSWORD, Visit
 from tests.page.servers import Servers
+from tests.page.states import call
 from tests.server.test_oidc import SmallProvider, settings_of
 
 Made = Callable[..., str]
@@ -143,7 +145,7 @@ def test_a_conversation_goes_on_after_the_page_was_loaded_again(demo: str, visit
 def test_a_thread_that_is_gone_leaves_the_page_as_it_was(demo: str, visit: Visit) -> None:
     with visit(demo) as somebody:
         page = somebody.open("#/ask?thread=0123456789abcdef0123456789abcdef")
-        expect(page.get_by_text("There is no such thread")).to_be_visible()
+        expect(page.get_by_text("This does not exist, or it is not open to you.")).to_be_visible()
         expect(page).to_have_url(re.compile("#/ask$"))
         forgive(somebody, 404)
 
@@ -337,6 +339,26 @@ def test_the_page_says_when_the_server_is_away_and_when_it_is_back(demo: str, vi
         expect(notice).to_have_count(0)
         assert all("ERR_FAILED" in error for error in somebody.errors)
         somebody.errors.clear()
+
+
+@pytest.mark.parametrize(
+    ("type_", "said"), [("too_often", "Zu viele Versuche in kurzer Zeit."), ("unheard_of", "Own words.")]
+)
+def test_what_the_server_tells_apart_is_said_in_german_and_all_else_in_its_own_words(
+    demo: str, visit: Visit, type_: str, said: str
+) -> None:
+    refused = {"type": type_, "title": "Too Many Requests", "status": 429, "detail": "Own words."}
+    with visit(demo, language="de") as somebody:
+        page = somebody.open()
+        page.route("**/ask/events", lambda route: route.fulfill(status=429, json=refused), times=1)
+        call(page, "ask/conversation.js", "ask", "samples", "How long is the Long Wall?")
+        expect(page.get_by_role("article").get_by_role("alert")).to_contain_text(said)
+        forgive(somebody, 429)
+
+
+def test_every_type_of_problem_has_its_words() -> None:
+    words = Path("adaptive_rag/server/page/texts/en.js").read_text()
+    assert set(re.findall(r"^  problem_(\w+):", words, re.M)) == set(PROBLEM_TYPES)
 
 
 def test_every_kind_of_change_has_its_words() -> None:

@@ -89,7 +89,8 @@ def create_collection(new: NewCollection, db: Db, caller: Administrator, request
     try:
         db.commit()
     except IntegrityError:
-        raise Problem(409, f"There is a collection {new.name!r} already.") from None
+        detail = f"There is a collection {new.name!r} already."
+        raise Problem(409, detail, type="name_taken") from None
     return _shown(db, row, Role.ADMIN)
 
 

@@ -148,7 +148,7 @@ def change_password(
     if not is_password(user.password, given.current):
         note(db, request, caller, "password.refused")
         db.commit()
-        raise Problem(403, "The current password is wrong.")
+        raise Problem(403, "The current password is wrong.", type="wrong_password")
     set_password(db, user, given.new, keep=caller.token_id)
     note(db, request, caller, "password.change")
     db.commit()

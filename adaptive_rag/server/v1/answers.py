@@ -26,7 +26,7 @@ from adaptive_rag.server.v1.forms import (
     Usage,
 )
 from adaptive_rag.server.v1.models import Model
-from adaptive_rag.text.markers import MARKER
+from adaptive_rag.text.markers import iter_markers, number_of
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def _annotations_of(task: Task, output: dict[str, Any], parts: Services) -> list
                 **{name: citation[name] for name in URLCitation.model_fields.keys() & citation},
             )
         )
-        for mark in MARKER.finditer(output["answer"])
-        if (citation := citations.get(int(mark.group()[1:-1])))
+        for mark in iter_markers(output["answer"])
+        if (citation := citations.get(number_of(mark[0])))
     ]
 
 

@@ -131,7 +131,8 @@ function receive(key, name, data, number) {
       passages: data.documents,
       number,
     });
-  else if (name === "problem") fail(key, new Problem(data.status, data.detail ?? data.title));
+  else if (name === "problem")
+    fail(key, new Problem(data.status, data.detail ?? data.title, undefined, data.type));
 }
 
 /** Show what was written with the next frame; an empty piece begins anew. @param {Turn} turn @param {string} piece */

@@ -10,11 +10,12 @@ export const signInNeeded = signal(0);
 
 /** What the server refuses, in its own words (RFC 9457); status 0 where it was not reached. */
 export class Problem extends Error {
-  /** @param {number} status @param {string} detail @param {number} [retryAfter] seconds */
-  constructor(status, detail, retryAfter) {
+  /** @param {number} status @param {string} detail @param {number} [retryAfter] seconds @param {string} [type] */
+  constructor(status, detail, retryAfter, type = "") {
     super(detail);
     this.status = status;
     this.retryAfter = retryAfter;
+    this.type = type;
   }
 }
 
@@ -142,12 +143,13 @@ function lost() {
 /** @param {Response} answer */
 async function problemOf(answer) {
   const wait = Number(answer.headers.get("retry-after")) || undefined;
-  let detail = "";
+  let [detail, type] = ["", ""];
   try {
     const told = await answer.json();
+    type = told.type;
     detail = typeof told.detail === "string" ? told.detail : (told.title ?? detail);
   } catch {
     // Not of this server: a proxy answers in its own form, and its status has to do.
   }
-  return new Problem(answer.status, detail, wait);
+  return new Problem(answer.status, detail, wait, type);
 }

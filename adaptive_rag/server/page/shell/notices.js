@@ -2,6 +2,7 @@
 import { Problem } from "../core/api.js";
 import { classes, html, signal, useEffect, useSignal, useState } from "../core/html.js";
 import { t } from "../core/texts.js";
+import { en } from "../texts/en.js";
 
 const MS_SHOWN = 8000;
 
@@ -16,6 +17,8 @@ export function said(error) {
   if (!(error instanceof Problem))
     return { text: t("broken", { what: error instanceof Error ? error.message : `${error}` }) };
   if (error.status === 0) return { text: t("offline") };
+  const own = `problem_${error.type}`;
+  if (own in en) return { text: t(/** @type {import("../core/texts.js").Words} */ (own)) };
   if (error.message) return { text: error.message, lang: "en" };
   return { text: t(error.status > 501 ? "busy" : "failed", { status: error.status }) };
 }

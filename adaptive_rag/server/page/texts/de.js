@@ -13,6 +13,20 @@ export const de = {
   dark_theme: "Dunkles Design",
   offline: "Der Server ist nicht erreichbar. Was Sie sehen, bleibt; versuchen Sie es gleich noch einmal.",
   failed: "Der Server hat das abgelehnt (Status {status}).",
+  problem_being_indexed:
+    "Die ersten Dokumente dieser Sammlung werden gerade eingelesen. Fragen Sie in einer Minute noch einmal.",
+  problem_busy:
+    "Der Server beantwortet gerade so viele Fragen, wie er kann. Fragen Sie in einigen Sekunden noch einmal.",
+  problem_name_taken: "Es gibt schon eine Sammlung mit diesem Namen.",
+  problem_no_documents:
+    "Diese Sammlung enthält noch keine Dokumente, die durchsucht werden können. Fügen Sie welche hinzu und fragen Sie noch einmal.",
+  problem_not_found: "Das gibt es nicht, oder es ist für Sie nicht freigegeben.",
+  problem_role_too_low: "Dafür reicht Ihr Recht an dieser Sammlung nicht aus.",
+  problem_stopping: "Der Server wird gerade beendet. Fragen Sie in einer Minute noch einmal.",
+  problem_thread_busy: "In diesem Gespräch wird gerade eine Frage beantwortet. Warten Sie die Antwort ab.",
+  problem_too_often: "Zu viele Versuche in kurzer Zeit. Versuchen Sie es etwas später noch einmal.",
+  problem_too_slow: "Die Antwort hat länger gedauert, als dieser Server erlaubt.",
+  problem_wrong_password: "Das aktuelle Passwort ist falsch.",
   broken: "Auf dieser Seite ist etwas schiefgegangen: {what}",
   undo: "Rückgängig",
   close: "Schließen",
