@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 PACKAGE = "adaptive-rag"
 # What a task takes of its node: a core, and the memory of the models, the file that is read and its rows.
 TASK_MEMORY = 1_000_000_000
-# A task is lost with its worker: it is some seconds of work, or one file.
-BYTES_PER_TASK, SOURCES_PER_TASK = 256_000, 64
+# A task is lost with its worker: it is some seconds of work, or one file. In a small run tasks are smaller,
+# so that all workers have some.
+MOST_BYTES, FEWEST_BYTES, SOURCES_PER_TASK, TASKS_EACH = 256_000, 16_000, 64, 4
 TASKS_AHEAD = 2  # for each that can run
 RETRIES = 3
 CONNECT_SECONDS, CHECK_SECONDS, POLL_SECONDS = 5.0, 120.0, 1.0
@@ -132,7 +133,7 @@ class Cluster:
         known = defaultdict[int | None, Contents](dict)
         for content, (source, record) in contents.items():
             known[record.size][content] = source, record
-        waiting, running = deque(make_batches(work)), dict[Any, list[Work]]()
+        waiting, running = deque(make_batches(work, self._wait_for_nodes())), dict[Any, list[Work]]()
         try:
             while waiting or running:
                 room = TASKS_AHEAD * self._wait_for_nodes() - len(running)
@@ -240,8 +241,8 @@ def embed_sources(
     return Batch(node, parts, rows, vectorizer.seconds, vectorizer.embedded)
 
 
-def make_batches(work: Sequence[Work]) -> list[list[Work]]:
-    """Group sources for the workers, those of the same content together; what takes longest comes first."""
+def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
+    """Group sources for so many workers, those of the same content together; the largest come first."""
     from adaptive_rag.ingest import hash_file
 
     sizes = Counter(item.size for item in work)
@@ -252,9 +253,11 @@ def make_batches(work: Sequence[Work]) -> list[list[Work]]:
             with suppress(OSError, IndexingError):  # the worker will say what is wrong
                 key = content_key(item.stamp.path, hash_file(item.file.path))
         groups.setdefault(key, []).append(item)
+    share = sum(item.size for item in work) // (TASKS_EACH * slots)
+    most = min(max(share, FEWEST_BYTES), MOST_BYTES)
     batches, size, count = list[list[Work]](), 0, 0
     for group in groups.values():
-        if not batches or size + group[0].size > BYTES_PER_TASK or count == SOURCES_PER_TASK:
+        if not batches or size + group[0].size > most or count == SOURCES_PER_TASK:
             batches.append([])
             size = count = 0
         batches[-1] += group

@@ -185,11 +185,13 @@ def test_what_is_unchanged_is_left_and_what_changed_is_replaced(tmp_path: Path, 
 def test_the_work_of_a_killed_worker_is_done_by_another(
     tmp_path: Path, cluster: Any, when: str, number: int
 ) -> None:
-    docs, mark = write_files(tmp_path / "docs", NEW), tmp_path / "killed"
+    # so many tasks that some worker has three of them
+    texts = {f"{n:02}.txt": f"Note {n} on tides." for n in range(45)}
+    docs, mark = write_files(tmp_path / "docs", texts), tmp_path / "killed"
     report = build(docs, tmp_path / "kb", embeddings=DeadlyEmbeddings(mark, when, number), ray="auto")
     assert mark.exists()
-    assert (report.added, report.failed) == (len(NEW), [])
-    assert texts_of(tmp_path / "kb") == sorted(NEW.values())
+    assert (report.added, report.failed) == (len(texts), [])
+    assert texts_of(tmp_path / "kb") == sorted(texts.values())
 
 
 @pytest.mark.usefixtures("small_tasks")
@@ -251,11 +253,11 @@ def test_an_error_of_the_model_is_that_of_one_process(tmp_path: Path, cluster: A
         build(docs, tmp_path / "kb", embeddings=FailingEmbeddings(), ray="auto")
 
 
-def test_the_command_indexes_by_ray(tmp_path: Path, cluster: Any) -> None:
-    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
-    command = [sys.executable, "-m", "adaptive_rag", "index", "docs", "--index", "kb", "--ray"]
+def test_the_command_starts_a_cluster_of_its_own(tmp_path: Path) -> None:
+    write_files(tmp_path / "docs", OLD)
+    command = [sys.executable, "-m", "adaptive_rag", "index", "docs", "--index", "kb", "--ray", "local"]
     done = subprocess.run(
-        [*command, cluster.address],
+        command,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         text=True,
@@ -263,8 +265,22 @@ def test_the_command_indexes_by_ray(tmp_path: Path, cluster: Any) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "12 added" in done.stdout and done.stderr == ""
-    assert texts_of(kb) == sorted(OLD.values())
-    assert docs.is_dir()
+    assert texts_of(tmp_path / "kb") == sorted(OLD.values())
+
+
+@pytest.mark.usefixtures("small_tasks")
+def test_an_interrupted_run_keeps_what_is_complete(tmp_path: Path, cluster: Any) -> None:
+    docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
+
+    def stop(progress: Progress) -> None:
+        if progress.done > 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        build(docs, kb, ray="auto", progress=stop)
+    assert "6 sources are complete and kept" in caught.value.__notes__[0]
+    assert len(texts_of(kb)) == 6
+    assert build(docs, kb, ray="auto").added == 6
 
 
 def test_files_of_the_same_content_go_to_one_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -275,8 +291,14 @@ def test_files_of_the_same_content_go_to_one_worker(tmp_path: Path, monkeypatch:
         Work(name, len(text), SourceFile(docs / name, name), None, Stamp(str(docs / name), len(text), None))
         for name, text in texts.items()
     ]
-    found = [[item.source for item in batch] for batch in make_batches(work)]
+    found = [[item.source for item in batch] for batch in make_batches(work, 2)]
     assert found == [["a.txt", "c.txt"], ["long.txt"], ["b.txt"]]
+
+
+def test_a_small_run_is_shared_among_all_workers_and_a_large_one_in_small_tasks() -> None:
+    small, large = ([Work(str(n), size) for n in range(40)] for size in (4_000, 100_000))
+    assert [len(batch) for batch in make_batches(small, 2)] == [5] * 8
+    assert [len(batch) for batch in make_batches(large, 2)] == [2] * 20
 
 
 def work_of(path: str) -> list[Work]:
