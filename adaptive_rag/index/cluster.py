@@ -75,6 +75,9 @@ def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embedding
     if address == LOCAL:
         # Keeps its servers on the loopback interface, on Linux too: who reaches a cluster runs code on it.
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    else:
+        # Ray would try for a quarter of an hour to reach what is no cluster; once takes it 40 s.
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
     ray: Any = import_extra("ray", extra="ray", purpose="Indexing by Ray")
     is_ours = not ray.is_initialized()
     if is_ours:
