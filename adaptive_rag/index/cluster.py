@@ -38,7 +38,7 @@ PACKAGE = "adaptive-rag"
 TASK_MEMORY = 1_000_000_000
 # A task is lost with its worker: it is some seconds of work, or one file. In a small run tasks are smaller,
 # so that all workers have some.
-MOST_BYTES, FEWEST_BYTES, SOURCES_PER_TASK, TASKS_EACH = 256_000, 16_000, 64, 4
+MOST_BYTES, FEWEST_BYTES, SOURCES_PER_TASK, TASKS_EACH = 256_000, 8_000, 64, 8
 TASKS_AHEAD = 2  # for each that can run
 RETRIES = 3
 CONNECT_SECONDS, CHECK_SECONDS, POLL_SECONDS = 5.0, 120.0, 1.0
