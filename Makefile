@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-server kill-server load-server page-checks screenshots clean
+.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-server kill-server kill-ray load-server page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -65,6 +65,9 @@ fuzz-server: ## Send a running server requests made from its OpenAPI document fo
 kill-server: ## Kill the server, its workers and its commands at random moments (about half an hour)
 	python -m benchmarks.server_kills
 	python -m benchmarks.command_kills
+
+kill-ray: ## Kill workers, nodes and runs of indexing by Ray at 20 moments (about ten minutes)
+	RAY_KILLS=all pytest -n 0 tests/index/test_ray.py -k killed
 
 load-server: ## Let a hundred people ask a server at once for 5 minutes
 	python -m benchmarks.server_load --seconds 300 --model --plain --studio

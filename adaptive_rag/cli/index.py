@@ -59,6 +59,14 @@ def index(
     rebuild: Annotated[
         bool, Option("--rebuild", help="Make the index anew, with these settings, also over a damaged one.")
     ] = False,
+    ray: Annotated[
+        str | None,
+        Option(
+            help="Read and embed on a Ray cluster: its HOST:PORT, 'auto' for one that runs on this machine, "
+            "'local' to start one.",
+            metavar="ADDRESS",
+        ),
+    ] = None,
     watch: Annotated[
         bool, Option("--watch", help="Go on: index the folders again whenever something in them changes.")
     ] = False,
@@ -88,7 +96,7 @@ def index(
 
     Without paths: --check tells whether the index is as it was written, --repair mends it.
     """
-    _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild, watch=watch)
+    _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild, watch=watch, ray=ray)
     settings = options.given_settings(index=index, embeddings=embeddings)
     if check:
         _check(settings, deep=deep, as_json=as_json)
@@ -109,6 +117,7 @@ def index(
             depth=depth,
             prune=prune,
             rebuild=rebuild,
+            ray=ray,
             verbose=bool(verbose),
         )
         # a change of what is not read is nothing to tell
@@ -139,7 +148,14 @@ def _folder_of(settings: dict[str, Any]) -> Path | None:
 
 
 def _refuse_mixture(
-    paths: list[str] | None, *, check: bool, deep: bool, repair: bool, rebuild: bool, watch: bool
+    paths: list[str] | None,
+    *,
+    check: bool,
+    deep: bool,
+    repair: bool,
+    rebuild: bool,
+    watch: bool,
+    ray: str | None,
 ) -> None:
     from adaptive_rag.errors import ConfigurationError
 
@@ -150,6 +166,8 @@ def _refuse_mixture(
         raise ConfigurationError("--check, --repair and --rebuild are three things: ask for one.")
     if watch and (modes or rebuild):
         raise ConfigurationError("--watch goes without --check, --repair and --rebuild: run these before it.")
+    if modes and ray:
+        raise ConfigurationError(f"{modes[0]} runs in this process: leave --ray out.")
     if modes and paths:
         raise ConfigurationError(f"{modes[0]} is of the whole index: leave {paths[0]} out.")
     if not modes and not paths:

@@ -39,6 +39,8 @@ DOING = {
 DRAFT_SHOWN = 240
 # Characters of the address that is fetched.
 ADDRESS_SHOWN = 40
+# Of a run by Ray: how many nodes are named, and the characters of a name.
+NODES_SHOWN, NAME_SHOWN = 4, 24
 
 
 def show_answer(question: str, user_context: str, settings: dict[str, Any], *, trace: bool = False) -> None:
@@ -163,6 +165,12 @@ def format_progress(progress: Progress) -> str:
     facts = [f"{progress.done:,} of about {progress.total:,} chunks", f"{progress.rate:.0f}/s"]
     if progress.seconds_left is not None:
         facts.append(f"{_duration(progress.seconds_left)} left")
+    if progress.nodes:
+        by_node = [f"{shorten(name, NAME_SHOWN)} {done:,}" for name, done in sorted(progress.nodes.items())]
+        more = len(by_node) - NODES_SHOWN
+        facts.append(
+            ", ".join(by_node[:NODES_SHOWN]) + (f" and {count_of(more, 'node')} more" if more > 0 else "")
+        )
     return " · ".join(facts)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,10 +18,12 @@ from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.database_writer import DatabaseWriter
+from adaptive_rag.index.cluster import Cluster, open_cluster
 from adaptive_rag.index.faults import storing
 from adaptive_rag.index.files import changed_files, damaged, refuse_damage, seal_files
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.lock import refuse_foreign_folder, remove_failed_start, write_lock
+from adaptive_rag.index.making import CHUNKS_PER_STEP, Contents, Made, make_rows
 from adaptive_rag.index.manifest import (
     MANIFEST,
     Manifest,
@@ -28,7 +31,6 @@ from adaptive_rag.index.manifest import (
     Settings,
     SourceRecord,
     count_chunks,
-    key_of,
     last_manifest,
     next_table,
     read_manifest,
@@ -37,7 +39,7 @@ from adaptive_rag.index.manifest import (
     written_by_another,
 )
 from adaptive_rag.index.plan import Meter, Plan, Progress, Work, content_key, plan_run
-from adaptive_rag.index.table import TableRow, TableWriter
+from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
 from adaptive_rag.models.onnx import MINILM, OnnxEmbeddings
@@ -46,6 +48,8 @@ from adaptive_rag.source import SentenceVectors
 from adaptive_rag.state import Chunk
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from adaptive_rag.index.plan import Documents
     from adaptive_rag.ingest import Failure, Note, SourceText
 
@@ -54,7 +58,6 @@ if TYPE_CHECKING:
 DEFAULT_CHUNK_SIZE = 1000
 DEFAULT_CHUNK_OVERLAP = 200
 LOCK_WAIT_SECONDS = 600.0
-CHUNKS_PER_STEP = 32
 ROWS_PER_WRITE = 1024
 SECONDS_PER_PUBLISH = 30.0
 
@@ -125,6 +128,7 @@ def build_index(
     exclude: Sequence[str] = (),
     prune: bool = True,
     rebuild: bool = False,
+    ray: str | None = None,
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
@@ -141,7 +145,8 @@ def build_index(
     `sentence_vectors="pooled"` takes the vectors of sentences from the run of their chunk, in about half the
     time; True or "apart" embeds each sentence by itself, False or "none" keeps none.
     `rebuild` makes the index anew, with other settings if need be; the old one serves until the new one
-    is complete.
+    is complete. `ray` is the address of a Ray cluster whose workers read and embed: "HOST:PORT", "auto" for
+    one on this machine, or "local" to start one here for this run.
 
     Raises:
         IndexDamagedError: files of the index are missing or were changed.
@@ -149,7 +154,8 @@ def build_index(
         IndexingError: nothing could be read, the place cannot be written, or another process
             holds the index for longer than `wait_seconds`, or has written it meanwhile.
         IndexUnreachableError: a bucket or a database does not answer, or refuses.
-        ConfigurationError: a path, a pattern or a setting is wrong.
+        ConfigurationError: a path, a pattern or a setting is wrong, or no cluster is at the address `ray`.
+        MissingExtraError: a cluster is asked for, and Ray is not installed.
     """
     from adaptive_rag.ingest import Note, Patterns
     from adaptive_rag.ingest.chunking import check_sizes
@@ -192,7 +198,11 @@ def build_index(
             )
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             if plan.work or plan.removed or rebuild:
-                run.apply(plan)
+                # Ray is started only where there is something to read; its workers load a model by name
+                sent = model.name if isinstance(model, OnnxEmbeddings) else embeddings or model
+                asked = open_cluster(ray, plan.work, sent) if ray and plan.work else nullcontext()
+                with asked as cluster:
+                    run.apply(plan, cluster=cluster)
             elif plan.failed and not before.sources:
                 raise nothing_read(plan.failed)
             elif plan.restamped:
@@ -270,30 +280,41 @@ class IndexingRun:
         self._sources = dict(manifest.sources)
         self._stale: list[str] = []
         self._rows: list[TableRow] = []
+        self._tables: list[pa.Table] = []  # rows that a cluster made
         self._made: Counter[str] = Counter()  # rows made so far, by key of their source
         self._ended: list[tuple[Work, SourceRecord]] = []
-        self._by_content: dict[tuple[str, str], tuple[str, SourceRecord]] = {}
+        self._by_content: Contents = {}
         self._partly_written: set[str] = set()
         self._writing = False
         self._published_at = time.monotonic()
 
-    def apply(self, plan: Plan, rescue: Rescue | None = None) -> None:
+    def apply(self, plan: Plan, rescue: Rescue | None = None, cluster: Cluster | None = None) -> None:
         """Do the work of a plan, renew the store's indexes, and drop what nobody reads any more.
 
         `rescue` is asked for the chunks of what could not be read; with it a run may end with no source.
+        With a cluster its workers read and embed.
         """
-        with reading_ahead(plan.work) as texts:
-            self._apply(plan, texts, rescue)
+        with reading_ahead(() if cluster else plan.work) as texts:
+            self._apply(plan, texts, rescue, cluster)
 
     def _apply(
-        self, plan: Plan, texts: Iterator[tuple[Work, SourceText | Failure]], rescue: Rescue | None
+        self,
+        plan: Plan,
+        texts: Iterator[tuple[Work, SourceText | Failure]],
+        rescue: Rescue | None,
+        cluster: Cluster | None,
     ) -> None:
         settings, committed = self.manifest.settings, self.manifest.committed
         cache = EmbeddingCache(self._location.path)
         self._vectorizer = Vectorizer(load_embeddings(self._embeddings), settings, cache)
+        meter = Meter(sum(item.size for item in plan.work), self._progress)
         try:
             self.let_go(plan)
-            self._make_rows(texts, size=sum(item.size for item in plan.work))
+            if cluster is None:
+                self._take(make_rows(texts, settings, self._vectorizer, self._by_content, meter), meter)
+            else:
+                with closing(cluster.make_tables(plan.work, settings, self._by_content, meter)) as made:
+                    self._take(made, meter)
             if rescue is not None:
                 for source, (record, chunks) in rescue(self._report.failed).items():
                     self._keep(source, record, chunks)
@@ -310,8 +331,8 @@ class IndexingRun:
             )
             raise
         finally:
-            self._report.embedding_seconds = self._vectorizer.seconds
-            self._report.texts_embedded = self._vectorizer.embedded
+            maker = cluster or self._vectorizer
+            self._report.embedding_seconds, self._report.texts_embedded = maker.seconds, maker.embedded
             cache.trim()
             cache.close()
 
@@ -369,66 +390,45 @@ class IndexingRun:
             return DatabaseWriter(self._location, *known)
         return TableWriter(self._location.uri, *known)
 
-    def _make_rows(self, texts: Iterator[tuple[Work, SourceText | Failure]], size: int) -> None:
-        """Split and embed; chunks of several small sources are embedded together."""
-        from adaptive_rag.ingest import Failure, split
+    def _take(self, made: Iterable[Made | pa.Table], meter: Meter) -> None:
+        """Gather what is made of the sources, and write it in batches."""
+        from adaptive_rag.ingest import Failure
 
-        settings = self.manifest.settings
-        sizes = {"size": settings.chunk_size, "overlap": settings.chunk_overlap}
-        meter = Meter(size, self._progress)
-        pending: list[tuple[Chunk, str]] = []
-        for item, text in texts:
-            if isinstance(text, Failure):
-                self._report.failed.append(text)
-                meter.ended(item.size)
-                continue
-            record = SourceRecord(text.content_hash, key_of(text.source, text.content_hash), 0)
-            record = replace(record, notes=text.notes, web=item.web, indexed=time.time())
-            if item.stamp is not None:
-                record = replace(record, **item.stamp._asdict())
-            content = content_key(record.path, record.hash)
-            if content is not None and content in self._by_content:
-                source, first = self._by_content[content]
-                copy = replace(record, doc=first.doc, chunks=first.chunks, copy_of=source)
-                self._ended.append((item, copy))
-                self._report.copies += 1
-                meter.ended(item.size)
-                continue
-            before = meter.chunks
-            notes = list(text.notes)
-            for chunk in split(text, **sizes, limit=self._vectorizer.limit, notes=notes):
-                pending.append((chunk, record.doc))
-                meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
-                if len(pending) >= CHUNKS_PER_STEP:
-                    self._embed(pending)
-                    meter.tell(self._report.chunks, item.source)
-                    pending = []
-            record = replace(record, chunks=meter.chunks - before, notes=tuple(notes))
-            if content is not None:
-                self._by_content[content] = text.source, record
-            self._ended.append((item, record))
-            meter.ended(item.size)
-        if pending:
-            self._embed(pending)
-            meter.tell(self._report.chunks, item.source)
+        for part in made:
+            if isinstance(part, Failure):
+                self._report.failed.append(part)
+            elif isinstance(part, tuple):
+                self._ended.append(part)
+                self._report.copies += part[1].copy_of is not None
+            else:
+                self._add(part)
+                last = part[-1].chunk["source"] if isinstance(part, list) else part["source"][-1].as_py()
+                meter.tell(self._report.chunks, last)
 
     def _keep(self, source: str, record: SourceRecord, chunks: Sequence[Chunk]) -> None:
         """Take a source as the chunks that it had."""
         for start in range(0, 0 if record.copy_of else len(chunks), CHUNKS_PER_STEP):
-            self._embed([(chunk, record.doc) for chunk in chunks[start : start + CHUNKS_PER_STEP]])
+            step = chunks[start : start + CHUNKS_PER_STEP]
+            self._add(self._vectorizer.rows(step, [record.doc] * len(step)))
         self._ended.append((Work(source, 0), record))
 
-    def _embed(self, pending: list[tuple[Chunk, str]]) -> None:
-        rows = self._vectorizer.rows([chunk for chunk, _ in pending], [doc for _, doc in pending])
-        self._rows += rows
-        self._made.update(row.doc for row in rows)
-        self._report.chunks += len(rows)
+    def _add(self, rows: list[TableRow] | pa.Table) -> None:
+        """Take rows; those of a table are of sources whose records were taken before."""
+        if isinstance(rows, list):
+            self._rows += rows
+        else:
+            self._tables.append(rows)
+        docs = [row.doc for row in rows] if isinstance(rows, list) else rows[DOC].to_pylist()
+        self._made.update(docs)
+        self._report.chunks += len(docs)
         due = time.monotonic() - self._published_at > SECONDS_PER_PUBLISH
-        if due or len(self._rows) >= ROWS_PER_WRITE:
+        if due or len(self._rows) + sum(map(len, self._tables)) >= ROWS_PER_WRITE:
             self._write(publish=due and not self._publish_at_end)
 
     def _write(self, *, publish: bool) -> None:
         """Write rows of complete sources, and of an incomplete one where it fills a batch by itself."""
+        import pyarrow as pa
+
         complete = [
             (item, record)
             for item, record in self._ended
@@ -442,6 +442,9 @@ class IndexingRun:
         with storing(self._location.uri):
             if ready:
                 self._writer.add(ready)
+            if self._tables:
+                self._writer.copy(pa.concat_tables(self._tables))
+                self._tables = []
             self._partly_written = (self._partly_written | {row.doc for row in ready}) - whole
             self._rows = [] if ready is self._rows else [row for row in self._rows if row.doc not in whole]
             for item, record in complete:

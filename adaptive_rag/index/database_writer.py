@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import import_extra
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.fields import Fields
-from adaptive_rag.index.table import TableRow
+from adaptive_rag.index.table import TableRow, from_arrow
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import kind_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 # Beside those of PGVectorStore: the id, the content with its words, the vector and the metadata.
 OWN_COLUMNS = {
@@ -74,6 +77,10 @@ class DatabaseWriter:
             f"ON CONFLICT (langchain_id) DO UPDATE SET {renewed}"
         )
         self._write(statement, _to_columns(rows))
+
+    def copy(self, rows: pa.Table) -> None:
+        """Append rows that are laid out in columns, as the workers of a cluster make them."""
+        self.add(from_arrow(rows))
 
     def copy_renamed(self, names: Mapping[str, tuple[str, str]]) -> None:
         """Append the chunks of sources again, given by key, under another source and its key."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -56,6 +57,12 @@ class Work:
 
         assert self.file is not None
         return read_source(self.file, stop)
+
+    def record(self, text: SourceText) -> SourceRecord:
+        """Return what the index is to remember of the source, before its chunks are counted."""
+        stamp = self.stamp._asdict() if self.stamp else {}
+        key, now = key_of(text.source, text.content_hash), time.time()
+        return SourceRecord(text.content_hash, key, 0, notes=text.notes, web=self.web, indexed=now, **stamp)
 
 
 @dataclass(slots=True)
@@ -351,6 +358,8 @@ class Progress:
     source: str
     fetching: Fetching | None = None
     """While pages of the web are fetched, before any chunk is made: how far that is."""
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    """Of a run by Ray: the chunks that each node has made."""
 
 
 class Meter:
@@ -358,6 +367,8 @@ class Meter:
 
     def __init__(self, size: int, progress: Callable[[Progress], None] | None) -> None:
         self.chunks = 0
+        self.nodes: Counter[str] = Counter()
+        """Of a run by Ray: the chunks that each node has made."""
         self._size = max(1, size)
         self._before = 0
         self._share = 0.0
@@ -380,4 +391,5 @@ class Meter:
             return
         total = max(done, round(self.chunks / self._share)) if self._share else done
         rate = done / max(time.perf_counter() - self._started, 1e-9)
-        self._progress(Progress(done, total, rate, (total - done) / rate if rate else None, source))
+        left = (total - done) / rate if rate else None
+        self._progress(Progress(done, total, rate, left, source, nodes=dict(self.nodes)))

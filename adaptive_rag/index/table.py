@@ -125,6 +125,20 @@ def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
     return pa.table({name: columns[name] for name in shape.names}, schema=shape)
 
 
+def from_arrow(table: pa.Table) -> list[TableRow]:
+    """Return the rows that are laid out in columns."""
+    return [
+        TableRow(
+            read_chunk(row),
+            row[DOC],
+            np.array(row[VECTOR], dtype=np.float32),
+            None if row[VIEWS] is None else np.frombuffer(row[VIEWS], dtype=np.float32).reshape(2, -1),
+            *(row[name] for name in SENTENCE_COLUMNS),
+        )
+        for row in table.to_pylist()
+    ]
+
+
 def read_chunk(row: dict[str, Any]) -> Chunk:
     """Return the chunk that a row of the table holds."""
     chunk = {name: row[name] for name in CHUNK_COLUMNS}

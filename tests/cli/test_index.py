@@ -154,6 +154,13 @@ def test_progress_says_how_many_how_fast_and_how_long() -> None:
     assert told == "1,200 of about 5,000 chunks · 40/s · 1 min 34 s left"
 
 
+def test_the_progress_of_a_cluster_names_the_nodes() -> None:
+    nodes = {f"node-{n}": 100 * n for n in range(6, 0, -1)}
+    told = format_progress(Progress(2100, 2100, 40.4, 0.0, "a.pdf", nodes=nodes))
+    assert told.endswith(" · node-1 100, node-2 200, node-3 300, node-4 400 and 2 nodes more")
+    assert format_progress(Progress(9, 9, 1.0, None, "a.pdf", nodes={"me": 9})).endswith("1/s · me 9")
+
+
 def test_a_report_names_what_could_not_be_read() -> None:
     report = IndexReport(added=1, chunks=3, total_chunks=1003, seconds=7300.0)
     report.failed.append(json)  # type: ignore[arg-type]
@@ -229,6 +236,7 @@ def test_a_damaged_manifest_is_mended_by_the_command_that_is_named(run: Run, not
     [
         ([], "Name the files or folders to index"),
         (["--check", "notes"], "leave notes out"),
+        (["--repair", "--ray", "local"], "--repair runs in this process: leave --ray out."),
         (["--repair", "--check"], "ask for one"),
         (["--repair", "--rebuild"], "ask for one"),
         (["--deep", "notes"], "--deep goes with --check"),

@@ -105,7 +105,7 @@ def test_what_a_killed_run_embedded_is_not_embedded_again(tmp_path: Path) -> Non
 def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.build.CHUNKS_PER_STEP", 2)
+    monkeypatch.setattr("adaptive_rag.index.making.CHUNKS_PER_STEP", 2)
     docs, kb = write_files(tmp_path / "docs", OLD), tmp_path / "kb"
 
     class Interrupted(HashEmbeddings):
@@ -126,7 +126,7 @@ def test_an_interrupted_run_keeps_what_is_complete_and_says_how_to_go_on(
 def test_sources_are_published_whole_however_small_the_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.build.CHUNKS_PER_STEP", 3)
+    monkeypatch.setattr("adaptive_rag.index.making.CHUNKS_PER_STEP", 3)
     monkeypatch.setattr("adaptive_rag.index.build.ROWS_PER_WRITE", 4)
     monkeypatch.setattr("adaptive_rag.index.build.SECONDS_PER_PUBLISH", 0.0)
     kb, states = tmp_path / "kb", set()

@@ -1,0 +1,381 @@
+"""A Ray cluster whose workers read, split and embed; plan, lock and writing stay with the run that asks."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag.errors import ConfigurationError, IndexingError, import_extra
+from adaptive_rag.index.ahead import reading_ahead
+from adaptive_rag.index.cache import EmbeddingCache
+from adaptive_rag.index.making import Contents, Made, copy_record, make_rows
+from adaptive_rag.index.manifest import Settings, SourceRecord
+from adaptive_rag.index.plan import Meter, Work, content_key
+from adaptive_rag.index.table import DOC, to_arrow
+from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.models.embeddings import load_embeddings
+from adaptive_rag.models.onnx import OnnxEmbeddings, load_minilm
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from adaptive_rag.ingest import Failure
+
+PACKAGE = "adaptive-rag"
+# What a task takes of its node: a core, and the memory of the models, the file that is read and its rows.
+TASK_MEMORY = 1_000_000_000
+# A task is lost with its worker: it is some seconds of work, or one file. In a small run tasks are smaller,
+# so that all workers have some.
+MOST_BYTES, FEWEST_BYTES, SOURCES_PER_TASK, TASKS_EACH = 256_000, 8_000, 64, 8
+TASKS_AHEAD = 2  # for each that can run
+RETRIES = 3
+CONNECT_SECONDS, CHECK_SECONDS, POLL_SECONDS = 5.0, 120.0, 1.0
+# How long a cluster may be without any node that can work.
+WITHOUT_NODES_SECONDS = 60.0
+FILES_CHECKED = 3
+LOCAL, ANY = "local", "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What a worker made of some sources, in their order, and where."""
+
+    node: str
+    parts: list[Failure | SourceRecord]
+    rows: pa.Table | None
+    seconds: float
+    embedded: int
+
+
+@contextmanager
+def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embeddings) -> Iterator[Cluster]:
+    """Connect to the cluster at an address, or start one on this machine; leave it at the end.
+
+    A program that is connected to a cluster already stays so, and that one is used.
+
+    Raises:
+        MissingExtraError: Ray is not installed.
+        ConfigurationError: no cluster is there, or it cannot be used: another version of Ray, Python or this
+            package, no node with a core and the memory that a task takes.
+        IndexingError: a node cannot read the documents.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if address == LOCAL:
+        # Keeps its servers on the loopback interface, on Linux too: who reaches a cluster runs code on it.
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+    else:
+        # Ray would try for a quarter of an hour to reach what is no cluster; once takes it 40 s.
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
+    ray: Any = import_extra("ray", extra="ray", purpose="Indexing by Ray")
+    is_ours = not ray.is_initialized()
+    if is_ours:
+        _connect(ray, address)
+    try:
+        _check_nodes(ray, work)
+        yield Cluster(ray, embeddings)
+    finally:
+        if is_ours:
+            ray.shutdown()
+
+
+class Cluster:
+    """Gives sources to the workers of a cluster, and their rows to who asks.
+
+    `seconds` counts the time that the workers spent inside the models, `embedded` the texts.
+    """
+
+    def __init__(self, ray: Any, embeddings: str | Embeddings) -> None:
+        self.seconds = 0.0
+        self.embedded = 0
+        self._ray = ray
+        self._names = dict[str, str]()
+        self._embeddings: Any = embeddings
+        if isinstance(embeddings, Embeddings):
+            try:
+                self._embeddings = ray.put(embeddings)
+            except TypeError as error:
+                raise ConfigurationError(
+                    f"The embedding model {type(embeddings).__name__} cannot be sent to the workers of a "
+                    "cluster. Pass it by its name, such as 'openai:text-embedding-3-small'."
+                ) from error
+
+    def make_tables(
+        self, work: Sequence[Work], settings: Settings, contents: Contents, meter: Meter
+    ) -> Generator[Made | pa.Table, None, None]:
+        """Have sources read and embedded, and yield their records before their rows.
+
+        A task whose worker or node is lost is given to another one, by Ray; where that is of no avail its
+        sources are tried one by one, so that a single one fails.
+
+        Raises:
+            IndexingError: the cluster has no node left that can work.
+        """
+        from adaptive_rag.ingest import Failure
+
+        errors = self._ray.exceptions
+        lost = (
+            errors.WorkerCrashedError,
+            errors.OutOfMemoryError,
+            errors.NodeDiedError,
+            errors.LocalRayletDiedError,
+            errors.ObjectLostError,
+        )
+        task = self._ray.remote(num_cpus=1, memory=TASK_MEMORY, max_retries=RETRIES)(embed_sources)
+        known = defaultdict[int | None, Contents](dict)
+        for content, (source, record) in contents.items():
+            known[record.size][content] = source, record
+        waiting, running = deque(make_batches(work, self._wait_for_nodes())), dict[Any, list[Work]]()
+        try:
+            while waiting or running:
+                room = TASKS_AHEAD * self._wait_for_nodes() - len(running)
+                for batch in [waiting.popleft() for _ in range(min(room, len(waiting)))]:
+                    present = {key: first for item in batch for key, first in known[item.size].items()}
+                    sent = [_absolute(item) for item in batch]
+                    running[task.remote(sent, settings, self._embeddings, present)] = batch
+                done, _ = self._ray.wait(list(running), timeout=POLL_SECONDS)
+                for each in done:
+                    batch = running.pop(each)
+                    try:
+                        yield from self._settle(batch, self._ray.get(each), contents, meter)
+                    except errors.RayTaskError as error:
+                        raise error.cause from None
+                    except lost:
+                        if len(batch) > 1:
+                            waiting += [[item] for item in batch]
+                            continue
+                        times = f"{RETRIES + 1} time{'s' * (RETRIES > 0)}"
+                        reason = (
+                            f"ended the worker that indexed it, {times}. Index it without --ray to see why"
+                        )
+                        yield Failure(batch[0].source, reason)
+                        meter.ended(batch[0].size)
+        finally:
+            for each in running:
+                self._ray.cancel(each, force=True)
+
+    def _settle(
+        self, batch: Sequence[Work], made: Batch, contents: Contents, meter: Meter
+    ) -> Iterator[Made | pa.Table]:
+        from pyarrow import array, compute, string
+
+        from adaptive_rag.ingest import Failure
+
+        repeated, rows = list[str](), made.rows
+        for item, part in zip(batch, made.parts, strict=True):
+            meter.ended(item.size)
+            if isinstance(part, Failure):
+                yield part
+                continue
+            content = content_key(part.path, part.hash)
+            if content is not None and part.copy_of is None:
+                source, first = contents.setdefault(content, (item.source, part))
+                if source != item.source:  # another worker made it in the meantime
+                    repeated.append(part.doc)
+                    part = copy_record(part, source, first)
+            yield item, part
+        if rows is not None and repeated:
+            rows = rows.filter(compute.invert(compute.is_in(rows[DOC], array(repeated, string()))))
+        self.seconds += made.seconds
+        self.embedded += made.embedded
+        if rows is not None and len(rows):
+            meter.chunks += len(rows)
+            meter.nodes[self._name(made.node)] += len(rows)
+            yield rows
+
+    def _name(self, node: str) -> str:
+        """Return what a node is called, with the beginning of its id where others are called so too."""
+        if node not in self._names:
+            found = {each["NodeID"]: each["NodeName"] for each in self._ray.nodes()}
+            count = Counter(found.values())
+            self._names |= {
+                id_: name if count[name] == 1 else f"{name}/{id_[:6]}" for id_, name in found.items()
+            }
+        return self._names[node]
+
+    def _wait_for_nodes(self) -> int:
+        """Return how many tasks the cluster can run at a time.
+
+        Raises:
+            IndexingError: it has had no node for long.
+        """
+        began = time.monotonic()
+        while not (slots := _slots(self._ray.nodes())):
+            if time.monotonic() - began > WITHOUT_NODES_SECONDS:
+                raise IndexingError(
+                    f"The Ray cluster has had no node that can work for {WITHOUT_NODES_SECONDS:.0f} s. What "
+                    "was published is kept. Start nodes, and run the same command: it goes on from there."
+                )
+            time.sleep(POLL_SECONDS)
+        return slots
+
+
+def embed_sources(
+    work: Sequence[Work], settings: Settings, embeddings: str | Embeddings, contents: Mapping[Any, Any]
+) -> Batch:
+    """Read, split and embed sources, in a worker; those that have one of the `contents` are its copies."""
+    import pyarrow as pa
+    import ray
+
+    model = _load_model(embeddings) if isinstance(embeddings, str) else embeddings
+    if settings.sentence_vectors:
+        load_minilm().workers = 1
+    vectorizer = Vectorizer(model, settings, EmbeddingCache(None))
+    parts, tables = list[Any](), []
+    with reading_ahead(work) as texts:
+        for made in make_rows(texts, settings, vectorizer, dict(contents), Meter(1, None)):
+            if isinstance(made, list):
+                tables.append(to_arrow(made, settings.dimension))
+            else:
+                parts.append(made[1] if isinstance(made, tuple) else made)
+    rows = pa.concat_tables(tables).combine_chunks() if tables else None
+    node = ray.get_runtime_context().get_node_id()
+    return Batch(node, parts, rows, vectorizer.seconds, vectorizer.embedded)
+
+
+def make_batches(work: Sequence[Work], slots: int) -> list[list[Work]]:
+    """Group sources for so many workers, those of the same content together; the largest come first."""
+    from adaptive_rag.ingest import hash_file
+
+    sizes = Counter(item.size for item in work)
+    groups = dict[Any, list[Work]]()
+    for item in work:
+        key: Any = item.source
+        if item.file and item.stamp and sizes[item.size] > 1:
+            with suppress(OSError, IndexingError):  # the worker will say what is wrong
+                key = content_key(item.stamp.path, hash_file(item.file.path))
+        groups.setdefault(key, []).append(item)
+    share = sum(item.size for item in work) // (TASKS_EACH * slots)
+    most = min(max(share, FEWEST_BYTES), MOST_BYTES)
+    batches, size, count = list[list[Work]](), 0, 0
+    for group in groups.values():
+        if not batches or size + group[0].size > most or count == SOURCES_PER_TASK:
+            batches.append([])
+            size = count = 0
+        batches[-1] += group
+        size, count = size + group[0].size, count + 1
+    return sorted(batches, key=lambda batch: -sum(item.size for item in batch))
+
+
+@cache
+def _load_model(spec: str) -> Embeddings:
+    """Load a model once for all tasks of a worker, which has one core for it."""
+    model = load_embeddings(spec)
+    if isinstance(model, OnnxEmbeddings):
+        model.workers = 1
+    return model
+
+
+def _absolute(item: Work) -> Work:
+    """Name the file of a source so that it is found from another folder."""
+    if item.file is None:
+        return item
+    return replace(item, file=replace(item.file, path=Path(os.path.abspath(item.file.path))))
+
+
+def _connect(ray: Any, address: str) -> None:
+    """Connect to a cluster, or start one.
+
+    Raises:
+        ConfigurationError: none is there, or it has another version of Ray or Python.
+    """
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address == LOCAL:
+        ray.init(LOCAL, include_dashboard=False, **quiet)
+        return
+    if address != ANY:
+        host, _, port = address.rpartition(":")
+        if not host or "/" in host or not port.isdigit():
+            raise ConfigurationError(
+                f"ray = {address!r} is not the address of a Ray cluster: expected HOST:PORT of its head "
+                f"node, {ANY!r} for the one on this machine, or {LOCAL!r} to start one."
+            )
+        try:
+            socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+        except (OSError, OverflowError, UnicodeError) as error:
+            raise ConfigurationError(
+                f"No Ray cluster answers at {address!r}: {error}. Expected HOST:PORT of its head node, as "
+                "`ray start --head` prints it."
+            ) from error
+    try:
+        ray.init(address, **quiet)
+    except (ray.exceptions.RayError, OSError, RuntimeError, ValueError) as error:
+        said = " ".join(str(error).split())
+        raise ConfigurationError(
+            f"The Ray cluster {address!r} cannot be used: {said.rstrip('.')}. This program must run on "
+            "one of its nodes, with the same versions of Ray and Python."
+        ) from error
+
+
+def _check_nodes(ray: Any, work: Sequence[Work]) -> None:
+    """Refuse a cluster in which a node lacks the package or the documents, or none has room for a task."""
+
+    # Code that is defined in a function travels as a whole: a node without our package can run it.
+    def look(package: str, files: list[tuple[str, int]]) -> tuple[str | None, list[str]]:
+        import os
+        from importlib import metadata
+
+        def is_there(file: str, size: int) -> bool:
+            return os.path.exists(file) and os.path.getsize(file) == size
+
+        try:
+            version = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            version = None
+        return version, [file for file, size in files if not is_there(file, size)]
+
+    from adaptive_rag.ingest.archives import on_disk
+
+    errors = ray.exceptions
+    nodes = [node for node in ray.nodes() if node["Alive"] and _slots([node])]
+    if not nodes:
+        raise ConfigurationError(
+            f"No node of the Ray cluster has a core and {TASK_MEMORY / 1e9:g} GB of memory, which a task "
+            "takes. Start nodes with more: ray start --address HOST:PORT --memory BYTES"
+        )
+    own, files = metadata.version("adaptive-rag"), list[tuple[str, int]]()
+    for item in work:
+        if item.file is not None and item.stamp is not None and len(files) < FILES_CHECKED:
+            files.append((os.path.abspath(on_disk(item.file.path)), item.stamp.size))
+    on_node = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
+    look_from = ray.remote(num_cpus=0)(look)
+    asked = [
+        (node["NodeName"], look_from.options(scheduling_strategy=on_node(node["NodeID"], soft=False)))
+        for node in nodes
+    ]
+    for name, answer in [(name, task.remote(PACKAGE, files)) for name, task in asked]:
+        try:
+            version, missing = ray.get(answer, timeout=CHECK_SECONDS)
+        except (errors.TaskUnschedulableError, errors.NodeDiedError, errors.LocalRayletDiedError):
+            continue  # it has left meanwhile
+        except errors.RayError as error:
+            said = str(error).partition("\n")[0]
+            raise IndexingError(f"The node {name} of the Ray cluster does not answer: {said}") from error
+        if version != own:
+            has = f"has version {version} of" if version else "does not have"
+            raise ConfigurationError(
+                f"The node {name} of the Ray cluster {has} the package adaptive-rag; this program is "
+                f"version {own}. Install it there: pip install 'adaptive-rag[ray]=={own}'"
+            )
+        if missing:
+            raise IndexingError(
+                f"The node {name} of the Ray cluster cannot read {missing[0]}, or has another file there. "
+                "Keep the documents on a disk that all nodes share, under the same path, or leave --ray out."
+            )
+
+
+def _slots(nodes: Sequence[Mapping[str, Any]]) -> int:
+    """Return how many tasks nodes have the cores and the memory for."""
+    found = [node["Resources"] for node in nodes if node["Alive"]]
+    return sum(int(min(each.get("CPU", 0), each.get("memory", 0) // TASK_MEMORY)) for each in found)

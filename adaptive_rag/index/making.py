@@ -1,0 +1,77 @@
+"""Texts to the rows of a table: split and embedded, in this process or in a worker of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from adaptive_rag.index.manifest import Settings, SourceRecord
+from adaptive_rag.index.plan import Meter, Work, content_key
+from adaptive_rag.index.table import TableRow
+from adaptive_rag.index.vectorize import Vectorizer
+from adaptive_rag.state import Chunk
+
+if TYPE_CHECKING:
+    from adaptive_rag.ingest import Failure, SourceText
+
+CHUNKS_PER_STEP = 32
+
+Contents: TypeAlias = dict[tuple[str, str], tuple[str, SourceRecord]]
+"""By what files of the same content share, the source that holds their chunks."""
+Made: TypeAlias = "Failure | list[TableRow] | tuple[Work, SourceRecord]"
+"""A source that cannot be read, rows of one or several sources, or what is to be remembered of a source."""
+
+
+def make_rows(
+    texts: Iterable[tuple[Work, SourceText | Failure]],
+    settings: Settings,
+    vectorizer: Vectorizer,
+    contents: Contents,
+    meter: Meter,
+) -> Iterator[Made]:
+    """Split and embed; chunks of several small sources are embedded together.
+
+    The record of a source may come before its rows. A source of the content of one in `contents`, which
+    this adds to, is recorded as its copy and has no rows.
+    """
+    from adaptive_rag.ingest import Failure, split
+
+    sizes = {"size": settings.chunk_size, "overlap": settings.chunk_overlap}
+    pending: list[tuple[Chunk, str]] = []
+
+    def embed() -> list[TableRow]:
+        rows = vectorizer.rows([chunk for chunk, _ in pending], [doc for _, doc in pending])
+        pending.clear()
+        return rows
+
+    for item, text in texts:
+        if isinstance(text, Failure):
+            yield text
+            meter.ended(item.size)
+            continue
+        record = item.record(text)
+        content = content_key(record.path, record.hash)
+        if content is not None and content in contents:
+            yield item, copy_record(record, *contents[content])
+            meter.ended(item.size)
+            continue
+        before = meter.chunks
+        notes = list(text.notes)
+        for chunk in split(text, **sizes, limit=vectorizer.limit, notes=notes):
+            pending.append((chunk, record.doc))
+            meter.split(item.size * min(1.0, chunk["end"] / max(1, len(text.text))))
+            if len(pending) >= CHUNKS_PER_STEP:
+                yield embed()
+        record = replace(record, chunks=meter.chunks - before, notes=tuple(notes))
+        if content is not None:
+            contents[content] = text.source, record
+        yield item, record
+        meter.ended(item.size)
+    if pending:
+        yield embed()
+
+
+def copy_record(record: SourceRecord, source: str, first: SourceRecord) -> SourceRecord:
+    """Return the record of a source whose chunks are those of another one."""
+    return replace(record, doc=first.doc, chunks=first.chunks, copy_of=source)
