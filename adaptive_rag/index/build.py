@@ -16,9 +16,9 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
 from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
+from adaptive_rag.index.cluster import Cluster, open_cluster
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.database_writer import DatabaseWriter
-from adaptive_rag.index.cluster import Cluster, open_cluster
 from adaptive_rag.index.faults import storing
 from adaptive_rag.index.files import changed_files, damaged, refuse_damage, seal_files
 from adaptive_rag.index.location import Location, open_location

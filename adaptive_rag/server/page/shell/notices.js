@@ -18,7 +18,7 @@ export function said(error) {
     return { text: t("broken", { what: error instanceof Error ? error.message : `${error}` }) };
   if (error.status === 0) return { text: t("offline") };
   const own = `problem_${error.type}`;
-  if (own in en) return { text: t(/** @type {import("../core/texts.js").Words} */ (own)) };
+  if (own in en) return { text: t(/** @type {Words} */ (own)) };
   if (error.message) return { text: error.message, lang: "en" };
   return { text: t(error.status > 501 ? "busy" : "failed", { status: error.status }) };
 }
