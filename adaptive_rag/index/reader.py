@@ -44,6 +44,8 @@ from adaptive_rag.where import Where
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from adaptive_rag.index.disk_cache import Copy
+
 READ_COLUMNS = [*CHUNK_COLUMNS, VECTOR, VIEWS]
 ROWS_KEPT = 4096
 ROWS_PER_READ = 1024
@@ -98,8 +100,10 @@ def _pool() -> ThreadPoolExecutor:
 class TableReader:
     """Searches one version of the table; safe to share between threads."""
 
-    def __init__(self, uri: str, manifest: Manifest) -> None:
+    def __init__(self, uri: str, manifest: Manifest, copy: Copy | None = None) -> None:
         self.manifest = manifest
+        self.copy = copy
+        """The version in a bucket as it lies on this machine; it may come while the reader is in use."""
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
         self._kept = _KeptChunks(ROWS_KEPT)
@@ -107,15 +111,30 @@ class TableReader:
         self._names: LRUCache[frozenset[str], dict[str, list[str]]] = LRUCache(CONDITIONS_KEPT)
         self._narrowed: LRUCache[bytes, Vectors] = LRUCache(NARROWED_ROWS, getsizeof=len)
         self._uri = uri
-        with reading(uri, f"its table {manifest.table!r}, version {manifest.version},"):
-            self.table = connect(uri).open_table(manifest.table)
-            self.table.checkout(manifest.version)
-            found = self.table.count_rows()
-        if found != manifest.chunks:
+        self._tables: dict[str, Any] = {}
+        _ = self.table
+
+    @property
+    def table(self) -> Any:
+        """The version of the table, in its copy where there is one.
+
+        Raises:
+            IndexDamagedError: it cannot be opened, or holds other chunks than the manifest says.
+        """
+        place = str(self.copy.folder) if self.copy and self.copy.folder.exists() else self._uri
+        if (known := self._tables.get(place)) is not None:
+            return known
+        with reading(self._uri, f"its table {self.manifest.table!r}, version {self.manifest.version},"):
+            table = connect(place).open_table(self.manifest.table)
+            table.checkout(self.manifest.version)
+            found = table.count_rows()
+        if found != self.manifest.chunks:
             raise IndexDamagedError(
-                f"The index {uri} is damaged: its manifest speaks of {manifest.chunks} chunks, its table "
-                f"holds {found}. Mend it with: {repair_hint(uri)}"
+                f"The index {self._uri} is damaged: its manifest speaks of {self.manifest.chunks} chunks, "
+                f"its table holds {found}. Mend it with: {repair_hint(self._uri)}"
             )
+        self._tables[place] = table
+        return table
 
     def search(
         self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None = None
