@@ -18,7 +18,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
@@ -198,9 +198,9 @@ def _lock(folder: Path, *, exclusive: bool) -> IO[bytes] | None:
         except BlockingIOError:
             file.close()
             return None
-        # who made room meanwhile has removed this file
-        if place.exists() and os.path.samestat(place.stat(), os.fstat(file.fileno())):
-            return file
+        with suppress(FileNotFoundError):  # who made room meanwhile has removed this file
+            if os.path.samestat(place.stat(), os.fstat(file.fileno())):
+                return file
         file.close()
 
 
