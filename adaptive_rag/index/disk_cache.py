@@ -96,7 +96,7 @@ class DiskCache:
                 if self.find(bucket, manifest) is None:
                     self._make_room(bucket, manifest, partial)
                     with ThreadPoolExecutor(FILES_AT_ONCE, thread_name_prefix="copy") as pool:
-                        list(pool.map(lambda item: _copy(bucket, partial, *item, wanted), _files(manifest)))
+                        list(pool.map(lambda item: _copy(bucket, partial, item, wanted), _files(manifest)))
                     partial.rename(partial.with_suffix(""))
                 if (reader := wanted()) is not None:
                     reader.copy = self.find(bucket, manifest)
@@ -216,12 +216,13 @@ def _linked(partial: Path, name: str, size: int, siblings: list[Path]) -> bool:
     return False
 
 
-def _copy(bucket: Bucket, partial: Path, name: str, seal: Seal, wanted: weakref.ref[CopyReader]) -> None:
+def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], wanted: weakref.ref[CopyReader]) -> None:
     """Copy one file, unless it is there.
 
     Raises:
         NoCopyError: it is not as the manifest says, or nobody needs it any more.
     """
+    name, seal = item
     file = partial / name
     if file.exists():
         return

@@ -571,7 +571,7 @@ def _best(scores: Vectors, limit: int) -> Ids:
 
 
 def _held(rows: Ids, among: Ids) -> NDArray[np.bool_]:
-    """Tell of each row whether it is among others, which are in ascending order; that is quick for few rows."""
+    """Tell of each row whether it is among others in ascending order, which is quick for few rows."""
     at = np.searchsorted(among, rows)
     return np.asarray(among.take(at, mode="clip") == rows)
 
