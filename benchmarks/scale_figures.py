@@ -160,10 +160,10 @@ def tables(results: Results) -> list[str]:
     ]
     for name, (path, factor, kind) in rows.items():
         each = [of(results[size], path) for size in sizes]
-        shown = ["" if value is None else f"{factor * value:.3g}" for value in each]
+        shown = ["" if value is None else _short(factor * value) for value in each]
         at, values = measured(results, path, EXACT_UP_TO)
         fit = kind(at, [factor * value for value in values]) if kind and len(at) > 1 else None
-        beyond = [f"{fit.at(size):,.3g}" if fit else "" for size in COMPUTED]
+        beyond = [_short(fit.at(size)) if fit else "" for size in COMPUTED]
         lines.append(f"| {name} | {' | '.join([*shown, fit.text if fit else '', *beyond])} |")
     return lines
 
@@ -201,6 +201,10 @@ def beside_tables(results: Results) -> dict[str, list[str]]:
         "chunks | | p50 | p95 | processor | memory, GB | nDCG@10 | recall@10 by vector": others,
         "chunks | | first | p50 | p95 | processor | requests at first | a question": bucket,
     }
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def draw(results: Results, path: Path) -> None:
