@@ -1,4 +1,4 @@
-"""Corpora of any size for `retrieval_scale`: made up by statistics, or public passages among made-up ones."""
+"""Corpora of any size for `scale`: made up by statistics, or public passages among made-up ones."""
 
 from __future__ import annotations
 
@@ -45,6 +45,8 @@ class Corpus:
     size: int
     slices: Slices
     """Yields texts and unit vectors, a slice at a time, the same for every call."""
+    vectors: Callable[[], Iterator[Array]]
+    """Yields the vectors alone, which takes less time."""
     questions: Callable[[], Questions]
 
 
@@ -53,7 +55,8 @@ def made_up(size: int, count: int) -> Corpus:
     return Corpus(
         name="made-up",
         size=size,
-        slices=lambda: ((texts, rows) for texts, rows, _ in _draw(size)),
+        slices=lambda: (([" ".join(row) for row in words], rows) for words, rows, _ in _draw(size)),
+        vectors=lambda: (rows for _, rows, _ in _draw(size)),
         questions=lambda: _ask(size, count),
     )
 
@@ -68,10 +71,10 @@ def _ask(size: int, count: int) -> Questions:
     numbers = np.sort(np.random.default_rng(size + 1).choice(size, size=min(count, size), replace=False))
     generator = np.random.default_rng(size + 2)
     questions, vectors = [], []
-    for part, (texts, rows, centres) in enumerate(_draw(size)):
+    for part, (words, rows, centres) in enumerate(_draw(size)):
         for at in numbers[numbers // SLICE == part] - part * SLICE:
-            anywhere = texts[generator.integers(len(texts))]
-            own, other = generator.choice(texts[at].split(), 2), generator.choice(anywhere.split(), 5)
+            anywhere = words[int(generator.integers(len(words)))]
+            own, other = generator.choice(words[at], 2), generator.choice(anywhere, 5)
             questions.append(" ".join([*own, *other]))
             vectors.append(0.2 * rows[at] + 0.8 * centres[at] + generator.normal(scale=0.05, size=DIMENSION))
     order = generator.permutation(len(questions))
@@ -82,12 +85,25 @@ def _ask(size: int, count: int) -> Questions:
     )
 
 
-def _draw(size: int) -> Iterator[tuple[list[str], Array, Array]]:
-    """Yield texts, their vectors and the centres of their topics, a slice at a time."""
+class _Words(Sequence[list[str]]):
+    """The words of texts, looked up when they are asked for."""
+
+    def __init__(self, vocabulary: list[str], numbers: Array) -> None:
+        self._vocabulary, self._numbers = vocabulary, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, at: Any) -> Any:
+        return [self._vocabulary[number] for number in self._numbers[at].tolist()]
+
+
+def _draw(size: int) -> Iterator[tuple[_Words, Array, Array]]:
+    """Yield the words of texts, their vectors and the centres of their topics, a slice at a time."""
     generator = np.random.default_rng(size)
     centres = unit(generator.normal(size=(max(50, size // 250), DIMENSION)))
     common = STOP_WORDS.split()
-    vocabulary = np.array([*common, *(_word(n) for n in range(len(common), VOCABULARY))])
+    vocabulary = [*common, *(_word(n) for n in range(len(common), VOCABULARY))]
     frequency = np.cumsum(1 / np.arange(1, VOCABULARY + 1) ** 1.05)
     for start in range(0, size, SLICE):
         count = min(SLICE, size - start)
@@ -96,7 +112,7 @@ def _draw(size: int) -> Iterator[tuple[list[str], Array, Array]]:
         vectors = unit(centres[topics] + moved)
         drawn = np.searchsorted(frequency, generator.random((count, WORDS)) * frequency[-1])
         drawn[:, :15] = (topics[:, None] * 37 + drawn[:, :15] % 60) % VOCABULARY
-        yield [" ".join(row) for row in vocabulary[drawn]], vectors, centres[topics]
+        yield _Words(vocabulary, drawn), vectors, centres[topics]
 
 
 def public(folder: Path, size: int, cache: Path) -> Corpus:
@@ -137,6 +153,7 @@ def public(folder: Path, size: int, cache: Path) -> Corpus:
         name=f"public-{digest}",
         size=max(size, len(passages)),
         slices=lambda: _among_made_up(passages, vectors, size),
+        vectors=lambda: (rows for _, rows in _among_made_up(passages, vectors, size)),
         questions=lambda: Questions(
             [questions[i] for i in order], embedded[len(passages) + order], [graded[i] for i in order]
         ),

@@ -25,7 +25,7 @@ READY_SECONDS = 60
 
 
 @contextmanager
-def serving_s3(folder: Path) -> Iterator[int]:
+def serving_s3(folder: Path, volumes: int = 20) -> Iterator[int]:
     """Serve the bucket "wiki" from a folder, and yield the port."""
     (folder / "identities.json").write_text(json.dumps(IDENTITIES))
     free = _free_ports(2 * len(PORTS))
@@ -34,7 +34,12 @@ def serving_s3(folder: Path) -> Iterator[int]:
     options += [f"-{name}.port={port}" for name, port in ports]
     options += [f"-{name}.port.grpc={port}" for name, port in internal]
     options += [f"-{name}.localSocket={folder / name}.sock" for name in ("filer", "s3")]
-    options += ["-master.volumeSizeLimitMB=64", "-volume.max=20", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"]
+    options += [
+        "-master.volumeSizeLimitMB=64",
+        f"-volume.max={volumes}",
+        "-ip=127.0.0.1",
+        "-ip.bind=127.0.0.1",
+    ]
     with (folder / "log").open("wb") as log:
         server = subprocess.Popen(
             ["weed", "server", f"-dir={folder}", f"-s3.config={folder / 'identities.json'}", *options],

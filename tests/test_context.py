@@ -209,6 +209,8 @@ def an_other_value(name: str) -> Any:
         "max_megabytes": 5,
         "private_networks": True,
         "users": {"ada": "0" * 64},
+        "cache_gb": 2.5,
+        "cache": "copies",
         "origins": frozenset({"https://example.org"}),
         "roots": frozenset({"documents"}),
         "max_documents": 5,
@@ -402,7 +404,7 @@ SAME_ANSWER = {
     "index",
     "models.prices",
     "user_id",
-    *(name for name in SETTINGS if name.startswith(("serving.", "web."))),
+    *(name for name in SETTINGS if name.startswith(("serving.", "web.", "bucket."))),
 }
 
 

@@ -39,6 +39,7 @@ from pydantic_settings import (
 
 from adaptive_rag.context.groups import (
     GROUPS,
+    BucketSettings,
     BudgetSettings,
     Group,
     Mechanism,
@@ -155,6 +156,10 @@ class Context(BaseSettings):
         default_factory=WebSettings,
         description="Web: bounds of what is read from an address, and of where it may lie.",
     )
+    bucket: BucketSettings = Field(
+        default_factory=BucketSettings,
+        description="Buckets: copies of an index's files on this machine.",
+    )
     serving: ServingSettings = Field(
         default_factory=ServingSettings,
         description="Serving: users, folders that may be indexed, and bounds of what callers pass.",
@@ -238,6 +243,7 @@ _SAME_ANSWER = {
     "retriever",
     *(f"serving.{name}" for name in ServingSettings.model_fields),
     *(f"web.{name}" for name in WebSettings.model_fields),
+    *(f"bucket.{name}" for name in BucketSettings.model_fields),
 }
 # A live object is known by its place in memory, which means something in this process only.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"

@@ -297,6 +297,20 @@ class WebSettings(Group):
     )
 
 
+class BucketSettings(Group):
+    """How an index in a bucket is read; callers of a server can set none of it."""
+
+    cache_gb: float = Field(
+        0.0,
+        ge=0,
+        description="Gigabytes that copies of the files of indexes in buckets may take on this machine, all "
+        "together. By default none is made, and each search reads the bucket.",
+    )
+    cache: str | None = Field(
+        None, description="Folder of these copies. By default one where the user's caches lie."
+    )
+
+
 class ServingSettings(Group):
     """What a server lets its callers do. Nothing of it matters in a notebook or in the shell."""
 
@@ -342,5 +356,6 @@ GROUPS: dict[str, type[Group]] = {
     "retrieval": RetrievalSettings,
     "scoring": ScoringSettings,
     "web": WebSettings,
+    "bucket": BucketSettings,
     "serving": ServingSettings,
 }

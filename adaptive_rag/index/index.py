@@ -22,9 +22,11 @@ from langchain_core.vectorstores import VectorStore
 
 from adaptive_rag.context import Context
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
+from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.build import IndexReport, build_index, nothing_read
 from adaptive_rag.index.check import check_index
 from adaptive_rag.index.database import Database
+from adaptive_rag.index.disk_cache import DiskCache, open_disk_cache
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
@@ -68,14 +70,22 @@ class Index:
     check = staticmethod(check_index)
     repair = staticmethod(repair_index)
 
-    def __init__(self, location: Files, stamp: Hashable, manifest: Manifest, embeddings: Embeddings) -> None:
+    def __init__(
+        self,
+        location: Files,
+        stamp: Hashable,
+        manifest: Manifest,
+        embeddings: Embeddings,
+        copies: DiskCache | None = None,
+    ) -> None:
         self.uri = location.uri
         self.embeddings = embeddings
         self._location = location
+        self._copies = copies
         self._lock = threading.Lock()
         self._stamp, self._looked_at = stamp, time.monotonic()
         refuse_damage(location, manifest)
-        self._reader = TableReader(location.uri, manifest)
+        self._reader = self._open_reader(manifest)
         self._earlier: TTLCache[str, TableReader] = TTLCache(
             EARLIER_CHUNKS,
             EARLIER_SECONDS,
@@ -90,8 +100,15 @@ class Index:
         self._rows: WeakKeyDictionary[TableReader, Ids] = WeakKeyDictionary()
 
     @classmethod
-    def open(cls, uri: str | Path, embeddings: str | Embeddings | None = None) -> Index:
+    def open(
+        cls,
+        uri: str | Path,
+        embeddings: str | Embeddings | None = None,
+        copies: DiskCache | None = None,
+    ) -> Index:
         """Open an index; the embedding model is the one it was made with, unless one is passed.
+
+        Of an index in a bucket the files are copied to `copies`, and read there once they are all there.
 
         Raises:
             IndexDamagedError: files of the index are missing or were changed.
@@ -101,7 +118,7 @@ class Index:
         location = open_files(uri, "Index.open")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
         model = load_model_of(location.uri, manifest.settings.embeddings, embeddings)
-        return cls(location, stamp, manifest, model)
+        return cls(location, stamp, manifest, model, copies)
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
@@ -307,11 +324,21 @@ class Index:
                 held = (manifest.table, manifest.version, manifest.sources)
                 if held != (known.table, known.version, known.sources):
                     refuse_damage(self._location, manifest, known.files)
-                    reader = TableReader(self.uri, manifest)
+                    reader = self._open_reader(manifest)
                     self._earlier[str(known.committed)] = self._reader
                     self._reader = reader
                 self._stamp = stamp
             return self._reader
+
+    def _open_reader(self, manifest: Manifest) -> TableReader:
+        """Open a state: in its copy where there is one, else where it lies while it is copied."""
+        if self._copies is None or not isinstance(self._location, Bucket):
+            return TableReader(self.uri, manifest)
+        copy = self._copies.find(self._location, manifest)
+        reader = TableReader(self.uri, manifest, copy)
+        if copy is None and manifest.files:
+            self._copies.begin(self._location, reader)
+        return reader
 
 
 def _rows(reader: TableReader, chosen: Choice) -> Ids:
@@ -355,7 +382,11 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
         ConfigurationError: `where` is given and the source cannot be narrowed.
     """
     place = context.index if context.retriever is None else context.retriever
-    source: ChunkSource = place if isinstance(place, ChunkSource) else open_source(place, context.embeddings)
+    source: ChunkSource = (
+        place
+        if isinstance(place, ChunkSource)
+        else open_source(place, context.embeddings, open_disk_cache(**dict(context.bucket)))
+    )
     version = state.get("index_version")
     source = source.at(version) if version and isinstance(source, KeepsVersions) else source
     return _narrowed(source, context.where) if context.where else source
@@ -370,17 +401,19 @@ def _narrowed(source: ChunkSource, condition: str) -> ChunkSource:
     return source.where(read_where(condition))
 
 
-def _identity(place: Any, embeddings: Any = None) -> tuple[Any, ...]:
+def _identity(place: Any, embeddings: Any = None, copies: DiskCache | None = None) -> tuple[Any, ...]:
     """Tell two places apart. A live object keeps its id while we hold it, which the opened source does."""
     if isinstance(place, str) and "://" not in place:
         # What is open must not follow a program that changes its folder.
         place = os.path.abspath(os.path.expanduser(place))
-    return tuple(part if isinstance(part, str) else id(part) for part in (place, embeddings))
+    return (*(part if isinstance(part, str) else id(part) for part in (place, embeddings)), copies)
 
 
 @cached(LRUCache(MAX_OPEN), key=_identity, condition=threading.Condition())
 def open_source(
-    place: str | BaseRetriever | VectorStore, embeddings: str | Embeddings | None = None
+    place: str | BaseRetriever | VectorStore,
+    embeddings: str | Embeddings | None = None,
+    copies: DiskCache | None = None,
 ) -> ChunkSource:
     """Open a store by its name, or an app's own retriever or vector store; each is opened once."""
     if not isinstance(place, str):
@@ -388,7 +421,8 @@ def open_source(
 
         return RetrieverSource(place, embeddings)
     scheme = place.partition("://")[0].lower() if "://" in place else ""
-    return STORES.get(scheme, Index.open)(place, embeddings)
+    opened = STORES.get(scheme, Index.open)
+    return Index.open(place, embeddings, copies) if opened == Index.open else opened(place, embeddings)
 
 
 def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None) -> str | ChunkSource:

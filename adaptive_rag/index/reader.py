@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from cachetools import LRUCache
+from numpy.typing import NDArray
 
 from adaptive_rag.errors import IndexDamagedError
 from adaptive_rag.index import neighbours
@@ -44,6 +45,8 @@ from adaptive_rag.where import Where
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from adaptive_rag.index.disk_cache import Copy
+
 READ_COLUMNS = [*CHUNK_COLUMNS, VECTOR, VIEWS]
 ROWS_KEPT = 4096
 ROWS_PER_READ = 1024
@@ -55,6 +58,8 @@ CONDITIONS_KEPT, NARROWED_ROWS = 64, 2 * neighbours.EXACT_UP_TO
 # Up to this many rows a search names each one that it is narrowed to; beyond, it sifts what it finds, and
 # looks this many times as deep where that is too little.
 NAMED_ROWS, DEEPER = 2_000, 4
+# Below this share of the chunks hits by words are read as deep as they are needed, and no deeper.
+SIFTED_SHARE = 0.1
 # Words spelt like one: chunks that are read for them, words of the word index that are compared. That index
 # holds stems, so that an ending counts as a difference too: of a long word three letters may differ.
 # From 12 letters on the search takes two at most, and nothing from 50 on.
@@ -98,8 +103,10 @@ def _pool() -> ThreadPoolExecutor:
 class TableReader:
     """Searches one version of the table; safe to share between threads."""
 
-    def __init__(self, uri: str, manifest: Manifest) -> None:
+    def __init__(self, uri: str, manifest: Manifest, copy: Copy | None = None) -> None:
         self.manifest = manifest
+        self.copy = copy
+        """The version in a bucket as it lies on this machine; it may come while the reader is in use."""
         self._dimension = manifest.settings.dimension
         self._lock = threading.Lock()
         self._kept = _KeptChunks(ROWS_KEPT)
@@ -107,15 +114,30 @@ class TableReader:
         self._names: LRUCache[frozenset[str], dict[str, list[str]]] = LRUCache(CONDITIONS_KEPT)
         self._narrowed: LRUCache[bytes, Vectors] = LRUCache(NARROWED_ROWS, getsizeof=len)
         self._uri = uri
-        with reading(uri, f"its table {manifest.table!r}, version {manifest.version},"):
-            self.table = connect(uri).open_table(manifest.table)
-            self.table.checkout(manifest.version)
-            found = self.table.count_rows()
-        if found != manifest.chunks:
+        self._tables: dict[str, Any] = {}
+        _ = self.table
+
+    @property
+    def table(self) -> Any:
+        """The version of the table, in its copy where there is one.
+
+        Raises:
+            IndexDamagedError: it cannot be opened, or holds other chunks than the manifest says.
+        """
+        place = str(self.copy.folder) if self.copy and self.copy.folder.exists() else self._uri
+        if (known := self._tables.get(place)) is not None:
+            return known
+        with reading(self._uri, f"its table {self.manifest.table!r}, version {self.manifest.version},"):
+            table = connect(place).open_table(self.manifest.table)
+            table.checkout(self.manifest.version)
+            found = table.count_rows()
+        if found != self.manifest.chunks:
             raise IndexDamagedError(
-                f"The index {uri} is damaged: its manifest speaks of {manifest.chunks} chunks, its table "
-                f"holds {found}. Mend it with: {repair_hint(uri)}"
+                f"The index {self._uri} is damaged: its manifest speaks of {self.manifest.chunks} chunks, "
+                f"its table holds {found}. Mend it with: {repair_hint(self._uri)}"
             )
+        self._tables[place] = table
+        return table
 
     def search(
         self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None = None
@@ -228,7 +250,7 @@ class TableReader:
             return self.match(query, limit, among.tolist())
         for depth in self._depths(limit, among):
             rows, bm25 = self.match(query, depth)
-            kept = np.flatnonzero(np.isin(rows, among))[:limit]
+            kept = np.flatnonzero(_held(rows, among))[:limit]
             if len(kept) == limit or len(rows) < depth:
                 break
         return rows[kept], bm25[kept]
@@ -252,7 +274,7 @@ class TableReader:
                 search = search.where(_one_of("_rowid", among.tolist()), prefilter=True)
             hits = search.select([TEXT, "_score"]).with_row_id(True).limit(ROWS_SPELT).to_arrow()
         if among is not None:
-            hits = hits.filter(np.isin(hits["_rowid"].to_numpy(), among))
+            hits = hits.filter(_held(hits["_rowid"].to_numpy().astype(np.int64), among))
         texts = " ".join(hits[TEXT].to_pylist()).lower()
         return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
 
@@ -386,7 +408,9 @@ class TableReader:
 
     def _find(self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None) -> Hits:
         """Search a larger table: by vector exactly or roughly, by words as LanceDB finds them."""
-        depth = max(limit, WORD_HITS)
+        # what is sifted out of many hits is dear: the BM25 of the others is looked up by their ids instead
+        sifted = among is not None and NAMED_ROWS < len(among) < self.manifest.chunks * SIFTED_SHARE
+        depth = limit if sifted else max(limit, WORD_HITS)
         near = _pool().submit(self.nearest, vectors, limit, among)
         matched = self._map(lambda query: self.match(query, depth, among), queries)
         unions, scores, lacking = [], [], []
@@ -432,14 +456,18 @@ class TableReader:
             return neighbours.nearest(self.table, vector, limit, chunks)
         for depth in self._depths(limit, among):
             rows = neighbours.nearest(self.table, vector, depth, chunks)
-            kept = rows[np.isin(rows, among)][:limit]
+            kept = rows[_held(rows, among)][:limit]
             if len(kept) == limit:
                 break
         return kept
 
     def _depths(self, limit: int, among: Ids) -> Iterator[int]:
-        """Yield how deep to look for hits that are sifted: as deep as they lie by chance, then deeper."""
-        depth, chunks = math.ceil(limit * self.manifest.chunks / len(among)), self.manifest.chunks
+        """Yield how deep to look for hits that are sifted: as deep as they mostly lie by chance, then deeper.
+
+        Two standard deviations more than the mean cost less than to look a second time.
+        """
+        chunks = self.manifest.chunks
+        depth = math.ceil((limit + 2 * math.sqrt(limit)) * chunks / len(among))
         while depth < chunks:
             yield depth
             depth *= DEEPER
@@ -540,6 +568,12 @@ def _best(scores: Vectors, limit: int) -> Ids:
     few = limit < len(scores)
     top = np.argpartition(-scores, limit - 1)[:limit] if few else np.arange(len(scores))
     return np.asarray(top[np.lexsort((top, -scores[top]))], dtype=np.int64)
+
+
+def _held(rows: Ids, among: Ids) -> NDArray[np.bool_]:
+    """Tell of each row whether it is among others in ascending order, which is quick for few rows."""
+    at = np.searchsorted(among, rows)
+    return np.asarray(among.take(at, mode="clip") == rows)
 
 
 def _words(query: str) -> list[str]:

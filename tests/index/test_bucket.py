@@ -1,42 +1,20 @@
 import os
 import signal
 import threading
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexUnreachableError, MissingExtraError
-from adaptive_rag.index import Index, lease, table
+from adaptive_rag.index import Index, lease
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.sources import list_sources, remove_sources
+from tests.index.conftest import use
 from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
 from tests.index.test_crash import NEW, OLD, SCRIPT, run_python
-from tests.s3_server import Network, network_before, serving_s3
-
-
-@pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    with serving_s3(tmp_path_factory.mktemp("s3")) as port:
-        yield port
-
-
-@pytest.fixture
-def kb(port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The address of an index that nobody has written yet."""
-    use(monkeypatch, port)
-    return f"s3://wiki/{tmp_path.name}/kb"
-
-
-def use(monkeypatch: pytest.MonkeyPatch, port: int, who: str = "writer", secret: str = "secret") -> None:
-    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{port}")
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", who)
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
-    # a connection keeps the credentials that it began with
-    table.connect.cache_clear()
-    table._session.cache_clear()
+from tests.s3_server import Network
 
 
 def test_of_many_writers_at_once_one_makes_an_object_and_one_replaces_it(kb: str) -> None:
@@ -174,13 +152,6 @@ def test_a_question_reads_one_version_and_the_next_one_the_new_state(
     monkeypatch.setattr("adaptive_rag.index.index.FOLLOWED_SECONDS", 0.0)
     assert [chunk["text"] for chunk in index.chunks()] == ["Flow."]
     assert [chunk["text"] for chunk in during.chunks()] == ["Ebb."]
-
-
-@pytest.fixture
-def network(port: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[Network]:
-    with network_before(port) as network:
-        use(monkeypatch, network.port)
-        yield network
 
 
 @pytest.mark.parametrize("fault", ["drop", "cut", "mute"])

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from adaptive_rag.index import Index
-from benchmarks import retrieval_scale, scale_corpora
-from benchmarks.retrieval_scale import ReadyMade, make_index, ndcg, recall_at_10, store_questions
+from benchmarks import scale, scale_corpora, scale_sides
+from benchmarks.scale import make_index, store_questions
 from benchmarks.scale_corpora import STOP_WORDS, Corpus, embed, made_up, public
+from benchmarks.scale_figures import draw, machine_for, power_law, price_table, straight_line, tables
+from benchmarks.scale_sides import CONDITIONS, ReadyMade, ndcg, recall_at_10, stored_questions
 
 
 @pytest.fixture(scope="module")
@@ -82,23 +84,43 @@ def test_a_question_holds_words_of_its_chunk_and_stands_nearer_to_it_than_to_mos
         assert (cosines > cosines[number]).mean() < 0.05
 
 
-def test_both_sides_answer_and_are_judged_alike(kept: Path, corpus: Corpus) -> None:
-    ours = retrieval_scale.ask_index(kept, 8)
-    theirs = retrieval_scale.ask_langchain(corpus, kept, 4)
+def test_all_sides_answer_and_are_judged_alike(kept: Path, corpus: Corpus) -> None:
+    ours = scale_sides.ask_index(kept, 8)
     assert ours["recall"] == 1.0
     assert ours["info"] is None
-    assert len(ours["ndcg"]) == 8
-    assert len(theirs["ndcg"]) == 4
+    assert len(ours["ndcg"]) == 7, "the last question was asked first, to open the index"
     assert np.mean(ours["ndcg"]) > 0.5
-    assert np.mean(theirs["ndcg"]) > 0.5
+    assert all(ours[part]["p95"] >= ours[part]["p50"] > 0 for part in ("vector", "words", "whole"))
+    for theirs in (scale_sides.ask_langchain(corpus, kept, 4), scale_sides.ask_lancedb(corpus, kept, 4)):
+        assert len(theirs["ndcg"]) == 4
+        assert np.mean(theirs["ndcg"]) > 0.5
+
+
+def test_a_condition_is_judged_against_the_nearest_that_fulfil_it(kept: Path, corpus: Corpus) -> None:
+    filtered = scale_sides.ask_filtered(kept, 8)["filters"]
+    assert {name: one["recall"] for name, one in filtered.items()} == dict.fromkeys(CONDITIONS, 1.0)
+    _, _, _, nearest = stored_questions(kept, 8)
+    pages = {id_: int(id_, 16) % 100 + 1 for each in nearest["page = 7"] for id_ in each}
+    assert set(pages.values()) == {7}
+    assert all(len(each) == min(10, 300 // 100) for each in nearest["page = 7"])
+
+
+def test_chunks_are_added_and_found_by_a_reader_that_was_open(
+    kept: Path, corpus: Corpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = SimpleNamespace(questions=8, compare_questions=2, data=None, cache=None)
+    found = scale._ask_added(300, arguments, kept)
+    assert found["found_s"] > 0
+    assert found["chunks"] == found["added"] == scale_sides.ADDED
+    assert len(Index.open(kept / "kb", ReadyMade({}))) == 300, "the index itself stays as it is"
 
 
 def test_recall_counts_the_nearest_that_were_found(kept: Path, corpus: Corpus) -> None:
     asked = corpus.questions()
     index = Index.open(kept / "kb", embeddings=ReadyMade(dict(zip(asked.texts, asked.vectors, strict=True))))
-    _, _, _, nearest = retrieval_scale._stored(kept, 1)
-    half = {id_ if i % 2 else f"missing-{i}" for i, id_ in enumerate(sorted(nearest[0]))}
-    assert recall_at_10(index, asked.texts[:1], nearest) == 1.0
+    _, _, _, nearest = stored_questions(kept, 1)
+    half = {id_ if i % 2 else f"missing-{i}" for i, id_ in enumerate(sorted(nearest[""][0]))}
+    assert recall_at_10(index, asked.texts[:1], nearest[""]) == 1.0
     assert recall_at_10(index, asked.texts[:1], [half]) == 0.5
 
 
@@ -147,34 +169,59 @@ def test_what_was_embedded_once_is_not_embedded_again(
 
 
 def test_missing_data_is_said_before_anything_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", ["retrieval_scale", "--data", str(tmp_path)])
+    monkeypatch.setattr("sys.argv", ["scale", "--data", str(tmp_path)])
     with pytest.raises(SystemExit, match="No data set lies in"):
-        retrieval_scale.main()
+        scale.main()
 
 
 def test_a_kept_index_is_used_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = SimpleNamespace(
-        data=None, questions=4, runs=3, compare=True, compare_questions=2, compare_up_to=100, cache=None
+        **dict.fromkeys(("data", "cache", "bucket", "filters", "add", "make_only")),
+        **{"questions": 4, "runs": 3, "compare": True, "compare_questions": 2, "compare_up_to": 100},
     )
     answers = iter([{"p50": 1.0, "p95": p95} for p95 in (9.0, 3.0, 5.0)] * 2)
-    monkeypatch.setattr(retrieval_scale, "_ask", lambda *rest: next(answers))
-    name, first = retrieval_scale.run(200, arguments, tmp_path)
+    monkeypatch.setattr(scale, "_ask", lambda *rest: next(answers))
+    name, first = scale.run(200, arguments, tmp_path)
     assert (name, first["index"]["p95"]) == ("made-up", 5.0)
     assert "langchain" not in first
-    monkeypatch.setattr(retrieval_scale, "make_index", lambda *rest: pytest.fail("made again"))
-    _, again = retrieval_scale.run(200, arguments, tmp_path)
-    assert "made_s" in first
-    assert "made_s" not in again
+    monkeypatch.setattr(scale, "make_index", lambda *rest: pytest.fail("made again"))
+    _, again = scale.run(200, arguments, tmp_path)
+    assert (first["kept"], again["kept"]) == (False, True)
+    assert first["made"] == again["made"]
 
 
-def test_the_curve_is_drawn(tmp_path: Path) -> None:
+def test_a_fit_gives_back_the_formula_that_made_the_figures() -> None:
+    sizes = [10_000, 100_000, 1_000_000]
+    assert power_law(sizes, [3 * n**0.25 for n in sizes]).at(10_000_000) == pytest.approx(
+        3 * 10_000_000**0.25
+    )
+    assert straight_line(sizes, [0.3 + 2e-6 * n for n in sizes]).at(10_000_000) == pytest.approx(20.3)
+
+
+@pytest.mark.parametrize(
+    ("resident_gb", "expected"), [(1, (1, 8)), (4, (1, 8)), (5, (1, 16)), (200, (2, 256))]
+)
+def test_memory_is_bought_in_the_sizes_that_there_are(resident_gb: float, expected: tuple[int, int]) -> None:
+    machines, gib, hour = machine_for(resident_gb)
+    assert (machines, gib) == expected
+    assert hour == pytest.approx(0.0102 * gib)
+
+
+def test_the_curves_are_drawn_and_what_is_computed_is_named_so(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     results = {
-        10_000: {
-            "index": {"p50": 5.0, "p95": 9.0, "recall": 1.0, "info": None},
-            "langchain": {"p50": 400.0, "p95": 500.0},
-        },
-        1_000_000: {"index": {"p50": 30.0, "p95": 50.0, "recall": 0.98, "info": {"recall_at_10": 0.97}}},
+        size: {
+            "index": {"p50": p50, "cpu": p50, "whole_gb": 0.3 + size / 1e6},
+            "disk": {"rows": size / 4e5, "words": size / 2e6},
+            "bucket": {"far": {"requests_per_question": 100.0}},
+        }
+        for size, p50 in ((10_000, 5.0), (100_000, 10.0), (1_000_000, 20.0))
     }
-    retrieval_scale.draw(results, tmp_path / "latency.png", "made-up corpus")
-    assert (tmp_path / "latency.png").read_bytes().startswith(b"\x89PNG")
+    lines = [*tables(results), *price_table(results)]
+    assert lines[0].endswith("| 10,000,000, computed | 100,000,000, computed |")
+    assert any(
+        line.startswith("| fused search, processor ms | 5 | 10 | 20 |") and "| 40 |" in line for line in lines
+    )
+    assert any("30 GB, $1 | 1 of 32 GiB" in line and line.endswith("$40 |") for line in lines)
+    draw(results, tmp_path / "scale.png")
+    assert (tmp_path / "scale.png").read_bytes().startswith(b"\x89PNG")

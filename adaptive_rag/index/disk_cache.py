@@ -1,0 +1,253 @@
+"""Copies of a bucket's files on this machine, which take no more room than they are given.
+
+Each version of an index is a folder. Lance never changes a file that it wrote, and the manifest names the
+files of a version with their sizes and checksums: a folder that holds them all is that version, whatever is
+written to the bucket later. Files that several versions share are hard links. The folder gets its name once
+it is whole. Who reads it holds a lock that ends with the process; who makes room removes none that is locked.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import logging
+import os
+import shutil
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Protocol
+
+from xxhash import xxh3_64
+
+from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
+from adaptive_rag.index.bucket import Bucket
+from adaptive_rag.index.manifest import Manifest, Seal
+from adaptive_rag.private import make_folder
+
+GB = 10**9
+FILES_AT_ONCE = 4
+POLL_SECONDS = 0.2
+SHARES_LOCKS = os.name != "nt"
+LOCK, PARTIAL, FILLING = ".lock", ".partial", "filling.lock"
+
+_log = logging.getLogger("adaptive_rag.index")
+
+
+class NoCopyError(Exception):
+    """A version cannot be copied; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Copy:
+    """A whole version of an index on this machine; it stays while this object does."""
+
+    folder: Path
+    _lock: IO[bytes]
+
+
+class CopyReader(Protocol):
+    """What reads one version, and goes on with its copy once there is one."""
+
+    manifest: Manifest
+    copy: Copy | None
+
+
+@dataclass(frozen=True)
+class DiskCache:
+    """A folder of copies, which several processes may share, and how many bytes they may take."""
+
+    folder: Path
+    most_bytes: int
+
+    def find(self, bucket: Bucket, manifest: Manifest) -> Copy | None:
+        """Return the copy of a version, and count it as used; None where there is no whole one."""
+        folder = self._folder_of(bucket, manifest)
+        try:
+            lock = _lock(folder, exclusive=False) if folder.exists() else None
+            if lock is None or not folder.exists():
+                return None
+            if any((folder / name).stat().st_size != seal.size for name, seal in _files(manifest)):
+                raise FileNotFoundError
+            os.utime(lock.fileno())
+        except FileNotFoundError:  # somebody has removed a part of it: it is made again
+            shutil.rmtree(folder, ignore_errors=True)
+        except OSError as error:
+            _log.warning("The copies in %s cannot be read: %s", self.folder, error.strerror)
+        else:
+            return Copy(folder, lock)
+        return None
+
+    def begin(self, bucket: Bucket, reader: CopyReader) -> None:
+        """Copy the version of a reader in the background, and then have the reader go on with the copy."""
+        _background().submit(self._fill, bucket, reader.manifest, weakref.ref(reader))
+
+    def _fill(self, bucket: Bucket, manifest: Manifest, wanted: weakref.ref[CopyReader]) -> None:
+        """Copy a version while somebody reads it; where that fails, say so and leave nothing half done."""
+        partial = self._folder_of(bucket, manifest).with_suffix(PARTIAL)
+        try:
+            make_folder(partial.parent)
+            with self._alone(wanted):
+                if self.find(bucket, manifest) is None:
+                    self._make_room(bucket, manifest, partial)
+                    with ThreadPoolExecutor(FILES_AT_ONCE, thread_name_prefix="copy") as pool:
+                        list(pool.map(lambda item: _copy(bucket, partial, item, wanted), _files(manifest)))
+                    partial.rename(partial.with_suffix(""))
+                if (reader := wanted()) is not None:
+                    reader.copy = self.find(bucket, manifest)
+        except (NoCopyError, OSError, AdaptiveRAGError) as error:
+            if _goes_on(wanted):
+                shutil.rmtree(partial, ignore_errors=True)
+                why = (error.strerror if isinstance(error, OSError) else None) or error
+                _log.warning("The index %s is read from the bucket at every search: %s", bucket.uri, why)
+
+    def _make_room(self, bucket: Bucket, manifest: Manifest, partial: Path) -> None:
+        """Link what other copies of the index hold, and remove what was not used for longest.
+
+        Raises:
+            NoCopyError: the version does not fit.
+        """
+        siblings = [each for each in partial.parent.iterdir() if each.is_dir() and each != partial]
+        missing = 0
+        for name, seal in _files(manifest):
+            (partial / name).parent.mkdir(parents=True, exist_ok=True)
+            if not (partial / name).exists() and not _linked(partial, name, seal.size, siblings):
+                missing += seal.size
+        for old in self.folder.glob(f"*/*{PARTIAL}"):
+            if old != partial:  # of a process that was killed
+                shutil.rmtree(old, ignore_errors=True)
+        every = sorted(self.folder.glob(f"*/*{LOCK}"), key=lambda file: file.stat().st_mtime)
+        while (taken := _bytes_in(self.folder)) + missing > self.most_bytes:
+            if not every:
+                raise NoCopyError(
+                    f"its copy takes {missing / GB:.2f} GB more, and of {self.most_bytes / GB:.2f} GB "
+                    f"(bucket.cache_gb) other copies in use take {taken / GB:.2f} GB"
+                )
+            if lock := _lock(every.pop(0).with_suffix(""), exclusive=True):
+                folder = Path(lock.name).with_suffix("")
+                shutil.rmtree(folder, ignore_errors=True)
+                Path(lock.name).unlink()
+                lock.close()
+
+    @contextmanager
+    def _alone(self, wanted: weakref.ref[CopyReader]) -> Iterator[None]:
+        """Let one process at a time copy: the others find what it made."""
+        while (lock := _lock((self.folder / FILLING).with_suffix(""), exclusive=True)) is None:
+            if not _goes_on(wanted):
+                raise NoCopyError("nobody reads it any more")
+            time.sleep(POLL_SECONDS)
+        with lock:
+            yield
+
+    def _folder_of(self, bucket: Bucket, manifest: Manifest) -> Path:
+        state = repr((manifest.table, manifest.version, sorted(_files(manifest))))
+        index, version = (hashlib.sha256(text.encode()).hexdigest()[:16] for text in (bucket.uri, state))
+        return self.folder / index / version
+
+
+@functools.cache
+def open_disk_cache(cache: str | None, cache_gb: float) -> DiskCache | None:
+    """Return the cache that the settings name; None where it is to hold nothing.
+
+    Raises:
+        ConfigurationError: the system has no locks that a killed process lets go of in the way it takes.
+    """
+    if not cache_gb:
+        return None
+    if not SHARES_LOCKS:
+        raise ConfigurationError(
+            "bucket.cache_gb cannot be used on Windows: copies need a lock that several processes can share. "
+            "Leave it at 0; the bucket is then read at every search."
+        )
+    from platformdirs import user_cache_path
+
+    place = (
+        Path(cache).expanduser() if cache else user_cache_path("adaptive-rag", appauthor=False) / "buckets"
+    )
+    return DiskCache(place.absolute(), int(cache_gb * GB))
+
+
+@functools.cache
+def _background() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="copies")
+
+
+def _goes_on(wanted: weakref.ref[CopyReader]) -> bool:
+    """Tell whether somebody still reads, and the program has not come to its end."""
+    return wanted() is not None and threading.main_thread().is_alive()
+
+
+def _files(manifest: Manifest) -> list[tuple[str, Seal]]:
+    return list((manifest.files or {}).items())
+
+
+def _lock(folder: Path, *, exclusive: bool) -> IO[bytes] | None:
+    """Lock a folder by the file beside it until the file is closed; None where others hold it."""
+    import fcntl
+
+    place = folder.with_suffix(LOCK)
+    while True:
+        file = place.open("ab")
+        try:
+            fcntl.flock(file, fcntl.LOCK_NB | (fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH))
+        except BlockingIOError:
+            file.close()
+            return None
+        with suppress(FileNotFoundError):  # who made room meanwhile has removed this file
+            if os.path.samestat(place.stat(), os.fstat(file.fileno())):
+                return file
+        file.close()
+
+
+def _linked(partial: Path, name: str, size: int, siblings: list[Path]) -> bool:
+    """Link a file that another version has too; under one name only the list of files may differ."""
+    for sibling in siblings if "/_versions/" not in name else ():
+        try:
+            if (sibling / name).stat().st_size == size:
+                os.link(sibling / name, partial / name)
+                return True
+        except OSError:  # it is not there, or the disk knows no links
+            continue
+    return False
+
+
+def _copy(bucket: Bucket, partial: Path, item: tuple[str, Seal], wanted: weakref.ref[CopyReader]) -> None:
+    """Copy one file, unless it is there.
+
+    Raises:
+        NoCopyError: it is not as the manifest says, or nobody needs it any more.
+    """
+    name, seal = item
+    file = partial / name
+    if file.exists():
+        return
+    unfinished, checksum = file.with_name(f"{file.name}.part"), xxh3_64()
+    with unfinished.open("wb") as written:
+        for piece in bucket.pieces(name):
+            if not _goes_on(wanted):
+                raise NoCopyError("nobody reads it any more")
+            checksum.update(piece)
+            written.write(piece)
+        written.flush()
+        os.fsync(written.fileno())
+    if (unfinished.stat().st_size, checksum.hexdigest()) != (seal.size, seal.checksum):
+        raise NoCopyError(f"{name} is not as it was written")
+    unfinished.rename(file)
+
+
+def _bytes_in(folder: Path) -> int:
+    """Return the bytes of all files below a folder; a file under several names counts once."""
+    sizes: dict[int, int] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            try:
+                stat = os.stat(os.path.join(place, name))
+            except FileNotFoundError:  # another process has just let go of it
+                continue
+            sizes[stat.st_ino] = stat.st_size
+    return sum(sizes.values())
