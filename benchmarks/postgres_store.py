@@ -32,7 +32,7 @@ from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.search.search import POOL, search
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Query
-from benchmarks.retrieval_scale import ANALYSIS, TOP, ndcg
+from benchmarks.scale_sides import ANALYSIS, TOP, ndcg
 from tests.postgres_server import empty_database, serving_postgres
 
 Ask = Callable[[str], list[str]]
