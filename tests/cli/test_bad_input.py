@@ -133,7 +133,7 @@ def test_k_out_of_bounds_is_refused(run: Run, town_index: str, command: str, k: 
         (("--profile", "reckless"), "profile = 'reckless' is not usable: expected 'conservative'"),
         (
             ("--set", "colour=red"),
-            "'colour' is not a setting. The settings are: budget.context_tokens, budget.deadline_s",
+            "'colour' is not a setting. The settings are: bucket.cache, bucket.cache_gb, budget.",
         ),
         (("--set", "hedge"), "expected NAME=VALUE"),
         (("--set", "k=many"), "k = 'many' is not usable"),

@@ -3,6 +3,8 @@
 import pytest
 
 from adaptive_rag.text.markers import (
+    BRACKETS,
+    OTHERS,
     find_markers,
     respell_for_model,
     respell_markers,
@@ -31,18 +33,27 @@ def test_a_documents_own_brackets_are_no_markers(inside: str) -> None:
     assert find_markers(respelled) == []
 
 
-CODE = "It is high [3].\n\n```\nx = items[1]  # see [2]\n```\n\nTake `rows[0][1]`, not items[4]."
+ONE, TWO, THREE, FOUR = map(write_marker, range(1, 5))
+CODE = (
+    f"It is high {THREE}.\n\n```\nx = items{ONE}  # see {TWO}\n```\n\nTake `rows{ONE}{TWO}`, not items{FOUR}."
+)
+
+
+def other(marker: str) -> str:
+    """Return a marker in the brackets that a document's own ones get."""
+    return marker.translate(str.maketrans(BRACKETS, OTHERS))
 
 
 def test_code_holds_no_markers() -> None:
     assert find_markers(CODE) == [3, 4]
-    assert strip_markers(CODE) == CODE.replace(" [3]", "").replace("[4]", "")
+    assert strip_markers(CODE) == CODE.replace(f" {THREE}", "").replace(FOUR, "")
 
 
 def test_a_documents_code_keeps_its_brackets() -> None:
-    assert respell_markers(CODE) == CODE.replace("[3]", "(3)").replace("[4]", "(4)")
+    assert respell_markers(CODE) == CODE.replace(THREE, other(THREE)).replace(FOUR, other(FOUR))
 
 
 def test_a_model_is_shown_no_brackets_of_a_document_but_those_of_an_index() -> None:
-    assert respell_for_model(CODE) == respell_markers(CODE).replace("[2]", "(2)")
-    assert respell_for_model("```\nAs they say [1], [source 2]") == "```\nAs they say (1), (source 2)"
+    assert respell_for_model(CODE) == respell_markers(CODE).replace(f"see {TWO}", f"see {other(TWO)}")
+    said = f"```\nAs they say {ONE}, {BRACKETS[0]}source 2{BRACKETS[1]}"
+    assert respell_for_model(said) == f"```\nAs they say {other(ONE)}, {OTHERS[0]}source 2{OTHERS[1]}"
