@@ -45,11 +45,11 @@ class Run:
     """Those of this process."""
 
 
-def make_documents(folder: Path, files: int) -> None:
-    """Write texts of the words of the sample documents, no two sentences the same."""
+def make_documents(folder: Path, files: int, seed: int) -> None:
+    """Write texts of the words of the sample documents, no two sentences the same, over those that are there."""
     words = (samples_path() / "sea_wall_debate.md").read_text(encoding="utf-8").split()
-    draw = random.Random(7)
-    folder.mkdir(parents=True)
+    draw = random.Random(seed)
+    folder.mkdir(parents=True, exist_ok=True)
     for number in range(files):
         sentences = [
             " ".join(draw.choices(words, k=draw.randint(8, 26))).capitalize() + "."
@@ -107,10 +107,14 @@ def connected(nodes: int, cores: int, documents: Path, place: Path) -> Iterator[
         cluster.shutdown()
 
 
-def compare(documents: Path, place: Path, pairs: int) -> list[tuple[Run, Run]]:
-    """Index in one process and by Ray, one after the other, beginning with either in turn."""
+def compare(documents: Path, files: int, place: Path, pairs: int) -> list[tuple[Run, Run]]:
+    """Index in one process and by Ray, one after the other, beginning with either in turn.
+
+    Each pair has documents of its own: a worker that lives on remembers the vectors of the last texts.
+    """
     found = []
     for number in range(pairs):
+        make_documents(documents, files, seed=1 + number)
         order = (False, True) if number % 2 else (True, False)
         runs = {by_ray: index(documents, place, by_ray=by_ray) for by_ray in order}
         found.append((runs[False], runs[True]))
@@ -133,11 +137,11 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="adaptive-rag-ray-"))
     try:
         documents = folder / "documents"
-        make_documents(documents, arguments.files)
         place = folder / "kb"
         for nodes, cores in ((1, WORKERS), (arguments.nodes, 1)):
+            make_documents(documents, arguments.files, seed=0)
             with connected(nodes, cores, documents, place) as (up, ready):
-                pairs = compare(documents, place, arguments.pairs)
+                pairs = compare(documents, arguments.files, place, arguments.pairs)
             rate = [(b.chunks / b.seconds) / (a.chunks / a.seconds) for a, b in pairs]
             work = [(b.processor / b.chunks) / (a.processor / a.chunks) for a, b in pairs]
             share = [b.own / b.processor for _, b in pairs]
