@@ -46,7 +46,7 @@ class Run:
 
 
 def make_documents(folder: Path, files: int, seed: int) -> None:
-    """Write texts of the words of the sample documents, no two sentences the same, over those that are there."""
+    """Write texts of the words of the sample documents, no sentence twice, over those that are there."""
     words = (samples_path() / "sea_wall_debate.md").read_text(encoding="utf-8").split()
     draw = random.Random(seed)
     folder.mkdir(parents=True, exist_ok=True)
