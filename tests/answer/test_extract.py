@@ -314,6 +314,45 @@ def test_of_two_passages_as_good_that_nearer_to_the_situation_has_the_rule():
     assert without_markers(extract_answer(asked)) == ["Tenants may leave the unit early by notice."]
 
 
+def test_what_others_say_of_themselves_is_no_rule_for_the_asker():
+    passages = [
+        candidate(
+            "Jan Reed: I use a wheelchair in the yard. My ramp is too steep. I leave at nine.",
+            source="debate.md",
+        ),
+        candidate("Everybody leaves the yard at seven. The gate shuts at eight.", source="rules.md"),
+    ]
+    for passage, relevance in zip(passages, (9.3, 8.9), strict=True):
+        passage["scores"] |= {"relevance": relevance, "situation": 0.3}
+    asked = partial(
+        request, "When should I leave?", style=CONTEXTUAL_STYLE, user_context="I use a wheelchair."
+    )
+
+    assert "Everybody leaves" in extract_answer(asked(passages)).text
+    assert "I leave at nine" in extract_answer(asked(passages[:1])).text
+
+
+def test_a_section_whose_heading_names_the_asker_has_the_rule_and_the_question_leads_in_it():
+    passages = [
+        candidate("The gate is open.\n\n## Everybody\n\nRing the desk about the boat.", source="faq.md"),
+        candidate(
+            "# Advice\n\n## If you own a boat\n\nKeep the boat in the dry. In a storm cross to the lee.\n\n"
+            "## If you farm\n\nIn a storm cut the oats.",
+            source="advice.md",
+        ),
+    ]
+    for passage, relevance in zip(passages, (9.3, 8.0), strict=True):
+        passage["scores"] |= {"relevance": relevance, "situation": 0.3}
+    asked = request(
+        "What about a storm?", passages, style=CONTEXTUAL_STYLE, user_context="I own a boat in the dry."
+    )
+
+    answer = extract_answer(asked).text
+
+    assert answer.startswith("**For your situation**\nIn a storm cross to the lee.")
+    assert "oats" not in answer
+
+
 def test_a_contextual_answer_keeps_to_the_section_of_its_rule():
     lease = candidate(
         "The stairs are cleaned by the tenants in turn, every third week of the month.\n\n"
