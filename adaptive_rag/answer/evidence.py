@@ -178,12 +178,14 @@ def nearness_of(
 def nearest_quote(request: AnswerRequest) -> tuple[str, Citation] | None:
     """Return the sentence nearest to the question, and its citation; None where none comes near.
 
-    A heading is never quoted: it is near to a question and tells nothing.
+    Neither a heading nor a bare "No." is quoted: it is near to a question and tells nothing.
     """
     near = [
         sentence
         for sentence in request.answer_sentences
-        if sentence.quality >= READABLE and float(sentence.vector @ request.question_vector) >= NEAR
+        if sentence.quality >= READABLE
+        and not sentence.is_bare_reply
+        and float(sentence.vector @ request.question_vector) >= NEAR
     ]
     if not near:
         return None

@@ -719,6 +719,24 @@ def test_a_later_sentence_of_an_answer_comes_with_what_it_goes_on_from():
     assert " ".join(without_markers(answer)) == said
 
 
+@pytest.mark.parametrize(
+    ("question", "is_quoted"),
+    [
+        ("Will the council raise the wall?", True),
+        ("What does the council pay for?", False),
+        ("Will the council sell the wall and the barges on the canal?", False),
+    ],
+)
+def test_a_bare_no_is_quoted_only_where_its_own_question_is_asked(question, is_quoted):
+    said = "No. The plan pays for repairs and for a design; a choice is made in 2027."
+    documents = [faq("Will the council raise the wall?", said, "faq.csv")]
+
+    answer = extract_answer(request(question, documents, style=ANALYTICAL_STYLE))
+
+    assert ("No." in without_markers(answer)) == is_quoted
+    assert "a choice is made" in answer.text
+
+
 def test_a_comparison_of_what_a_number_tells_apart_begins_with_both_and_names_no_third():
     book = (
         "Grade one: you can paddle 500 metres and get back into your boat. "
