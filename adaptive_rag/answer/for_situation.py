@@ -13,7 +13,14 @@ from numpy.typing import NDArray
 from adaptive_rag.answer.factual import FACTUAL_STYLE, factual
 from adaptive_rag.answer.follow_up import of_the_follow_up
 from adaptive_rag.answer.forms import expected_form
-from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, best_readable, lead_of, off_the_matter
+from adaptive_rag.answer.lead import (
+    FOLLOWS,
+    LEFT_OUT,
+    best_readable,
+    lead_of,
+    off_the_matter,
+    rows_beside_the_question,
+)
 from adaptive_rag.answer.order import following, in_document_order, under_heading, with_steps
 from adaptive_rag.answer.ranking import NAMED, RANK, READABLE, Ranking
 from adaptive_rag.answer.relations import asks_for_prose, stating
@@ -23,7 +30,7 @@ from adaptive_rag.answer.situation import speaks_to
 from adaptive_rag.answer.speakers import SAYS_I, in_first_person
 from adaptive_rag.answer.views import VIEW, speaker_of
 from adaptive_rag.text.vectors import Scores
-from adaptive_rag.text.words import coverage, stem, terms, weighted_terms, words
+from adaptive_rag.text.words import stem, terms, words
 
 # Share of the score for the asker's context in what fits their situation; the question has the rest.
 CONTEXT_SHARE = 0.6
@@ -52,7 +59,7 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     # What somebody else says about themselves is no advice.
     whole -= VIEW * np.array([in_first_person(s.text) for s in ranking.sentences])
     whole -= LEFT_OUT * off_the_matter(request, ranking)
-    whole -= LEFT_OUT * _beside_the_question(request, ranking)
+    whole -= LEFT_OUT * rows_beside_the_question(request, ranking)
     whole += RANK * stating(request.question, ranking.sentences)
     headed = under_heading(request.user_context, ranking.sentences)
     fitting, known, passage = whole, False, _passage_of(request, ranking, headed)
@@ -78,13 +85,6 @@ def for_situation(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     rule = in_document_order(rule, ranking.sentences[lead])
     theirs = for_them >= NAMED or (known and _is_theirs(request, rule))
     return [Block(rule, SITUATION_HEADING if theirs else "")]
-
-
-def _beside_the_question(request: AnswerRequest, ranking: Ranking) -> NDArray[np.bool_]:
-    """Tell which rows name less of the question than another sentence; shape (sentences,)."""
-    weights = weighted_terms(request.question)
-    named = np.array([coverage(weights, set(s.terms)) if s.quality else 0.0 for s in ranking.sentences])
-    return np.asarray(np.array([bool(s.cells) for s in ranking.sentences]) & (named < named.max()))
 
 
 def _beyond_the_title(request: AnswerRequest, passage: int) -> str:

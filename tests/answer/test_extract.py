@@ -525,6 +525,20 @@ def test_a_comparison_that_leads_with_a_row_quotes_the_rows_of_its_table():
     assert "three years" not in answer.text
 
 
+def test_rows_on_other_years_never_come_before_the_sentence_that_says_why():
+    record = candidate(
+        "On 8 November 2021 the gauge stood high. All the same 41 homes were flooded, from below.\n\n"
+        "Date | Homes flooded | Main cause\n\n9 December 1954 | 640 | Surge over the wall\n\n"
+        "16 February 1979 | 212 | Waves over the wall\n\n8 November 2021 | 41 | Groundwater"
+    )
+    question = "Why did homes flood in November 2021 although nothing came over the wall?"
+
+    answer = extract_answer(request(question, [record], style=ANALYTICAL_STYLE))
+
+    assert answer.text.startswith("On 8 November 2021 the gauge stood high. [1] All the same 41 homes")
+    assert "1979" not in answer.text
+
+
 def test_two_rows_that_are_compared_are_quoted_without_the_others():
     hire = candidate(
         "Boats are for members.\n\nBoat | Day | Deposit\n\nTern | 24 | 100\n\nKite | 31 | 150\n\n"
