@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -36,6 +37,12 @@ CONTINUES = 0.06
 NAMED = 0.5
 # Any other is shown with up to so many before it.
 PREDECESSORS = 2
+# What stands before these is what was asked for: "That is why 41 homes were flooded."
+_CONCLUDES = re.compile(
+    r"(?:that|this) (?:is|was) (?:why|how|because)\b|for (?:this|that|these) reasons?\b|"
+    r"(?:therefore|hence|consequently|as a result)\b",
+    re.IGNORECASE,
+)
 
 Flags = NDArray[np.bool_]
 
@@ -177,7 +184,8 @@ class Ranking:
                 # A chunk that begins with "This ..." has lost what it speaks of.
                 return None
             # What a question says tells nothing of the later sentences of its answer.
-            if coverage(self._asked, set(terms(sentence.text))) > NAMED:
+            named = coverage(self._asked, set(terms(sentence.text))) > NAMED
+            if named and not _CONCLUDES.match(sentence.text):
                 break
             sentence = self.sentences[at]
             if sentence.quality < READABLE or self._replies_to_other(sentence):

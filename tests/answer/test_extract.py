@@ -525,6 +525,16 @@ def test_a_comparison_that_leads_with_a_row_quotes_the_rows_of_its_table():
     assert "three years" not in answer.text
 
 
+def test_a_conclusion_that_names_what_is_asked_comes_with_what_it_is_drawn_from():
+    book = candidate(
+        "In a wet winter the ground is full to the brim. That is why the cellars were flooded in spring."
+    )
+
+    answer = extract_answer(request("Why were the cellars flooded?", [book], style=ANALYTICAL_STYLE))
+
+    assert answer.text.startswith("In a wet winter the ground is full to the brim. [1] That is why")
+
+
 def test_rows_on_other_years_never_come_before_the_sentence_that_says_why():
     record = candidate(
         "On 8 November 2021 the gauge stood high. All the same 41 homes were flooded, from below.\n\n"
