@@ -33,6 +33,7 @@ _ASKING_WORDS = """
 """
 ASKING_WORDS = frozenset(_ASKING_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
+_SHORT_IN_Y = re.compile(r"(?<=^[a-z]{2}[^\W\daeiou])y$")
 _ACCENTS = re.compile(r"[\u0300-\u036f]")
 # Longest first; a stem keeps at least four letters, so that short words are left alone.
 _CUT = """
@@ -58,6 +59,9 @@ def stem(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= 4:
             word = word[: len(word) - len(suffix)] + replacement
             break
+    else:
+        # "baby" meets "babies", of which the ending cannot be cut
+        word = _SHORT_IN_Y.sub("i", word)
     return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
 
 

@@ -11,6 +11,7 @@ from adaptive_rag.text.words import coverage, stem, terms, weighted_terms
         ("ethics", "ethical"),
         ("organisation", "organizations"),
         ("studies", "study"),
+        ("babies", "baby"),
         ("cobots", "cobot"),
         ("stopped", "stop"),
     ],
