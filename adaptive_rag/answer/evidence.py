@@ -24,6 +24,7 @@ import numpy as np
 
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.near_miss import other_numbers
+from adaptive_rag.answer.order import under_heading
 from adaptive_rag.answer.passages import chunk_section, chunks_of, cite_span, title_terms
 from adaptive_rag.answer.ranking import READABLE
 from adaptive_rag.answer.request import AnswerRequest
@@ -40,6 +41,9 @@ from adaptive_rag.text.words import coverage, stem, terms, weighted_terms, words
 
 # The sum at which an answer is as likely as none, and how steeply the likelihood rises with it.
 MIDDLE, SLOPE = 1.18, 5.0
+# Added where all words of a heading are of what the asker says of themselves ("If you have small children"),
+# so that a question in other words than the section's is not refused.
+HEADED = 0.1
 # A sum that is above the threshold by less than this is said to give the closest passages. Of ten everyday
 # questions between this and twice as much, nine had their answer, and the warning stood over it.
 CLOSEST = 0.03
@@ -77,6 +81,8 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
         measures = max(measures, theirs, key=lambda found: sum(found.values()))
     if instead := other_numbers(request):
         return Evidence(0.0, False, _reason_instead(instead), measures=measures)
+    if headed := float(under_heading(request.user_context, sentences).max()):
+        measures["heading"] = HEADED * headed
     total, threshold = sum(measures.values()), request.style.evidence
     score = likelihood(total)
     barely = likelihood(total - CLOSEST) < threshold
@@ -266,8 +272,9 @@ def _reason_instead(instead: Mapping[str, Sequence[str]]) -> str:
 
 
 def _reason(measures: Mapping[str, float], score: float, threshold: float) -> str:
-    passage, lead = measures["passage"], measures["lead"]
+    passage, lead, headed = measures["passage"], measures["lead"], measures.get("heading")
+    named = f"; a heading that names the asker adds {headed:.2f}" if headed else ""
     return (
         f"evidence {score:.2f}, needed {threshold:.2f}: meaning and words of the question come to "
-        f"{passage:.2f} in the best passage; the best sentence is {lead:.2f} above the mean"
+        f"{passage:.2f} in the best passage; the best sentence is {lead:.2f} above the mean{named}"
     )

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -151,6 +152,17 @@ def test_a_short_follow_up_is_judged_with_the_context():
     )
 
     assert judge_evidence(told).score > judge_evidence(asked).score
+
+
+def test_a_section_headed_for_the_asker_is_evidence():
+    advice = candidate("# Advice\n\n## If you have babies\n\nStay out of the sun at noon.")
+    asked = partial(request, "What do we do in July?", [advice], style=CONTEXTUAL_STYLE)
+
+    told, other = (judge_evidence(asked(user_context=text)) for text in ("Our baby is small.", "I farm."))
+
+    assert told.measures["heading"] > 0
+    assert "a heading that names the asker adds" in told.reason
+    assert "heading" not in other.measures
 
 
 def test_a_larger_sum_is_more_evidence():
