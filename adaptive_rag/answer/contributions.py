@@ -252,14 +252,19 @@ def _posts(text: str, begins: list[int]) -> list[tuple[int, str, int]]:
 
 
 def _read_header(line: str) -> tuple[str, int] | None:
-    """Return whose post a line heads, and the sign of its rating: "5 stars, Anneke V., January"."""
+    """Return whose post a line heads, and the sign of its rating: "5 stars, Anneke V., January".
+
+    "Valid from 1 May 2026." is a sentence, and "10 Plan 2030" a heading.
+    """
     stars = STARS.search(line)
     if not stars and not _WHEN.search(line):
         return None
     bare = _WHEN.sub(" | ", STARS.sub(" | ", line))
     parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", bare).split("|")]
     names = [part for part in parts if part and not part.isdigit()]
-    if not names or not 0 < len(names[0].split()) <= NAME_WORDS or line.rstrip()[-1:] in "?!;":
+    if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s", names[0]):
+        return None
+    if line.rstrip()[-1:] in ("?!;" if stars else ".?!;"):
         return None
     given = int(stars["stars"]) if stars and stars["stars"] else len(stars["drawn"]) if stars else 3
     return names[0], (given > 3) - (given < 3)

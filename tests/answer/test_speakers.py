@@ -104,7 +104,8 @@ STARS = (
     '1 star, "NightOwl", June\nThe lift was out of order.\n\nNobody helped.\n\n3/5 - Ed Moss\nFair.'
 )
 BOLD_STARS = (
-    "**Anna, 5 stars.** The coach was patient, and taught us a lot in two short days on the lake. Clean boats.\n\n**Bert K., 2 stars:** Ice-cold showers.\n"
+    "**Anna, 5 stars.** The coach was patient, and taught us a lot in two days on the lake. Clean boats.\n\n"
+    "**Bert K., 2 stars:** Ice-cold showers.\n"
     "- **Dov, ★☆☆☆☆** A day on land."
 )
 ONE_LINE = (
@@ -126,6 +127,8 @@ SURVEY = (
         (POSTS, "Our bill went down.", "hilltopgran"),
         (POSTS, "The dust gets everywhere.", "pete1971"),
         ("Lunch (12:30)\nSoup.\n\nTea (16:00)\nCake.", "Cake.", None),
+        ("Valid from 1 May 2026.\n\nPay came on 27 March. I hope.\n\nWe pay.", "We pay.", None),
+        ("10 Plan 2030 19\n\nOdo Beck, May 2025\nI wrote this.\n\nWe pay.", "We pay.", None),
         (STARS, "What guests wrote", None),
         (STARS, "We slept well.", "Ola B."),
         (STARS, "Nobody helped.", "NightOwl"),
