@@ -37,7 +37,7 @@ from adaptive_rag.state import Citation
 from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.vectors import Scores, cosines
-from adaptive_rag.text.words import coverage, stem, terms, weighted_terms, words
+from adaptive_rag.text.words import coverage, is_german, stem, terms, weighted_terms, words
 
 # The sum at which an answer is as likely as none, and how steeply the likelihood rises with it.
 MIDDLE, SLOPE = 1.18, 5.0
@@ -143,24 +143,27 @@ def term_weights(
     rarest = math.log(2 * (len(sentences) + 1))
     as_asked = {stem(word): word for word in words(asked)}
     own = own_words(asked)
+    german = is_german(asked)
     return {
         term: (weight + own.get(term, 0.0))
         * (
             (1 + math.log((len(sentences) + 1) / (frequency[term] + 0.5)) / rarest) / 2
             if frequency[term] or term in present
-            else _weight_missing(as_asked[term])
+            else _weight_missing(as_asked[term], german=german)
         )
         for term, weight in weighted_terms(asked).items()
     }
 
 
-def _weight_missing(word: str) -> float:
+def _weight_missing(word: str, *, german: bool) -> float:
     """Return what a word weighs that was not found, from half to twice as much the rarer it is.
 
     A common one is mostly said in another way ("how big" for "3.8 litres"); a rare one, a number or a name
     tells that something else is spoken of. If common ones weighed as much, many more questions would be
     refused that have an answer; if rare ones weighed no more than words that are found, fewer that have none.
     """
+    if german:
+        return 1.0  # how rare a word is goes by English
     is_number = any(letter.isdigit() for letter in word)
     return 0.5 + 1.5 * (1.0 if is_number else load_minilm().rarity(word))
 

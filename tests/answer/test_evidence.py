@@ -105,6 +105,13 @@ def test_a_rare_word_a_name_or_a_number_that_is_missing_weighs_most_and_a_common
     assert term_weights("How big?", tank, {"big"})["big"] == 1
 
 
+def test_a_german_question_is_answered_from_a_sentence_that_names_its_subject():
+    house = candidate("Die Kaution beträgt drei Monatsmieten. Hunde sind an der Leine zu führen.")
+
+    assert judge_evidence(request("Wie hoch ist die Kaution?", [house])).sufficient
+    assert not judge_evidence(request("Wer ist der Bürgermeister von Leipzig?", [house])).sufficient
+
+
 def test_a_paraphrase_is_more_evidence_than_another_subject():
     tank = candidate("Tank: 3.8 litres. The hose is black. The appliance has a timer of eight hours.")
     paraphrased, other = (
