@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import copy
-import re
 import threading
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,9 +16,11 @@ from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.database import Database
-from adaptive_rag.index.database_writer import LANGUAGE, OF_SOURCE
+from adaptive_rag.index.database_conditions import Conditions
+from adaptive_rag.index.database_state import DatabaseState
+from adaptive_rag.index.database_writer import LANGUAGE
 from adaptive_rag.index.fields import Fields
-from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
+from adaptive_rag.index.manifest import MANIFEST, complete_manifest
 from adaptive_rag.index.reader import WORDS_PER_QUERY
 from adaptive_rag.index.table import SENTENCE_DIMENSION, to_candidate, unpack_sentences
 from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
@@ -27,7 +28,7 @@ from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors, cosines
-from adaptive_rag.where import Kind, Predicate, Where
+from adaptive_rag.where import Where
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -36,33 +37,19 @@ CHUNKS_KEPT, ROWS_PER_READ = 4096, 1000
 CHUNK = "langchain_id, source, page, section, start_index, end_index, content, langchain_metadata"
 # BM25 with the usual k1 = 1.2 and b = 0.75. Words weigh what they weigh among all chunks, whatever is chosen.
 SEARCH = """
-WITH hits AS (
-    SELECT langchain_id, words, lexeme, cardinality(positions) AS times
-    FROM {table}, unnest(content_tsv)
-    WHERE content_tsv @@ %(any_word)s::tsquery AND lexeme = ANY(%(lexemes)s::text[])
-), weights AS (
-    SELECT lexeme, ln(1 + (%(chunks)s - count(*) + 0.5) / (count(*) + 0.5))::float8 AS weight
-    FROM hits GROUP BY lexeme
+WITH asked AS (
+    SELECT unnest(%(lexemes)s::text[]) AS lexeme, unnest(%(weights)s::float8[]) AS weight
 ), bm25 AS (
-    SELECT langchain_id, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / %(mean)s))) AS score
-    FROM hits JOIN weights USING (lexeme) GROUP BY langchain_id
-), near AS (
-    SELECT langchain_id FROM {table} WHERE {chosen} ORDER BY embedding <=> %(vector)s LIMIT %(limit)s
+    SELECT number, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / %(mean)s))) AS score
+    FROM asked JOIN {words} USING (lexeme) GROUP BY number
 ), named AS (
-    SELECT langchain_id FROM bm25 JOIN {table} USING (langchain_id) WHERE {chosen}
-    ORDER BY score DESC, langchain_id LIMIT %(limit)s
+    SELECT number FROM bm25 {among} ORDER BY score DESC, number LIMIT %(limit)s
 )
 SELECT {chunk}, embedding, views, coalesce(score, 0)::float8
-FROM {table} LEFT JOIN bm25 USING (langchain_id)
-WHERE langchain_id IN (SELECT langchain_id FROM near UNION SELECT langchain_id FROM named)
+FROM {table} LEFT JOIN bm25 USING (number)
+WHERE number IN (SELECT unnest(%(near)s::integer[]) UNION SELECT number FROM named)
 """
-# How the values of a field, which are texts in lower case, are held against one.
-HELD_AGAINST = {
-    "number": "value::float8 {sign} {given}::float8",
-    "date": 'left(value, length({given}::text)) COLLATE "C" {sign} left({given}::text, length(value))',
-    "day": "left(value, length({given}::text)) = {given}::text",
-    "text": 'value COLLATE "C" {sign} {given}',
-}
+NEAREST = "SELECT number FROM {table} WHERE {chosen} ORDER BY embedding <#> %(vector)s LIMIT %(limit)s"
 
 
 @dataclass(slots=True)
@@ -73,82 +60,6 @@ class _Found:
     vector: Vectors
     views: Vectors | None
     sentences: Sentences | None = None
-
-
-class _State:
-    """What holds for one state of the index: its manifest, and what is counted once."""
-
-    def __init__(self, stamp: Hashable, manifest: Manifest, database: Database) -> None:
-        self.stamp, self.manifest, self.copies = stamp, manifest, manifest.copies()
-        self.table = database.chunks_of(manifest.table)
-        self.owners = sorted({record.copy_of or name for name, record in manifest.sources.items()})
-        none: list[Any] = [None] * len(self.owners)
-        self.of_sources = Fields(self.owners, none, none, [{} for _ in none], self.copies)
-        self._mean: float | None = None
-        self._kinds: dict[str, Kind] | None = None
-
-    def mean_words(self, cursor: Cursor[Any]) -> float:
-        """Return how many words a chunk has on average, those that searches leave out not counted."""
-        if self._mean is None:
-            [mean] = cursor.execute(f"SELECT avg(words)::float8 FROM {self.table}").fetchone() or [None]
-            self._mean = float(mean or 1.0)
-        return self._mean
-
-    def kinds(self, cursor: Cursor[Any]) -> dict[str, Kind]:
-        """Return each field and what its values are; where they differ they are text."""
-        if self._kinds is None:
-            kinds: dict[str, Kind] = {}
-            cursor.execute(f"SELECT DISTINCT key, value FROM {self.table}, jsonb_each_text(kinds)")
-            for field, kind in cursor:
-                kinds[field] = kind if kinds.get(field, kind) == kind else "text"
-            self._kinds = {**self.of_sources.kinds(), **dict(sorted(kinds.items()))}
-        return self._kinds
-
-
-class _Conditions:
-    """Writes conditions as SQL; every value goes beside it, as a parameter."""
-
-    def __init__(self, state: _State) -> None:
-        self.values: dict[str, Any] = {}
-        self._state = state
-
-    def of(self, chosen: Sequence[frozenset[str] | Where], cursor: Cursor[Any]) -> str:
-        """Return the SQL that holds for the chunks that are chosen."""
-        return _all([self._of(one, cursor) for one in chosen]) if chosen else "true"
-
-    def _of(self, chosen: frozenset[str] | Where, cursor: Cursor[Any]) -> str:
-        if isinstance(chosen, Where):
-            return chosen.build(
-                self._state.kinds(cursor), self._compared, _all, _any, lambda sql: f"NOT {sql}"
-            )
-        held = self._state.manifest.sources
-        owners = {(held[name].copy_of or name) if name in held else name for name in chosen}
-        return f"source = ANY({self._bind(sorted(owners))}::text[])"
-
-    def _compared(self, one: Predicate) -> str:
-        from psycopg.types.json import Jsonb
-
-        if one.field in OF_SOURCE:
-            mask = one.mask(self._state.of_sources.values(one.field))
-            owners = [name for name, holds in zip(self._state.owners, mask, strict=True) if holds]
-            return f"source = ANY({self._bind(owners)}::text[])"
-        if one.sign == "is known":
-            return f"(fields ? {self._bind(one.field)}::text)"
-        if one.sign == "like":
-            held = f"value ~ {self._bind(_to_regex(one.value))}"
-        elif one.sign == "=" and one.kind in ("text", "yes or no"):
-            # the one form that the index over the fields answers
-            return f"(fields @> {self._bind(Jsonb({one.field: [str(one.value).casefold()]}))})"
-        else:
-            kind = "day" if (one.kind, one.sign) == ("date", "=") else one.kind
-            held = HELD_AGAINST[kind].format(sign=one.sign, given=self._bind(one.value))
-        of_field = f"jsonb_array_elements_text(fields -> {self._bind(one.field)}::text)"
-        return f"EXISTS (SELECT FROM {of_field} AS value WHERE {held})"
-
-    def _bind(self, value: Any) -> str:
-        name = f"given{len(self.values)}"
-        self.values[name] = value
-        return f"%({name})s"
 
 
 class PostgresIndex:
@@ -194,14 +105,17 @@ class PostgresIndex:
         vectors = self.embed(queries)
         with self._asking() as (cursor, state):
             refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self._model)
-            conditions = _Conditions(state)
+            conditions = Conditions(state)
             chosen = conditions.of(self._chosen, cursor)
-            sql = SEARCH.format(table=state.table, chunk=CHUNK, chosen=chosen)
-            same = {"chunks": state.manifest.chunks, "mean": state.mean_words(cursor), "limit": max(1, limit)}
+            among = f"JOIN {state.table} USING (number) WHERE {chosen}" if self._chosen else ""
+            nearest = NEAREST.format(table=state.table, chosen=chosen)
+            sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, among=among)
+            same = {**conditions.values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
             found = []
             for words, vector in zip(_lexemes(cursor, queries), vectors, strict=True):
-                own = {"vector": vector, "lexemes": words, "any_word": " | ".join(map(_quoted, words))}
-                rows = cursor.execute(sql, {**conditions.values, **same, **own}).fetchall()
+                near = [number for [number] in cursor.execute(nearest, {**same, "vector": vector})]
+                own = {"near": near, "lexemes": words, "weights": state.weights(cursor, words)}
+                rows = cursor.execute(sql, {**same, **own}).fetchall()
                 kept = self._keep([row[:-1] for row in rows], state)
                 hits = [_candidate(each, vector, row[-1]) for each, row in zip(kept, rows, strict=True)]
                 found.append(sorted(hits, key=lambda hit: (-hit["scores"]["dense"], hit["id"])))
@@ -259,7 +173,7 @@ class PostgresIndex:
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
         with self._asking() as (cursor, state):
-            conditions = _Conditions(state)
+            conditions = Conditions(state)
             chosen = conditions.of(self._chosen, cursor)
             with cursor.connection.cursor("chunks", binary=True) as rows:
                 rows.itersize = ROWS_PER_READ
@@ -322,7 +236,7 @@ class PostgresIndex:
         return view
 
     @contextmanager
-    def _asking(self) -> Iterator[tuple[Cursor[Any], _State]]:
+    def _asking(self) -> Iterator[tuple[Cursor[Any], DatabaseState]]:
         """Give a cursor, and what holds for the state of the index that all its statements see."""
         whole = self._whole or self
         while True:
@@ -343,13 +257,13 @@ class PostgresIndex:
             )
         self._state = state
 
-    def _last_state(self) -> _State:
+    def _last_state(self) -> DatabaseState:
         stamp = self._database.stamp(MANIFEST)
-        return _State(stamp, complete_manifest(self._database), self._database)
+        return DatabaseState(stamp, complete_manifest(self._database), self._database)
 
-    def _select(self, cursor: Cursor[Any], state: _State, what: str, after: str = "") -> list[Any]:
+    def _select(self, cursor: Cursor[Any], state: DatabaseState, what: str, after: str = "") -> list[Any]:
         """Return columns of the chunks that are chosen."""
-        conditions = _Conditions(state)
+        conditions = Conditions(state)
         sql = f"SELECT {what} FROM {state.table} WHERE {conditions.of(self._chosen, cursor)} {after}"
         return cursor.execute(sql, conditions.values).fetchall()
 
@@ -365,7 +279,7 @@ class PostgresIndex:
             raise KeyError(f"No chunk has the id {absent[0]!r}.")
         return [found[id_] for id_ in ids]
 
-    def _keep(self, rows: Sequence[Any], state: _State) -> list[_Found]:
+    def _keep(self, rows: Sequence[Any], state: DatabaseState) -> list[_Found]:
         """Unpack what was read, and remember it."""
         kept = []
         for *row, vector, views in rows:
@@ -379,7 +293,7 @@ class PostgresIndex:
         return kept
 
 
-def _chunk(row: Sequence[Any], state: _State) -> Chunk:
+def _chunk(row: Sequence[Any], state: DatabaseState) -> Chunk:
     """Return the chunk of a row; its metadata name the other files that have its content."""
     id_, source, page, section, start, end, text, metadata = row
     if names := state.copies.get(source):
@@ -404,39 +318,3 @@ def _lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
         [texts],
     )
     return [row[0][:WORDS_PER_QUERY] for row in cursor]
-
-
-def _quoted(lexeme: str) -> str:
-    """Return a word as a query of PostgreSQL's text search has it."""
-    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
-
-
-def _to_regex(pattern: str) -> str:
-    """Return a pattern with *, ?, [a-z] and [!a-z] as a regular expression of PostgreSQL."""
-    parts = re.findall(r"\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
-    return f"^(?:{''.join(map(_part_to_regex, parts))})$"
-
-
-def _part_to_regex(part: str) -> str:
-    if len(part) == 1:
-        return {"*": ".*", "?": "."}.get(part) or _escaped(part)
-    inside = part[1:-1]
-    negated = inside.startswith("!")
-    ranges = re.findall(r"(.)-(.)|(.)", inside[negated:], re.DOTALL)
-    kept = [_escaped(one) if one else f"{_escaped(a)}-{_escaped(b)}" for a, b, one in ranges if one or a <= b]
-    if not kept:
-        return "." if negated else "(?!)"
-    return f"[{'^' if negated else ''}{''.join(kept)}]"
-
-
-def _escaped(character: str) -> str:
-    return character if character.isalnum() or character.isspace() else f"\\{character}"
-
-
-def _all(parts: list[str]) -> str:
-    return f"({' AND '.join(parts)})"
-
-
-def _any(parts: list[str]) -> str:
-    return f"({' OR '.join(parts)})"

@@ -302,6 +302,33 @@ def test_a_source_keeps_the_chunks_that_an_update_leaves_as_they_were(kb: str, t
     assert len(after) == report.total_chunks
 
 
+def test_the_table_of_words_holds_what_the_chunks_hold_after_each_run(database: str, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    runs: list[dict[str, str | None]] = [
+        {"1.txt": "Ebb and flow, ebb.", "2.txt": "Neap tide.", "3.txt": "Neap tide."},
+        {"1.txt": "Flow alone.", "4.txt": "Spring tide."},
+        {"2.txt": None, "3.txt": "Slack water."},
+        {"moved.txt": "Spring tide.", "4.txt": None},
+    ]
+    for run in runs:
+        for name, text in run.items():
+            if text is None:
+                (docs / name).unlink()
+            else:
+                write_files(docs, {name: text})
+        build(docs, database)
+        with psycopg.connect(database) as connection:
+            taken_apart = connection.execute(
+                "SELECT lexeme, number, cardinality(positions), words FROM adaptive_rag_chunks_1, "
+                "unnest(content_tsv) ORDER BY 1, 2"
+            ).fetchall()
+            held = connection.execute("SELECT * FROM adaptive_rag_chunks_1_words ORDER BY 1, 2").fetchall()
+        assert held == taken_apart and held
+    assert [
+        hit["text"] for hit in opened(database).search(["ebb"], limit=3)[0] if hit["scores"]["sparse"]
+    ] == []
+
+
 def test_an_index_made_anew_serves_until_the_new_one_is_complete(database: str, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     build(docs, database)
@@ -328,7 +355,9 @@ def test_an_index_made_anew_serves_until_the_new_one_is_complete(database: str, 
         assert {row[0] for row in rows} == {
             "adaptive_rag_files",
             "adaptive_rag_chunks_3",
+            "adaptive_rag_chunks_3_words",
             "adaptive_rag_chunks_4",
+            "adaptive_rag_chunks_4_words",
         }
 
 
