@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Hashable, Sequence
+from array import array
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
+from adaptive_rag.index import neighbours
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from psycopg import Cursor
 
 WORDS_KEPT, CONDITIONS_KEPT = 10_000, 64
+# So many chunks are searched by number. To send more takes longer than to hold a condition against all.
+FEW = 10_000
 
 
 class DatabaseState:
@@ -33,6 +37,7 @@ class DatabaseState:
         self._kinds: dict[str, Kind] | None = None
         self._lock = threading.Lock()
         self._weights: LRUCache[str, float] = LRUCache(WORDS_KEPT)
+        self._few: LRUCache[str, array[int]] = LRUCache(CONDITIONS_KEPT)
 
     def mean_words(self, cursor: Cursor[Any]) -> float:
         """Return how many words a chunk has on average, those that searches leave out not counted."""
@@ -53,6 +58,25 @@ class DatabaseState:
             with self._lock:
                 self._weights.update({word: known[word] for word in missing})
         return [known[word] for word in lexemes]
+
+    @property
+    def has_vector_index(self) -> bool:
+        """Tell whether the table is so large that its approximate vector index is asked."""
+        return self.manifest.recall is not None and self.manifest.chunks > neighbours.EXACT_UP_TO
+
+    def few(self, cursor: Cursor[Any], name: str, chosen: str, values: Mapping[str, Any]) -> list[int] | None:
+        """Return the numbers of the chunks that fulfil a condition; None where these are many.
+
+        They are asked for once: `name` is the condition's own.
+        """
+        with self._lock:
+            known = self._few.get(name)
+        if known is None:
+            one_more = f"SELECT number FROM {self.table} WHERE {chosen} LIMIT {FEW + 1}"
+            known = array("i", [number for [number] in cursor.execute(one_more, values)])
+            with self._lock:
+                self._few[name] = known
+        return known.tolist() if len(known) <= FEW else None
 
     def kinds(self, cursor: Cursor[Any]) -> dict[str, Kind]:
         """Return each field and what its values are; where they differ they are text."""

@@ -7,7 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import import_extra
+from adaptive_rag.index import neighbours
 from adaptive_rag.index.database import Database
+from adaptive_rag.index.database_neighbours import can_index, index_name, make_index, measure_recall
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.table import TableRow, from_arrow
 from adaptive_rag.state import Chunk
@@ -58,7 +60,7 @@ class DatabaseWriter:
         self.name = name
         self._database = database
         self._table, self._words = database.chunks_of(name), database.words_of(name)
-        self._version = version or 0
+        self._version, self._dimension = version or 0, dimension
         self._has_indexes = version is not None
         if version is None:
             self._make_table(dimension)
@@ -146,8 +148,20 @@ class DatabaseWriter:
         self.index_words()
         self._run(f"ANALYZE {self._table}, {self._words}")
 
-    def index_vectors(self) -> None:
-        """Make no vector index: PostgreSQL compares a query with every vector, exactly."""
+    def index_vectors(self) -> dict[str, float] | None:
+        """Make the approximate vector index of a large table that has none; return its recall, if made."""
+        from pgvector.psycopg import register_vector
+
+        chunks, writing = self.count(), self._database.writing
+        if chunks <= neighbours.EXACT_UP_TO:
+            return None
+        register_vector(writing)
+        with self._database.asking(), writing.cursor(binary=True) as cursor:
+            cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [index_name(self._table)])
+            if cursor.fetchone() == (True,) or not can_index(cursor, self._dimension):
+                return None
+            make_index(cursor, self._table, chunks, self._dimension)
+            return measure_recall(cursor, self._table, chunks)
 
     def drop_other_tables(self) -> None:
         """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""

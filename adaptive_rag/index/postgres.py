@@ -17,6 +17,7 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.database_conditions import Conditions
+from adaptive_rag.index.database_neighbours import nearest, roughly_nearest
 from adaptive_rag.index.database_state import DatabaseState
 from adaptive_rag.index.database_writer import LANGUAGE
 from adaptive_rag.index.fields import Fields
@@ -49,7 +50,6 @@ SELECT {chunk}, embedding, views, coalesce(score, 0)::float8
 FROM {table} LEFT JOIN bm25 USING (number)
 WHERE number IN (SELECT unnest(%(near)s::integer[]) UNION SELECT number FROM named)
 """
-NEAREST = "SELECT number FROM {table} WHERE {chosen} ORDER BY embedding <#> %(vector)s LIMIT %(limit)s"
 
 
 @dataclass(slots=True)
@@ -105,15 +105,14 @@ class PostgresIndex:
         vectors = self.embed(queries)
         with self._asking() as (cursor, state):
             refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self._model)
-            conditions = Conditions(state)
-            chosen = conditions.of(self._chosen, cursor)
+            chosen, values, many = self._narrow(cursor, state)
             among = f"JOIN {state.table} USING (number) WHERE {chosen}" if self._chosen else ""
-            nearest = NEAREST.format(table=state.table, chosen=chosen)
+            find = roughly_nearest if many and state.has_vector_index else nearest
             sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, among=among)
-            same = {**conditions.values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
+            same = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
             found = []
-            for words, vector in zip(_lexemes(cursor, queries), vectors, strict=True):
-                near = [number for [number] in cursor.execute(nearest, {**same, "vector": vector})]
+            for words, vector in zip(to_lexemes(cursor, queries), vectors, strict=True):
+                near = find(cursor, state.table, vector, max(1, limit), chosen, values)
                 own = {"near": near, "lexemes": words, "weights": state.weights(cursor, words)}
                 rows = cursor.execute(sql, {**same, **own}).fetchall()
                 kept = self._keep([row[:-1] for row in rows], state)
@@ -267,6 +266,15 @@ class PostgresIndex:
         sql = f"SELECT {what} FROM {state.table} WHERE {conditions.of(self._chosen, cursor)} {after}"
         return cursor.execute(sql, conditions.values).fetchall()
 
+    def _narrow(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[str, dict[str, Any], bool]:
+        """Return what a search is narrowed to, as SQL with its values, and whether many chunks are left."""
+        conditions = Conditions(state)
+        chosen = conditions.of(self._chosen, cursor)
+        few = state.few(cursor, repr(self._chosen), chosen, conditions.values) if self._chosen else None
+        if few is None:
+            return chosen, conditions.values, True
+        return "number = ANY(%(few)s::integer[])", {"few": few}, False
+
     def _with_ids(self, ids: Sequence[str]) -> list[_Found]:
         with self._lock:
             found = {id_: each for id_ in ids if (each := self._found.get(id_)) is not None}
@@ -309,7 +317,7 @@ def _candidate(found: _Found, query: Vectors, bm25: float) -> Candidate:
     return to_candidate(found.chunk, scores)
 
 
-def _lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
+def to_lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
     """Return the words of each query as the table holds them: without endings, and without stop words."""
     texts = [query.replace("\0", " ").encode(errors="replace").decode() for query in queries]
     cursor.execute(

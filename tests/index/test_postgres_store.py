@@ -249,6 +249,95 @@ def test_a_narrowed_search_finds_what_is_found_by_filtering_everything_first(
         assert got == pytest.approx(best, abs=1e-5)
 
 
+@pytest.fixture
+def large(database: str, monkeypatch: pytest.MonkeyPatch) -> PostgresIndex:
+    """The notes in a table that is large enough for the approximate vector index, and for many hits."""
+    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
+    monkeypatch.setattr("adaptive_rag.index.database_state.FEW", 50)
+    build(notes(), database)
+    return opened(database)
+
+
+def index_scans(index: PostgresIndex) -> int:
+    """Return how often the vector index was asked, by all that has been asked up to now."""
+    with psycopg.connect(index._database.address) as connection:
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        [[scans]] = connection.execute(
+            "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname LIKE '%_nearest'"
+        )
+        return int(scans)
+
+
+def in_this_session(index: PostgresIndex, monkeypatch: pytest.MonkeyPatch, *statements: str) -> None:
+    """Run statements in each connection that is opened to search."""
+    real = index._database.connect
+
+    def connect() -> Any:
+        connection = real()
+        for statement in statements:
+            connection.execute(statement)
+        return connection
+
+    index._database._pool.dispose()
+    monkeypatch.setattr(index._database, "connect", connect)
+
+
+def test_a_large_index_is_searched_approximately_and_says_how_well(
+    large: PostgresIndex, index: PostgresIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = large.info()
+    assert facts["vector_search"] == "approximate" and facts["recall"]["chunks"] == CHUNKS
+    assert facts["recall"]["recall_at_10"] >= 0.95
+    # so few rows the server would rather sort
+    in_this_session(large, monkeypatch, "SET enable_seqscan = off", "SET enable_sort = off")
+    known = index_scans(large)
+    for query in QUERIES:
+        [found], [exact] = large.search([query], limit=10), index.search([query], limit=10)
+        assert [hit["scores"] for hit in found[:10]] == [
+            pytest.approx(hit["scores"], abs=1e-5) for hit in exact[:10]
+        ]
+    large._database._pool.dispose()
+    assert index_scans(large) > known
+
+
+@pytest.mark.parametrize("given_up_after", [1, 20_000])
+def test_a_large_index_finds_under_a_condition_what_filtering_everything_first_finds(
+    large: PostgresIndex, monkeypatch: pytest.MonkeyPatch, given_up_after: int
+) -> None:
+    give_up = f"SET hnsw.max_scan_tuples = {given_up_after}"
+    in_this_session(large, monkeypatch, "SET enable_seqscan = off", "SET enable_sort = off", give_up)
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.FOLLOWED", 40)
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.COMPARED", 80)
+    for first, length in ((0, 20), (30, 200), (100, CHUNKS - 150)):
+        wanted = set(range(first, first + length))
+        narrowed = large.where(read_where(f"number >= {first} and number < {first + length}"))
+        for query in QUERIES:
+            [found] = narrowed.search([query], limit=15)
+            expected = sorted(s["dense"] for s in filtered_first(large, query, wanted, 15).values())[-15:]
+            got = sorted(hit["scores"]["dense"] for hit in found)[-15:]
+            assert {hit["metadata"]["number"] for hit in found} <= wanted
+            assert got == pytest.approx(expected, abs=1e-5)
+
+
+def test_rows_that_come_after_the_vector_index_are_found_by_it(large: PostgresIndex, tmp_path: Path) -> None:
+    before = large.info()["recall"]
+    build(write_files(tmp_path / "docs", {"late.txt": "A lighthouse keeper waits."}), large._database.address)
+    [found] = large.search(["A lighthouse keeper waits."], limit=3)
+    assert found[0]["text"] == "A lighthouse keeper waits."
+    assert large.info()["recall"] == before
+
+
+def test_a_server_with_an_older_pgvector_goes_on_comparing_exactly(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 10)
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.PGVECTOR", (99, 0))
+    build(notes()[:20], database)
+    facts = opened(database).info()
+    assert (facts["vector_search"], facts["recall"]) == ("exact", None)
+    assert len(opened(database).search(["note"], limit=5)[0]) >= 5
+
+
 def test_conditions_and_sources_narrow_each_other(index: PostgresIndex) -> None:
     narrowed = index.only(["01.txt", "02.txt"]).where(read_where("half = yes"))
     assert narrowed.sources() == {"02.txt": CHUNKS // 20} and len(narrowed) == CHUNKS // 20
@@ -310,8 +399,8 @@ def test_the_table_of_words_holds_what_the_chunks_hold_after_each_run(database: 
         {"2.txt": None, "3.txt": "Slack water."},
         {"moved.txt": "Spring tide.", "4.txt": None},
     ]
-    for run in runs:
-        for name, text in run.items():
+    for texts in runs:
+        for name, text in texts.items():
             if text is None:
                 (docs / name).unlink()
             else:
