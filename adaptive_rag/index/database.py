@@ -43,6 +43,10 @@ REFUSALS = {
 }
 
 
+class SnapshotGoneError(Exception):
+    """The transaction that exported a snapshot has ended."""
+
+
 class Database:
     """The tables of one index in a PostgreSQL database: of chunks, of their words, and of the manifest.
 
@@ -138,11 +142,22 @@ class Database:
                 self._writing = None
 
     @contextmanager
-    def reading(self) -> Iterator[Cursor[Any]]:
-        """Give a cursor whose statements all see one state of the database."""
+    def reading(self, snapshot: str | None = None) -> Iterator[Cursor[Any]]:
+        """Give a cursor whose statements all see one state of the database: the last, or that of a snapshot.
+
+        Raises:
+            SnapshotGoneError: the transaction that exported the snapshot has ended.
+        """
+        from psycopg.errors import InvalidParameterValue, UndefinedObject
+
         with self.asking(), closing(self._pool.raw_connection()) as pooled:
             connection: Any = pooled.driver_connection
             with connection.cursor(binary=True) as cursor:
+                if snapshot:
+                    try:
+                        cursor.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+                    except (UndefinedObject, InvalidParameterValue) as error:
+                        raise SnapshotGoneError(snapshot) from error
                 yield cursor
 
     @cached_property

@@ -29,6 +29,7 @@ class DatabaseState:
 
     def __init__(self, stamp: Hashable, manifest: Manifest, database: Database) -> None:
         self.stamp, self.manifest, self.copies = stamp, manifest, manifest.copies()
+        self.name = str(manifest.committed)
         self.table, self.words = database.chunks_of(manifest.table), database.words_of(manifest.table)
         self.owners = sorted({record.copy_of or name for name, record in manifest.sources.items()})
         none: list[Any] = [None] * len(self.owners)

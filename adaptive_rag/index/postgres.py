@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,10 +15,11 @@ from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexMismatchError
-from adaptive_rag.index.database import Database
+from adaptive_rag.index.database import Database, SnapshotGoneError
 from adaptive_rag.index.database_conditions import Conditions
 from adaptive_rag.index.database_neighbours import nearest, roughly_nearest
 from adaptive_rag.index.database_state import DatabaseState
+from adaptive_rag.index.database_versions import HeldVersion, HeldVersions
 from adaptive_rag.index.database_writer import LANGUAGE
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, complete_manifest
@@ -65,10 +66,10 @@ class _Found:
 class PostgresIndex:
     """An index in PostgreSQL that is open for searching.
 
-    It follows what other processes write: each search sees one complete state. Chunks that a search found are
-    remembered, so that a question goes on with them when they are replaced meanwhile. Its methods may be
-    called from several threads at once. Those that take ids raise KeyError where a chunk is not in the index,
-    and all raise IndexUnreachableError where the server does not answer.
+    It follows what other processes write: each search sees one complete state, and a question goes on with
+    the one that it began with. Its methods may be called from several threads at once. Those that take ids
+    raise KeyError where a chunk is not in the index, and all IndexUnreachableError where the server does not
+    answer.
     """
 
     def __init__(self, database: Database, embeddings: Embeddings | None = None) -> None:
@@ -79,6 +80,7 @@ class PostgresIndex:
         # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
         self._whole: PostgresIndex | None = None
         self._chosen: tuple[frozenset[str] | Where, ...] = ()
+        self._versions, self._pinned = HeldVersions(), ""
         self._state = self._last_state()
 
     @classmethod
@@ -127,7 +129,7 @@ class PostgresIndex:
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
         found = [each.vector for each in self._with_ids(ids)]
-        dimension = (self._whole or self)._state.manifest.settings.dimension
+        dimension = self._last_known.manifest.settings.dimension
         return np.stack(found) if found else np.zeros((0, dimension), dtype=np.float32)
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
@@ -137,7 +139,7 @@ class PostgresIndex:
     @property
     def stores_sentences(self) -> bool:
         """Tell whether the index was made with sentence vectors."""
-        return bool((self._whole or self)._state.manifest.settings.sentence_vectors)
+        return bool(self._last_known.manifest.settings.sentence_vectors)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.
@@ -196,12 +198,12 @@ class PostgresIndex:
 
     def notes(self, source: str) -> Sequence[str]:
         """Return what could not be read of a document, or had to be guessed."""
-        record = (self._whole or self)._state.manifest.sources.get(source)
+        record = self._last_known.manifest.sources.get(source)
         return record.notes if record else ()
 
     def file_of(self, source: str) -> str | None:
         """Return the whole path of the file that a document was read from; None where there was none."""
-        record = (self._whole or self)._state.manifest.sources.get(source)
+        record = self._last_known.manifest.sources.get(source)
         return record.path if record else None
 
     def info(self) -> dict[str, Any]:
@@ -211,9 +213,26 @@ class PostgresIndex:
 
     @property
     def version(self) -> str:
-        """Name the state of the index. An earlier one cannot be searched again."""
-        with self._asking() as (_, state):
-            return str(state.manifest.committed)
+        """Name the state of the index, which is held for some minutes from now."""
+        whole = self._whole or self
+        if self._pinned and whole._versions.find(self._pinned):
+            return self._pinned
+        while True:
+            with whole._asking() as (_, state):
+                if whole._versions.is_fresh(state):
+                    return state.name
+            held = HeldVersion(self._database)
+            # it may have been written since
+            with self._database.reading(held.snapshot) as cursor:
+                if self._database.stamped(cursor, MANIFEST) == state.stamp:
+                    whole._versions.hold(state, held)
+
+    def at(self, version: str) -> PostgresIndex:
+        """Return the index as it was under a name, if that is still held, else as it is; it stays so."""
+        pinned = copy.copy(self)
+        known = (self._whole or self)._versions.find(version)
+        pinned._whole, pinned._pinned = self._whole or self, version if known else self.version
+        return pinned
 
     def __len__(self) -> int:
         with self._asking() as (cursor, state):
@@ -229,6 +248,13 @@ class PostgresIndex:
         assert self._embeddings is not None, "opened without its embedding model"
         return self._embeddings
 
+    @property
+    def _last_known(self) -> DatabaseState:
+        """Return the state that is pinned, or that was last asked."""
+        whole = self._whole or self
+        pinned = whole._versions.find(self._pinned)
+        return pinned[0] if pinned else whole._state
+
     def _narrowed(self, chosen: frozenset[str] | Where) -> PostgresIndex:
         view = copy.copy(self)
         view._whole, view._chosen = self._whole or self, (*self._chosen, chosen)
@@ -238,6 +264,15 @@ class PostgresIndex:
     def _asking(self) -> Iterator[tuple[Cursor[Any], DatabaseState]]:
         """Give a cursor, and what holds for the state of the index that all its statements see."""
         whole = self._whole or self
+        with ExitStack() as stack:
+            if pinned := whole._versions.find(self._pinned):
+                try:
+                    cursor = stack.enter_context(self._database.reading(pinned[1]))
+                except SnapshotGoneError:
+                    pass  # the version is not held any more: it goes on as the index is
+                else:
+                    yield cursor, pinned[0]
+                    return
         while True:
             with self._database.reading() as cursor:
                 state = whole._state

@@ -10,6 +10,7 @@ import shlex
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -40,7 +41,7 @@ from adaptive_rag.index.index import narrow_to, open_source, source_of
 from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
 from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
-from adaptive_rag.source import ChunkSource, FiltersChunks, ListsChunks, ListsSources
+from adaptive_rag.source import ChunkSource, FiltersChunks, KeepsVersions, ListsChunks, ListsSources
 from adaptive_rag.where import read_where
 from tests.cli.conftest import Run, parsed, run  # noqa: F401
 from tests.index.made import HashEmbeddings, build, write_files
@@ -461,6 +462,94 @@ def test_a_question_goes_on_with_chunks_that_are_replaced_meanwhile(kb: str, tmp
     assert len(reader.sentences([hit["id"]])[0].spans) == 1
     with pytest.raises(KeyError, match="No chunk has the id"):
         opened(kb).vectors([hit["id"]])
+
+
+QUAY = {
+    "quay.md": "The quay of Saltmere was built in 1820.",
+    "tide.md": "The tide turns in Saltmere at noon.",
+}
+
+
+def test_a_question_under_way_goes_on_with_the_state_that_it_began_with(kb: str, tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", QUAY)
+    build(docs, kb)
+    reader = opened(kb)
+    assert isinstance(reader, KeepsVersions)
+    view = reader.only([str(docs / "quay.md")])
+    version, [found] = reader.version, reader.search(["the quay of Saltmere"], limit=5)
+    (docs / "tide.md").unlink()
+    build(write_files(docs, {"quay.md": "A quay of concrete.", "new.md": "Saltmere, Saltmere."}), kb)
+    assert reader.version != version and view.version == reader.version
+    pinned = reader.at(version)
+    for _ in range(2):
+        assert pinned.version == version and len(pinned) == 2
+        assert pinned.search(["the quay of Saltmere"], limit=5) == [found], "words weigh what they did"
+        assert [c["text"] for c in view.at(version).chunks()] == [QUAY["quay.md"]]
+        assert pinned.sources().keys() == {str(docs / name) for name in QUAY}
+        assert pinned.where(read_where("file = 'tide.md'")).search(["noon"], limit=3)[0]
+        build(docs, kb, rebuild=True)
+    assert {hit["text"] for hit in reader.search(["quay"], limit=5)[0]} == {
+        "A quay of concrete.",
+        "Saltmere, Saltmere.",
+    }
+
+
+def test_a_version_that_is_not_held_any_more_is_the_present_one(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.database_versions.VERSIONS_HELD", 2)
+    docs = write_files(tmp_path / "docs", QUAY)
+    build(docs, database)
+    reader = opened(database)
+    first, pinned = reader.version, reader.at(reader.version)
+    assert reader.at("1.5").version == first
+    names = []
+    for number in range(2):
+        build(write_files(docs, {"quay.md": f"Edition {number}."}), database)
+        names.append(reader.version)
+    assert pinned.version == reader.version == names[1] and reader.at(first).version == names[1]
+    assert "Edition 1." in [hit["text"] for hit in pinned.search(["edition"], limit=3)[0]]
+    earlier = reader.at(names[0])
+    assert "Edition 0." in [hit["text"] for hit in earlier.search(["edition"], limit=3)[0]]
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND state = 'idle in transaction'"
+        )
+    assert "Edition 1." in [hit["text"] for hit in earlier.search(["edition"], limit=3)[0]]
+
+
+def test_the_server_ends_what_holds_a_version(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.database_versions.HELD_SECONDS", 1)
+    build(write_files(tmp_path / "docs", QUAY), database)
+    reader = opened(database)
+    version = reader.version
+    holding = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
+    )
+    with psycopg.connect(database, autocommit=True) as connection:
+        while connection.execute(holding).fetchone() != (0,):
+            time.sleep(0.1)
+    assert reader.at(version).search(["quay"], limit=1)[0]
+
+
+@pytest.mark.parametrize("route", ["factual", pytest.param("analytical", marks=pytest.mark.slow)])
+def test_an_index_that_changes_at_every_step_breaks_no_question(kb: str, route: str) -> None:
+    def write(edition: int) -> None:
+        texts = [f"The quay of Saltmere, edition {edition}, has bollard {n} of iron." for n in range(12)]
+        documents = [Document(text, metadata={"source": f"quay-{n}"}) for n, text in enumerate(texts)]
+        build(documents, kb, embeddings=None, sentence_vectors=True)
+
+    write(0)
+    rag, texts = AdaptiveRAG(kb, route=route), set()
+    steps = rag.stream("What does the quay of Saltmere have?", stream_mode="updates")
+    for edition, part in enumerate(steps, 1):
+        write(edition)
+        for update in part.values():
+            texts |= {document["text"] for document in (update or {}).get("documents", [])}
+    assert texts and all("edition 0" in text for text in texts)
 
 
 WRITER = "adaptive_rag.index.database_writer.DatabaseWriter"
