@@ -18,6 +18,7 @@ from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.database import Database, SnapshotGoneError
 from adaptive_rag.index.database_conditions import Conditions
 from adaptive_rag.index.database_neighbours import nearest, roughly_nearest
+from adaptive_rag.index.database_spelling import holds, spelt_like
 from adaptive_rag.index.database_state import DatabaseState
 from adaptive_rag.index.database_versions import HeldVersion, HeldVersions
 from adaptive_rag.index.database_writer import LANGUAGE
@@ -162,6 +163,18 @@ class PostgresIndex:
         for each, made in zip(late, embed_sentences([each.chunk for each in late]), strict=True):
             each.sentences = made
         return [each.sentences for each in found if each.sentences is not None]
+
+    def spelt_like(self, word: str) -> list[str]:
+        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        with self._asking() as (cursor, state):
+            chosen, values, _ = self._narrow(cursor, state)
+            return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
+
+    def holds(self, word: str) -> bool:
+        """Tell whether a chunk holds a word as it is, in either case."""
+        with self._asking() as (cursor, state):
+            chosen, values, _ = self._narrow(cursor, state)
+            return holds(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
 
     def where(self, condition: Where) -> PostgresIndex:
         """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""

@@ -40,8 +40,18 @@ from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.index import narrow_to, open_source, source_of
 from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
+from adaptive_rag.ingest import SourceText
+from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
-from adaptive_rag.source import ChunkSource, FiltersChunks, KeepsVersions, ListsChunks, ListsSources
+from adaptive_rag.source import (
+    ChunkSource,
+    FiltersChunks,
+    HoldsWords,
+    KeepsVersions,
+    ListsChunks,
+    ListsSources,
+    SpellsWords,
+)
 from adaptive_rag.where import read_where
 from tests.cli.conftest import Run, parsed, run  # noqa: F401
 from tests.index.made import HashEmbeddings, build, write_files
@@ -49,6 +59,7 @@ from tests.index.test_bucket import WRITE
 from tests.index.test_crash import NEW, OLD, SCRIPT, run_python
 from tests.index.test_filtered import CHUNKS, QUERIES, WORDS, filtered_first, notes
 from tests.postgres_server import NUMBERS, empty_database, serving_postgres
+from tests.query.test_spelling import READINGS, TEXTS
 from tests.sample_vectors import begin_with
 
 
@@ -550,6 +561,29 @@ def test_an_index_that_changes_at_every_step_breaks_no_question(kb: str, route: 
         for update in part.values():
             texts |= {document["text"] for document in (update or {}).get("documents", [])}
     assert texts and all("edition 0" in text for text in texts)
+
+
+@pytest.fixture(scope="module")
+def spelt(shared: str) -> PostgresIndex:
+    address = f"{shared}&table=spelt"
+    build([SourceText(name, text, name) for name, text in TEXTS.items()], address)
+    return opened(address)
+
+
+@pytest.mark.parametrize(("question", "read_as"), READINGS)
+def test_a_word_is_read_as_the_index_spells_it(
+    spelt: PostgresIndex, question: str, read_as: dict[str, str]
+) -> None:
+    assert correct_spelling(question, spelt)[1] == read_as
+
+
+def test_words_of_other_documents_are_not_told(spelt: PostgresIndex) -> None:
+    assert isinstance(spelt, SpellsWords) and isinstance(spelt, HoldsWords)
+    view = spelt.only(["leave.txt"])
+    assert "warranty" in spelt.spelt_like("warenty") and view.spelt_like("warenty") == []
+    assert spelt.holds("WARRANTY") and not view.holds("warranty") and not spelt.holds("warrant")
+    assert spelt.holds("must") and not spelt.holds("again"), "also what searches by words leave out"
+    assert not spelt.holds("(a|b)") and spelt.spelt_like("(a|b)") == []
 
 
 WRITER = "adaptive_rag.index.database_writer.DatabaseWriter"
