@@ -21,7 +21,7 @@ PGVECTOR = (0, 8)
 # Rows that are followed, and rows whose exact vectors are compared then, at least: recall .99 and more.
 FOLLOWED, COMPARED = 200, 200
 # What making the index may take of the server's memory, and what one row of it takes beside its vector.
-MEMORY_KB, ROW_BYTES = 1_000_000, 500
+MEMORY_KB, ROW_BYTES = 1_000_000, 1000
 
 
 def index_name(table: str) -> str:
