@@ -451,11 +451,12 @@ class TableReader:
 
     def _nearly_nearest(self, vector: Vectors, limit: int, among: Ids | None) -> Ids:
         """Return the rows nearest to a vector as the approximate index finds them; of many it is sifted."""
-        chunks = self.manifest.chunks
+        bits = int((self.manifest.recall or {}).get("bits", 1))
+        known = self.manifest.chunks, bits
         if among is None:
-            return neighbours.nearest(self.table, vector, limit, chunks)
+            return neighbours.nearest(self.table, vector, limit, *known)
         for depth in self._depths(limit, among):
-            rows = neighbours.nearest(self.table, vector, depth, chunks)
+            rows = neighbours.nearest(self.table, vector, depth, *known)
             kept = rows[_held(rows, among)][:limit]
             if len(kept) == limit:
                 break
