@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 import psycopg
 
+from adaptive_rag.index.build import ROWS_PER_WRITE
 from adaptive_rag.index.database import Database
-from adaptive_rag.index.database_neighbours import nearest, roughly_nearest
+from adaptive_rag.index.database_neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.database_writer import DatabaseWriter
 from adaptive_rag.index.manifest import Manifest, Settings, SourceRecord, key_of
 from adaptive_rag.index.postgres import CHUNK, SEARCH, PostgresIndex, to_lexemes
@@ -35,7 +36,6 @@ from benchmarks.scale_corpora import DIMENSION, Corpus, made_up, unit
 from benchmarks.scale_sides import CONDITIONS, TOP, ReadyMade
 from tests.postgres_server import empty_database, serving_postgres
 
-ROWS_PER_WRITE = 1024
 TAKEN_APART = """
 WITH hits AS (
     SELECT number, words, lexeme, cardinality(positions) AS times FROM {table}, unnest(content_tsv)
@@ -99,9 +99,9 @@ def ask(address: str, corpus: Corpus) -> tuple[dict[str, list[float]], dict[str,
     for text, vector in zip(asked.texts, asked.vectors, strict=True):
         with index._asking() as (cursor, state):
             table = state.table
-            exact = timed("nearest, exactly", lambda: nearest(cursor, table, vector, POOL))  # noqa: B023
+            exact = timed("nearest, exactly", lambda: nearest_exactly(cursor, table, vector, POOL))  # noqa: B023
             if state.manifest.recall:
-                rough = timed("nearest, by the index", lambda: roughly_nearest(cursor, table, vector, POOL))  # noqa: B023
+                rough = timed("nearest, by the index", lambda: nearest_roughly(cursor, table, vector, POOL))  # noqa: B023
                 shares["nearest, by the index"].append(len({*rough[:TOP]} & {*exact[:TOP]}) / TOP)
             [lexemes] = to_lexemes(cursor, [text])
             given = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -52,7 +52,7 @@ def make_index(cursor: Cursor[Any], table: str, chunks: int, dimension: int) -> 
     )
 
 
-def nearest(
+def nearest_exactly(
     cursor: Cursor[Any],
     table: str,
     vector: Vectors,
@@ -68,7 +68,7 @@ def nearest(
     return [number for [number] in cursor]
 
 
-def roughly_nearest(
+def nearest_roughly(
     cursor: Cursor[Any],
     table: str,
     vector: Vectors,
@@ -76,7 +76,7 @@ def roughly_nearest(
     chosen: str = "true",
     values: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[int]:
-    """Return what `nearest` does, as the index finds it, ordered by the exact vectors.
+    """Return what `nearest_exactly` does, as the index finds it, ordered by the exact vectors.
 
     Where so few fulfil the condition that the index gives up, all are compared.
     """
@@ -94,19 +94,20 @@ def roughly_nearest(
     )
     found = [number for [number] in cursor]
     if len(found) < compared:
-        return nearest(cursor, table, vector, limit, chosen, values)
+        return nearest_exactly(cursor, table, vector, limit, chosen, values)
     return found[:limit]
 
 
-def measure_recall(cursor: Cursor[Any], table: str, chunks: int) -> dict[str, float]:
+def recall_of_index(cursor: Cursor[Any], table: str, chunks: int) -> dict[str, float]:
     """Compare the approximate index with the exact order, over vectors near some that are drawn."""
     cursor.execute(
         f"SELECT embedding FROM {table} ORDER BY md5(langchain_id), langchain_id LIMIT %s", [RECALL_QUERIES]
     )
     queries = near_to(np.array([np.asarray(vector, dtype=np.float32) for [vector] in cursor]))
-    found: Sequence[float] = [
-        len({*nearest(cursor, table, query, RECALL_AT)} & {*roughly_nearest(cursor, table, query, RECALL_AT)})
+    both = [
+        {*nearest_exactly(cursor, table, query, RECALL_AT)}
+        & {*nearest_roughly(cursor, table, query, RECALL_AT)}
         for query in queries
     ]
-    recall = round(float(np.mean(found)) / RECALL_AT, 4)
+    recall = round(float(np.mean([len(found) for found in both])) / RECALL_AT, 4)
     return {"recall_at_10": recall, "queries": len(queries), "chunks": chunks}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from adaptive_rag.errors import import_extra
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.database import Database
-from adaptive_rag.index.database_neighbours import can_index, index_name, make_index, measure_recall
+from adaptive_rag.index.database_neighbours import can_index, index_name, make_index, recall_of_index
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.table import TableRow, from_arrow
 from adaptive_rag.state import Chunk
@@ -161,7 +161,7 @@ class DatabaseWriter:
             if cursor.fetchone() == (True,) or not can_index(cursor, self._dimension):
                 return None
             make_index(cursor, self._table, chunks, self._dimension)
-            return measure_recall(cursor, self._table, chunks)
+            return recall_of_index(cursor, self._table, chunks)
 
     def drop_other_tables(self) -> None:
         """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""

@@ -17,7 +17,7 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.database import Database, SnapshotGoneError
 from adaptive_rag.index.database_conditions import Conditions
-from adaptive_rag.index.database_neighbours import nearest, roughly_nearest
+from adaptive_rag.index.database_neighbours import nearest_exactly, nearest_roughly
 from adaptive_rag.index.database_spelling import holds, spelt_like
 from adaptive_rag.index.database_state import DatabaseState
 from adaptive_rag.index.database_versions import HeldVersion, HeldVersions
@@ -110,7 +110,7 @@ class PostgresIndex:
             refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self._model)
             chosen, values, many = self._narrow(cursor, state)
             among = f"JOIN {state.table} USING (number) WHERE {chosen}" if self._chosen else ""
-            find = roughly_nearest if many and state.has_vector_index else nearest
+            find = nearest_roughly if many and state.has_vector_index else nearest_exactly
             sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, among=among)
             same = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
             found = []
