@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
-from adaptive_rag.index import neighbours
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest
@@ -59,11 +58,6 @@ class DatabaseState:
             with self._lock:
                 self._weights.update({word: known[word] for word in missing})
         return [known[word] for word in lexemes]
-
-    @property
-    def has_vector_index(self) -> bool:
-        """Tell whether the table is so large that its approximate vector index is asked."""
-        return self.manifest.recall is not None and self.manifest.chunks > neighbours.EXACT_UP_TO
 
     def few(self, cursor: Cursor[Any], name: str, chosen: str, values: Mapping[str, Any]) -> list[int] | None:
         """Return the numbers of the chunks that fulfil a condition; None where these are many.

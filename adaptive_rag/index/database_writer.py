@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import import_extra
-from adaptive_rag.index import neighbours
+from adaptive_rag.index import database_neighbours as neighbours
 from adaptive_rag.index.database import Database
-from adaptive_rag.index.database_neighbours import can_index, index_name, make_index, recall_of_index
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.table import TableRow, from_arrow
 from adaptive_rag.state import Chunk
@@ -153,15 +152,15 @@ class DatabaseWriter:
         from pgvector.psycopg import register_vector
 
         chunks, writing = self.count(), self._database.writing
-        if chunks <= neighbours.EXACT_UP_TO:
+        if chunks <= neighbours.INDEXED_ABOVE:
             return None
         register_vector(writing)
         with self._database.asking(), writing.cursor(binary=True) as cursor:
-            cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [index_name(self._table)])
-            if cursor.fetchone() == (True,) or not can_index(cursor, self._dimension):
+            cursor.execute("SELECT to_regclass(%s) IS NOT NULL", [neighbours.index_name(self._table)])
+            if cursor.fetchone() == (True,) or not neighbours.can_index(cursor, self._dimension):
                 return None
-            make_index(cursor, self._table, chunks, self._dimension)
-            return recall_of_index(cursor, self._table, chunks)
+            neighbours.make_index(cursor, self._table, chunks, self._dimension)
+            return neighbours.recall_of_index(cursor, self._table, chunks)
 
     def drop_other_tables(self) -> None:
         """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""

@@ -161,9 +161,9 @@ class Manifest:
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
         files = location.path.rglob("*") if location.path else None
-        exact = self.chunks <= neighbours.EXACT_UP_TO
-        if isinstance(location, Database):  # which may lack what the vector index takes
-            exact = exact or self.recall is None
+        # a database gets its vector index earlier, or may lack what that takes
+        in_database = isinstance(location, Database)
+        exact = self.recall is None if in_database else self.chunks <= neighbours.EXACT_UP_TO
         return {
             "index": location.uri,
             **asdict(self.settings),

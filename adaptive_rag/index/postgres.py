@@ -110,7 +110,7 @@ class PostgresIndex:
             refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self._model)
             chosen, values, many = self._narrow(cursor, state)
             among = f"JOIN {state.table} USING (number) WHERE {chosen}" if self._chosen else ""
-            find = nearest_roughly if many and state.has_vector_index else nearest_exactly
+            find = nearest_roughly if many and state.manifest.recall else nearest_exactly
             sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, among=among)
             same = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
             found = []

@@ -264,7 +264,7 @@ def test_a_narrowed_search_finds_what_is_found_by_filtering_everything_first(
 @pytest.fixture
 def large(database: str, monkeypatch: pytest.MonkeyPatch) -> PostgresIndex:
     """The notes in a table that is large enough for the approximate vector index, and for many hits."""
-    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.INDEXED_ABOVE", 100)
     monkeypatch.setattr("adaptive_rag.index.database_state.FEW", 50)
     build(notes(), database)
     return opened(database)
@@ -342,7 +342,7 @@ def test_rows_that_come_after_the_vector_index_are_found_by_it(large: PostgresIn
 def test_a_server_with_an_older_pgvector_goes_on_comparing_exactly(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 10)
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.INDEXED_ABOVE", 10)
     monkeypatch.setattr("adaptive_rag.index.database_neighbours.PGVECTOR", (99, 0))
     build(notes()[:20], database)
     facts = opened(database).info()
