@@ -90,18 +90,18 @@ def ask(address: str, corpus: Corpus) -> tuple[dict[str, list[float]], dict[str,
     seconds: dict[str, list[float]] = defaultdict(list)
     shares: dict[str, list[float]] = defaultdict(list)
 
-    def timed(name: str, work: Callable[[], Any]) -> Any:
+    def timed(name: str, work: Callable[..., Any], *given: Any, **named: Any) -> Any:
         began = time.perf_counter()
-        result = work()
+        result = work(*given, **named)
         seconds[name].append(time.perf_counter() - began)
         return result
 
     for text, vector in zip(asked.texts, asked.vectors, strict=True):
         with index._asking() as (cursor, state):
-            table = state.table
-            exact = timed("nearest, exactly", lambda: nearest_exactly(cursor, table, vector, POOL))  # noqa: B023
+            asks: tuple[Any, ...] = cursor, state.table, vector, POOL
+            exact = timed("nearest, exactly", nearest_exactly, *asks)
             if state.manifest.recall:
-                rough = timed("nearest, by the index", lambda: nearest_roughly(cursor, table, vector, POOL))  # noqa: B023
+                rough = timed("nearest, by the index", nearest_roughly, *asks)
                 shares["nearest, by the index"].append(len({*rough[:TOP]} & {*exact[:TOP]}) / TOP)
             [lexemes] = to_lexemes(cursor, [text])
             given = {
@@ -115,19 +115,22 @@ def ask(address: str, corpus: Corpus) -> tuple[dict[str, list[float]], dict[str,
             }
             found = {}
             for name, sql in (("words", SEARCH), ("words, taken apart", TAKEN_APART)):
-                sql = sql.format(table=table, words=state.words, chunk=CHUNK, among="")
-                rows = timed(name, lambda: cursor.execute(sql, given).fetchall())  # noqa: B023
-                found[name] = sorted(row[-1] for row in rows)
+                sql = sql.format(table=state.table, words=state.words, chunk=CHUNK, among="")
+                found[name] = sorted(row[-1] for row in timed(name, _rows, cursor, sql, given))
             assert np.allclose(*found.values()), text
-        timed("whole search", lambda: index.search([text], limit=POOL))  # noqa: B023
+        timed("whole search", index.search, [text], limit=POOL)
         for condition, view in views.items():
-            [hits] = timed(condition, lambda: view.search([text], limit=POOL))  # noqa: B023
+            [hits] = timed(condition, view.search, [text], limit=POOL)
             with index._asking() as (cursor, state):
                 ids = f"SELECT langchain_id FROM {state.table} WHERE {condition} "
                 cursor.execute(f"{ids} ORDER BY embedding <#> %s LIMIT {TOP}", [vector])
                 best = {id_ for [id_] in cursor}
             shares[condition].append(len({hit["id"] for hit in hits[:TOP]} & best) / TOP)
     return seconds, shares
+
+
+def _rows(cursor: Any, sql: str, given: dict[str, Any]) -> list[Any]:
+    return cursor.execute(sql, given).fetchall()  # type: ignore[no-any-return]
 
 
 def main() -> None:
