@@ -43,7 +43,7 @@ def index_config(chunks: int, dimension: int) -> Any:
     """
     from lancedb.index import IvfRq, IvfSq
 
-    cells = {"distance_type": "dot", "num_partitions": _cells(chunks)}
+    cells: dict[str, Any] = {"distance_type": "dot", "num_partitions": _cells(chunks)}
     kind: Any = IvfRq
     return kind(num_bits=BITS, **cells) if dimension % 8 == 0 else IvfSq(**cells)
 
