@@ -20,7 +20,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import psycopg
 
 from adaptive_rag.index.build import ROWS_PER_WRITE
 from adaptive_rag.index.database import Database
@@ -77,8 +76,7 @@ def make_index(address: str, corpus: Corpus) -> dict[str, float]:
         sources = {name: SourceRecord("0" * 64, key_of(name, "made"), count) for name, count in held}
         made: dict[str, Any] = {"version": writer.version, "chunks": number, "sources": sources, "files": {}}
         replace(manifest, **made, recall=recall, committed=time.time()).publish(database)
-    with psycopg.connect(database.address, autocommit=True) as connection:
-        connection.execute("VACUUM")  # as the server does by itself within a minute
+        writer.drop_other_tables()
     return seconds
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import import_extra
@@ -163,13 +164,16 @@ class DatabaseWriter:
             return neighbours.recall_of_index(cursor, self._table, chunks)
 
     def drop_other_tables(self) -> None:
-        """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""
+        """Drop the tables of earlier rebuilds, but for the last, which may still be read, and clear up."""
         for number in range(1, int(self.name.rpartition("-")[2]) - 1):
             name = f"chunks-{number}"
             for table in (self._database.chunks_of(name), self._database.words_of(name)):
                 self._run(f"DROP TABLE IF EXISTS {table}")
         with self._database.asking():
             self._database.writing.commit()
+            with closing(self._database.connect()) as connection:
+                # until then a search looks at the row of each word that it finds in the index, or reads all
+                connection.execute(f"VACUUM {self._words}")
 
     def _make_table(self, dimension: int) -> None:
         """Make the table as PGVectorStore does; what a broken-off run left of it is in no manifest."""

@@ -424,7 +424,11 @@ def test_the_table_of_words_holds_what_the_chunks_hold_after_each_run(database: 
                 "unnest(content_tsv) ORDER BY 1, 2"
             ).fetchall()
             held = connection.execute("SELECT * FROM adaptive_rag_chunks_1_words ORDER BY 1, 2").fetchall()
+            seen = connection.execute(
+                "SELECT relallvisible = relpages FROM pg_class WHERE relname = 'adaptive_rag_chunks_1_words'"
+            ).fetchone()
         assert held == taken_apart and held
+        assert seen == (True,), "a search reads the index alone"
     assert [
         hit["text"] for hit in opened(database).search(["ebb"], limit=3)[0] if hit["scores"]["sparse"]
     ] == []
