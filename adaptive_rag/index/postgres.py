@@ -46,11 +46,15 @@ WITH asked AS (
     SELECT number, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / %(mean)s))) AS score
     FROM asked JOIN {words} USING (lexeme) GROUP BY number
 ), named AS (
-    SELECT number FROM bm25 {among} ORDER BY score DESC, number LIMIT %(limit)s
+    SELECT number, score FROM bm25 {among} ORDER BY score DESC, number LIMIT %(limit)s
+), picked AS (
+    SELECT number, max(score) AS score FROM (
+        SELECT unnest(%(near)s::integer[]) AS number, 0 AS score
+        UNION ALL SELECT number, score FROM bm25 WHERE number = ANY(%(near)s::integer[])
+        UNION ALL SELECT number, score FROM named
+    ) AS found GROUP BY number
 )
-SELECT {chunk}, embedding, views, coalesce(score, 0)::float8
-FROM {table} LEFT JOIN bm25 USING (number)
-WHERE number IN (SELECT unnest(%(near)s::integer[]) UNION SELECT number FROM named)
+SELECT {chunk}, embedding, views, score::float8 FROM picked JOIN {table} USING (number)
 """
 
 
