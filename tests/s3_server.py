@@ -96,6 +96,9 @@ class Network:
         """Return "" for a request that is passed on, or "drop", "cut", "mute", or an answer's code."""
         return ""
 
+    def answered(self, line: str) -> None:
+        """Hear of a request that the server has answered, before the answer is sent on."""
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError, asyncio.IncompleteReadError):
             while True:
@@ -116,6 +119,7 @@ class Network:
                 back.write(head + body)
                 answer, content = await _message(there, empty=line.startswith("HEAD "))
                 back.close()
+                self.answered(line)
                 if fault == "mute":
                     break
                 writer.write(answer + content[: len(content) // 2 if fault == "cut" else None])
@@ -151,3 +155,7 @@ def network_before(server_port: int) -> Iterator[Network]:
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        waiting = asyncio.all_tasks(loop)
+        for task in waiting:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*waiting, return_exceptions=True))

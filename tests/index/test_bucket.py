@@ -1,5 +1,4 @@
 import os
-import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,7 +12,7 @@ from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.sources import list_sources, remove_sources
 from tests.index.conftest import use
 from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
-from tests.index.test_crash import NEW, OLD, SCRIPT, run_python
+from tests.index.test_crash import NEW, OLD, run_python
 from tests.s3_server import Network
 
 
@@ -70,31 +69,6 @@ def test_eight_writers_at_once_all_keep_their_documents(kb: str, tmp_path: Path,
     outputs = [run.communicate(timeout=120) for run in runs]
     assert [run.returncode for run in runs] == [0] * processes, outputs
     assert texts_in(kb) == sorted(texts.values())
-    assert Index.check(kb, deep=True).healthy
-
-
-@pytest.mark.parametrize(
-    ("when", "target"),
-    [
-        ("before", "adaptive_rag.index.table.TableWriter.add"),
-        pytest.param("after", "adaptive_rag.index.table.TableWriter.remove", marks=pytest.mark.slow),
-        pytest.param("before", "adaptive_rag.index.bucket.Bucket.write", marks=pytest.mark.slow),
-    ],
-)
-def test_a_killed_writer_lets_go_and_loses_nothing(
-    kb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, target: str
-) -> None:
-    docs = write_files(tmp_path / "docs", OLD)
-    build(docs, kb)
-    write_files(docs, NEW)
-    killed = run_python(SCRIPT, when, target, docs, kb)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
-    assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values())), "a reader sees one whole state"
-    with pytest.raises(IndexingError, match=r"being written by process .*; one that was killed lets go"):
-        build(docs, kb, wait_seconds=0)
-    monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)
-    build(docs, kb)
-    assert texts_in(kb) == sorted(NEW.values())
     assert Index.check(kb, deep=True).healthy
 
 
