@@ -1,4 +1,4 @@
-"""A writer to a bucket that is killed at a request of it: readers see a whole state, and the next run mends it.
+"""A writer to a bucket is killed at one of its requests: readers see a whole state, and the next run goes on.
 
 By default some moments are tried; BUCKET_KILLS=all tries all 30.
 """
@@ -26,7 +26,7 @@ OLD = {f"{n}.txt": f"Old note {n} on tides." for n in range(6)}
 NEW = {"0.txt": OLD["0.txt"], "moved.txt": OLD["1.txt"]}
 NEW |= {f"{n}.txt": f"New note {n} on tides." for n in range(3, 9)}
 
-# The run that is killed, at which of its requests of a kind, and whether the store gets that request and answers
+# The run that is killed, at which of its requests of a kind, and whether the store gets that one and answers
 # it ("after") or not ("before").
 MOMENTS = [
     ("change", "PUT .*/data/", 2, "after"),
@@ -73,7 +73,6 @@ SCRIPT = """
     lease.RENEW_SECONDS = 0.005 if run == "renewing" else 600
     build(docs, kb, rebuild=run == "rebuild")
 """
-
 
 
 def run_until(network: Network, request: str, number: int, when: str, *arguments: object) -> list[str]:
