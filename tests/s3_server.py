@@ -100,7 +100,7 @@ class Network:
         """Hear of a request that the server has answered, before the answer is sent on."""
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while True:
                 head, body = await _message(reader)
                 line = head.split(b"\r\n", 1)[0].decode()
@@ -155,7 +155,6 @@ def network_before(server_port: int) -> Iterator[Network]:
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
-        waiting = asyncio.all_tasks(loop)
-        for task in waiting:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*waiting, return_exceptions=True))
+        for connection in asyncio.all_tasks(loop):
+            connection.cancel()
+            loop.run_until_complete(connection)
