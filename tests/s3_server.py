@@ -28,7 +28,7 @@ READY_SECONDS = 60
 def serving_s3(folder: Path, volumes: int = 20) -> Iterator[int]:
     """Serve the bucket "wiki" from a folder, and yield the port."""
     (folder / "identities.json").write_text(json.dumps(IDENTITIES))
-    free = _free_ports(2 * len(PORTS))
+    free = free_ports(2 * len(PORTS))
     ports, internal = zip(PORTS, free[::2], strict=True), zip(PORTS, free[1::2], strict=True)
     options = ["-filer", "-s3", "-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
     options += [f"-{name}.port={port}" for name, port in ports]
@@ -63,7 +63,8 @@ def serving_s3(folder: Path, volumes: int = 20) -> Iterator[int]:
             server.wait()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports that nobody listens on."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:
