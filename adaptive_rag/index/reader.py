@@ -61,7 +61,7 @@ NAMED_ROWS, DEEPER = 2_000, 4
 # Below this share of the chunks hits by words are read as deep as they are needed, and no deeper.
 SIFTED_SHARE = 0.1
 # Indexes in a bucket of up to so many bytes together are read whole when it is opened: piece by piece they
-# take a request for each word and two for each cell. Those of 100,000 chunks have 22 MB.
+# take a request for each word and several for each cell. Those of 100,000 chunks have 36 MB.
 INDEXES_READ_WHOLE = 64 * 2**20
 # Words spelt like one: chunks that are read for them, words of the word index that are compared. That index
 # holds stems, so that an ending counts as a difference too: of a long word three letters may differ.
