@@ -79,7 +79,7 @@ def make_index(folder: Path, corpus: Corpus) -> dict[str, float]:
     number, seconds = 0, {"rows": 0.0}
     moved = unit(np.random.default_rng(0).normal(size=(997, SENTENCE_DIMENSION)))
     for texts, vectors in corpus.slices():
-        rows = [_row(number + i, text, vectors[i], moved) for i, text in enumerate(texts)]
+        rows = [make_row(number + i, text, vectors[i], moved) for i, text in enumerate(texts)]
         began = time.perf_counter()
         for start in range(0, len(rows), ROWS_PER_WRITE):
             writer.add(rows[start : start + ROWS_PER_WRITE])
@@ -381,7 +381,7 @@ def _disk(folder: Path) -> dict[str, float]:
     return found
 
 
-def _row(number: int, text: str, vector: Array, moved: Array) -> TableRow:
+def make_row(number: int, text: str, vector: Array, moved: Array) -> TableRow:
     """Return a chunk with its sentences: so many of its words each, with vectors beside its own."""
     start, source = number % PER_SOURCE * 800, f"source-{number // PER_SOURCE}"
     chunk: Chunk = {
