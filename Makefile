@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-server kill-server kill-ray load-server page-checks screenshots clean
+.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -68,6 +68,9 @@ kill-server: ## Kill the server, its workers and its commands at random moments 
 
 kill-ray: ## Kill workers, nodes and runs of indexing by Ray at 20 moments (about ten minutes)
 	RAY_KILLS=all pytest -n 0 tests/index/test_ray.py -k killed
+
+kill-bucket: ## Kill a writer to a bucket at 30 of its requests (about five minutes)
+	BUCKET_KILLS=all pytest -n 0 tests/index/test_bucket_kills.py
 
 load-server: ## Let a hundred people ask a server at once for 5 minutes
 	python -m benchmarks.server_load --seconds 300 --model --plain --studio

@@ -28,7 +28,7 @@ READY_SECONDS = 60
 def serving_s3(folder: Path, volumes: int = 20) -> Iterator[int]:
     """Serve the bucket "wiki" from a folder, and yield the port."""
     (folder / "identities.json").write_text(json.dumps(IDENTITIES))
-    free = _free_ports(2 * len(PORTS))
+    free = free_ports(2 * len(PORTS))
     ports, internal = zip(PORTS, free[::2], strict=True), zip(PORTS, free[1::2], strict=True)
     options = ["-filer", "-s3", "-s3.port.iceberg=0", "-s3.port.lance=0", "-master.telemetry=false"]
     options += [f"-{name}.port={port}" for name, port in ports]
@@ -63,7 +63,8 @@ def serving_s3(folder: Path, volumes: int = 20) -> Iterator[int]:
             server.wait()
 
 
-def _free_ports(count: int) -> list[int]:
+def free_ports(count: int) -> list[int]:
+    """Return ports that nobody listens on."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     ports = [each.getsockname()[1] for each in sockets]
     for each in sockets:
@@ -96,8 +97,11 @@ class Network:
         """Return "" for a request that is passed on, or "drop", "cut", "mute", or an answer's code."""
         return ""
 
+    def answered(self, line: str) -> None:
+        """Hear of a request that the server has answered, before the answer is sent on."""
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.IncompleteReadError):
+        with suppress(OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             while True:
                 head, body = await _message(reader)
                 line = head.split(b"\r\n", 1)[0].decode()
@@ -116,6 +120,7 @@ class Network:
                 back.write(head + body)
                 answer, content = await _message(there, empty=line.startswith("HEAD "))
                 back.close()
+                self.answered(line)
                 if fault == "mute":
                     break
                 writer.write(answer + content[: len(content) // 2 if fault == "cut" else None])
@@ -151,3 +156,6 @@ def network_before(server_port: int) -> Iterator[Network]:
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        for connection in asyncio.all_tasks(loop):
+            connection.cancel()
+            loop.run_until_complete(connection)

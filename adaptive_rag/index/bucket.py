@@ -28,6 +28,11 @@ REFUSALS = {
     "InvalidAccessKeyId": "the store does not know this AWS_ACCESS_KEY_ID",
     "SignatureDoesNotMatch": "the AWS_SECRET_ACCESS_KEY does not belong to the AWS_ACCESS_KEY_ID",
     "NoSuchBucket": "there is no such bucket. Make it first, or correct its name",
+    "ContainerNotFound": "there is no such container. Make it first, or correct its name",
+    **dict.fromkeys(
+        ("AuthenticationFailed", "AuthorizationFailure"),
+        "the store refuses these credentials. Look at AZURE_STORAGE_ACCOUNT_KEY and what it may do",
+    ),
     "PermanentRedirect": "the bucket lies in another region. Set AWS_REGION to its region",
     "NotImplemented": "the store cannot write under a condition (If-Match), which an index needs",
     "AccessDenied": "these credentials do not allow it. Searching needs the rights to list and read, "

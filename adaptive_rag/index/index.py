@@ -332,12 +332,14 @@ class Index:
 
     def _open_reader(self, manifest: Manifest) -> TableReader:
         """Open a state: in its copy where there is one, else where it lies while it is copied."""
-        if self._copies is None or not isinstance(self._location, Bucket):
+        if not isinstance(self._location, Bucket):
             return TableReader(self.uri, manifest)
-        copy = self._copies.find(self._location, manifest)
+        copy = self._copies.find(self._location, manifest) if self._copies else None
         reader = TableReader(self.uri, manifest, copy)
-        if copy is None and manifest.files:
-            self._copies.begin(self._location, reader)
+        if copy is None:
+            reader.begin_to_read_indexes()
+            if self._copies and manifest.files:
+                self._copies.begin(self._location, reader)
         return reader
 
 

@@ -7,7 +7,7 @@ import re
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -60,6 +60,9 @@ CONDITIONS_KEPT, NARROWED_ROWS = 64, 2 * neighbours.EXACT_UP_TO
 NAMED_ROWS, DEEPER = 2_000, 4
 # Below this share of the chunks hits by words are read as deep as they are needed, and no deeper.
 SIFTED_SHARE = 0.1
+# Indexes in a bucket of up to so many bytes together are read whole when it is opened: piece by piece they
+# take a request for each word and several for each cell. Those of 100,000 chunks have 36 MB.
+INDEXES_READ_WHOLE = 64 * 2**20
 # Words spelt like one: chunks that are read for them, words of the word index that are compared. That index
 # holds stems, so that an ending counts as a difference too: of a long word three letters may differ.
 # From 12 letters on the search takes two at most, and nothing from 50 on.
@@ -116,6 +119,7 @@ class TableReader:
         self._uri = uri
         self._tables: dict[str, Any] = {}
         _ = self.table
+        self._indexes: Future[None] | None = None
 
     @property
     def table(self) -> Any:
@@ -138,6 +142,16 @@ class TableReader:
             )
         self._tables[place] = table
         return table
+
+    def begin_to_read_indexes(self) -> None:
+        """Begin to read the indexes whole, unless they are large; searches wait until they are there."""
+        files = self.manifest.files or {}
+        if sum(seal.size for name, seal in files.items() if "/_indices/" in name) <= INDEXES_READ_WHOLE:
+            self._indexes = _pool().submit(_read_indexes, self.table)
+
+    def _await_indexes(self) -> None:
+        if self._indexes is not None:
+            wait([self._indexes])  # what could not be read is met again by the search, which says so
 
     def search(
         self, queries: Sequence[str], vectors: Vectors, limit: int, among: Ids | None = None
@@ -236,6 +250,7 @@ class TableReader:
         if isinstance(among, np.ndarray):
             return self._match_among(query, limit, among)
         match: Any = MatchQuery
+        self._await_indexes()
         with reading(self._uri, "its word index"):
             search = self.table.search(match(" ".join(words), TEXT), query_type="fts")
             if among is not None:
@@ -456,6 +471,7 @@ class TableReader:
         """Return the rows nearest to a vector as the approximate index finds them; of many it is sifted."""
         bits = int((self.manifest.recall or {}).get("bits", 1))
         known = self.manifest.chunks, bits
+        self._await_indexes()
         if among is None:
             return neighbours.nearest(self.table, vector, limit, *known)
         for depth in self._depths(limit, among):
@@ -567,6 +583,12 @@ class TableReader:
     def _matrix(self, table: pa.Table) -> Vectors:
         matrix: Vectors = table[VECTOR].combine_chunks().flatten().to_numpy().reshape(-1, self._dimension)
         return matrix
+
+
+def _read_indexes(table: Any) -> None:
+    names = [index.name for index in table.list_indices()]
+    with ThreadPoolExecutor(len(names) or 1, thread_name_prefix="indexes") as pool:
+        list(pool.map(table.prewarm_index, names))
 
 
 def _candidate(stored: _StoredChunk, query: Vectors, bm25: Mapping[int, float]) -> Candidate:

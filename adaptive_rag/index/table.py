@@ -45,6 +45,10 @@ KEPT_IN_BUCKET, NEVER = timedelta(hours=1), timedelta(days=36_500)
 INDEX_CACHE_BYTES = 768 * 2**20
 METADATA_CACHE_BYTES = 64 * 2**20
 CONNECTIONS_KEPT = 64
+# LanceDB fetches as many cells of a vector index at once as it has threads to compute with, two less than
+# cores by default, which from a bucket takes long. 16 threads on two cores slow no search in a folder. A
+# word index is written in as many parts as there are threads: there the default stays.
+LOADS_AT_ONCE, CORES_LEFT = 16, 2
 DOCS_PER_QUERY, ROWS_PER_COPY = 500, 1024
 
 
@@ -66,9 +70,14 @@ def connect(uri: str) -> Any:
     """Open the database of an index; one connection a process."""
     # its warnings about its own defaults are nothing a user can act on
     os.environ.setdefault("LANCEDB_LOG", "error")
+    if in_bucket := "://" in uri:
+        # LanceDB looks at both once in a process, at its first work
+        threads = max(1, (os.cpu_count() or 1) - CORES_LEFT)
+        os.environ.setdefault("LANCE_FTS_NUM_SHARDS", os.environ.get("LANCE_CPU_THREADS", str(threads)))
+        os.environ.setdefault("LANCE_CPU_THREADS", str(max(LOADS_AT_ONCE, threads)))
     import lancedb
 
-    options = {"allow_http": "true"} if "://" in uri else None
+    options = {"allow_http": "true"} if in_bucket else None
     return lancedb.connect(uri, session=_session(), storage_options=options)
 
 

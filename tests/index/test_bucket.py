@@ -1,5 +1,4 @@
 import os
-import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexUnreachableError, MissingExtraError
-from adaptive_rag.index import Index, lease
+from adaptive_rag.index import Index, lease, table
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.lock import write_lock
 from adaptive_rag.index.sources import list_sources, remove_sources
 from tests.index.conftest import use
-from tests.index.made import HashEmbeddings, build, open_index, texts_in, write_files
-from tests.index.test_crash import NEW, OLD, SCRIPT, run_python
+from tests.index.made import HashEmbeddings, build, found, open_index, texts_in, write_files
+from tests.index.test_crash import NEW, OLD, run_python
 from tests.s3_server import Network
 
 
@@ -73,31 +72,6 @@ def test_eight_writers_at_once_all_keep_their_documents(kb: str, tmp_path: Path,
     assert Index.check(kb, deep=True).healthy
 
 
-@pytest.mark.parametrize(
-    ("when", "target"),
-    [
-        ("before", "adaptive_rag.index.table.TableWriter.add"),
-        pytest.param("after", "adaptive_rag.index.table.TableWriter.remove", marks=pytest.mark.slow),
-        pytest.param("before", "adaptive_rag.index.bucket.Bucket.write", marks=pytest.mark.slow),
-    ],
-)
-def test_a_killed_writer_lets_go_and_loses_nothing(
-    kb: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str, target: str
-) -> None:
-    docs = write_files(tmp_path / "docs", OLD)
-    build(docs, kb)
-    write_files(docs, NEW)
-    killed = run_python(SCRIPT, when, target, docs, kb)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr and killed.stderr.read()
-    assert texts_in(kb) in (sorted(OLD.values()), sorted(NEW.values())), "a reader sees one whole state"
-    with pytest.raises(IndexingError, match=r"being written by process .*; one that was killed lets go"):
-        build(docs, kb, wait_seconds=0)
-    monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)
-    build(docs, kb)
-    assert texts_in(kb) == sorted(NEW.values())
-    assert Index.check(kb, deep=True).healthy
-
-
 def test_a_live_writer_is_waited_for_however_long_it_takes(kb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "LEASE_SECONDS", 2.0)
     monkeypatch.setattr(lease, "RENEW_SECONDS", 0.2)
@@ -152,6 +126,24 @@ def test_a_question_reads_one_version_and_the_next_one_the_new_state(
     monkeypatch.setattr("adaptive_rag.index.index.FOLLOWED_SECONDS", 0.0)
     assert [chunk["text"] for chunk in index.chunks()] == ["Flow."]
     assert [chunk["text"] for chunk in during.chunks()] == ["Ebb."]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_indexes_are_read_whole_when_a_bucket_is_opened(
+    kb: str, tmp_path: Path, network: Network, monkeypatch: pytest.MonkeyPatch, fails: bool
+) -> None:
+    build(write_files(tmp_path / "docs", OLD), kb)
+    table._session.cache_clear()  # who writes an index knows some of it
+    table.connect.cache_clear()
+    with monkeypatch.context() as spoilt:
+        if fails:
+            spoilt.setattr(network, "fault", lambda line: "ExpiredToken" if "invert.lance" in line else "")
+        index = open_index(kb)
+        index.reader()._await_indexes()
+    network.asked.clear()
+    assert found(index, ["tides"])[0]
+    asked = [line for line in network.asked if "/_indices/" in line]
+    assert bool(asked) == fails, "what could not be read at first is read when it is needed"
 
 
 @pytest.mark.parametrize("fault", ["drop", "cut", "mute"])

@@ -39,9 +39,10 @@ def docs(kb: str, tmp_path: Path) -> Path:
 
 
 def opened(kb: str, copies: DiskCache) -> Index:
-    """Open an index and wait until what is to be copied is."""
+    """Open an index and wait until what is to be copied is, and nothing is read any more."""
     index = Index.open(kb, HashEmbeddings(), copies)
     copied()
+    index.reader()._await_indexes()
     return index
 
 
