@@ -350,6 +350,8 @@ class IndexingRun:
             assert isinstance(writer, TableWriter)  # a database has no files of ours
             with storing(self._location.uri):
                 writer.remove_replaced()
+                if writer.version != known.version:  # its indexes were not in order
+                    self._publish()
 
     def let_go(self, plan: Plan) -> None:
         """Drop the sources that are gone, and leave their chunks to others that have their content."""

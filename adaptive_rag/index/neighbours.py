@@ -43,7 +43,8 @@ def index_config(chunks: int, dimension: int) -> Any:
     """
     from lancedb.index import IvfRq, IvfSq
 
-    cells: dict[str, Any] = {"distance_type": "dot", "num_partitions": _cells(chunks)}
+    # named by their size: LanceDB would join cells that are named by their number as rows come in
+    cells: dict[str, Any] = {"distance_type": "dot", "target_partition_size": chunks // _cells(chunks)}
     kind: Any = IvfRq
     return kind(num_bits=BITS, **cells) if dimension % 8 == 0 else IvfSq(**cells)
 

@@ -327,6 +327,8 @@ class TableWriter:
             return None
         config = neighbours.index_config(total, self._dimension)
         self._table.create_index(VECTOR, config=config, replace=True)
+        # drops empty cells, which the next run would do else
+        self._table.optimize(cleanup_older_than=NEVER)
         return neighbours.measure_recall(self._table, total)
 
     def _index_stats(self, column: str) -> Any:
