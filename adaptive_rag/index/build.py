@@ -39,6 +39,7 @@ from adaptive_rag.index.manifest import (
     written_by_another,
 )
 from adaptive_rag.index.plan import Meter, Plan, Progress, Work, content_key, plan_run
+from adaptive_rag.index.shards import Part, build_shards, shard_uris
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
@@ -116,7 +117,7 @@ def nothing_read(failed: Sequence[Failure]) -> NothingReadError:
 
 
 def build_index(
-    documents: Documents,
+    documents: Documents | Part,
     uri: str | Path,
     *,
     embeddings: str | Embeddings | None = None,
@@ -129,6 +130,7 @@ def build_index(
     prune: bool = True,
     rebuild: bool = False,
     ray: str | None = None,
+    shards: int | None = None,
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
@@ -147,6 +149,8 @@ def build_index(
     `rebuild` makes the index anew, with other settings if need be; the old one serves until the new one
     is complete. `ray` is the address of a Ray cluster whose workers read and embed: "HOST:PORT", "auto" for
     one on this machine, or "local" to start one here for this run.
+    `shards` makes a new index of so many, each an index of its own with its share of the documents; by Ray
+    each is made whole, its indexes of words and vectors too, by a worker of its own.
 
     Raises:
         IndexDamagedError: files of the index are missing or were changed.
@@ -162,6 +166,21 @@ def build_index(
 
     check_sizes(chunk_size, chunk_overlap)
     location = open_location(uri)
+    if not isinstance(documents, Part) and (shards is not None or shard_uris(location)):
+        settings_of_shards = {
+            "embeddings": embeddings,
+            "chunk_size": chunk_size,
+            "chunk_overlap": chunk_overlap,
+            "sentence_vectors": sentence_vectors,
+            "include": include,
+            "exclude": exclude,
+            "prune": prune,
+            "rebuild": rebuild,
+            "wait_seconds": wait_seconds,
+        }
+        return build_shards(
+            documents, location, shards, ray=ray, progress=progress, on_wait=on_wait, **settings_of_shards
+        )
     refuse_foreign_folder(location)
     read = last_manifest if rebuild else read_manifest
     stamp, manifest = location.stamp(MANIFEST), read(location)
@@ -197,12 +216,15 @@ def build_index(
                 unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown))
             )
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
-            if plan.work or plan.removed or rebuild:
+            # a shard may have no document yet, and none that can be read
+            rescue: Rescue | None = (lambda _: {}) if isinstance(documents, Part) else None
+            is_new = before.version is None and isinstance(documents, Part)
+            if plan.work or plan.removed or rebuild or is_new:
                 # Ray is started only where there is something to read; its workers load a model by name
                 sent = model.name if isinstance(model, OnnxEmbeddings) else embeddings or model
                 asked = open_cluster(ray, plan.work, sent) if ray and plan.work else nullcontext()
                 with asked as cluster:
-                    run.apply(plan, cluster=cluster)
+                    run.apply(plan, rescue, cluster)
             elif plan.failed and not before.sources:
                 raise nothing_read(plan.failed)
             elif plan.restamped:

@@ -28,6 +28,7 @@ from adaptive_rag.index.cache import FILE
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.location import Location, open_location
 from adaptive_rag.index.neighbours import EXACT_UP_TO
+from adaptive_rag.index.shards import join_facts, refuse_shards, shard_uris
 from adaptive_rag.source import SentenceVectors
 
 MANIFEST = "manifest.json"
@@ -318,6 +319,7 @@ def complete_manifest(location: Location) -> Manifest:
         IndexUnfinishedError: its first run did not finish.
         IndexMismatchError: there is no index, or none of ours.
     """
+    refuse_shards(location, "This command")
     manifest = read_manifest(location)
     command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
     if manifest is None:
@@ -341,6 +343,8 @@ def describe(uri: str | Path) -> dict[str, Any]:
         IndexMismatchError: there is no index, or none of ours.
     """
     location = open_location(uri)
+    if uris := shard_uris(location):
+        return join_facts(location.uri, [describe(each) for each in uris])
     return complete_manifest(location).describe(location)
 
 

@@ -19,6 +19,7 @@ from adaptive_rag.index.manifest import Manifest, complete_manifest
 from adaptive_rag.index.plan import Plan, find_heirs
 from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.index.reader import TableReader
+from adaptive_rag.index.shards import shard_uris
 from adaptive_rag.state import Chunk
 
 UNSTORED = "\n"  # between chunks there are blanks, which no chunk holds
@@ -46,7 +47,11 @@ def list_sources(uri: str | Path) -> list[ListedSource]:
     Raises:
         IndexMismatchError: there is no index, or none of ours.
     """
-    manifest = complete_manifest(open_location(uri))
+    location = open_location(uri)
+    if uris := shard_uris(location):
+        found = [each for shard in uris for each in list_sources(shard)]
+        return sorted(found, key=lambda each: each.source)
+    manifest = complete_manifest(location)
     return [
         ListedSource(
             source,
