@@ -118,7 +118,7 @@ class Index:
             ConfigurationError: the model has to be passed and was not.
         """
         location = open_files(uri, "Index.open")
-        refuse_shards(location, "Index.open")
+        refuse_shards(location, "Index.open", "Open it with ShardedIndex.open.")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
         model = load_model_of(location.uri, manifest.settings.embeddings, embeddings)
         return cls(location, stamp, manifest, model, copies)

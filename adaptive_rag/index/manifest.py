@@ -319,10 +319,10 @@ def complete_manifest(location: Location) -> Manifest:
         IndexUnfinishedError: its first run did not finish.
         IndexMismatchError: there is no index, or none of ours.
     """
-    refuse_shards(location, "This command")
     manifest = read_manifest(location)
     command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
     if manifest is None:
+        refuse_shards(location, "This command")
         if all(name.startswith(OWN_FILES) for name in location.names()):
             raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
         raise IndexMismatchError(

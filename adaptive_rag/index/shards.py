@@ -61,16 +61,16 @@ def shard_uris(location: Location) -> list[str]:
     return [f"{location.uri}/shard-{number}" for number in range(count)]
 
 
-def refuse_shards(location: Location, what: str) -> None:
+def refuse_shards(location: Location, what: str, instead: str = "") -> None:
     """Refuse to do with an index of shards what is done with each of them.
 
     Raises:
-        ConfigurationError: it is one; `what` is what was to be done.
+        ConfigurationError: it is one; `what` is what was to be done, `instead` what does it with all.
     """
     if uris := shard_uris(location):
         raise ConfigurationError(
-            f"{what} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. Name each "
-            f"of them, such as {uris[0]}."
+            f"{what} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "
+            + (instead or f"Name each of them, such as {uris[0]}.")
         )
 
 
@@ -114,7 +114,7 @@ def build_shards(
             done, seconds = sum(each.chunks for each in reports), time.perf_counter() - started
             left, rate = len(uris) / len(reports), done / max(seconds, 1e-9)
             progress(Progress(done, round(done * left), rate, seconds * (left - 1), uris[len(reports) - 1]))
-    joined = _join(reports, time.perf_counter() - started)
+    joined = join_reports(reports, time.perf_counter() - started)
     if joined.failed and not joined.total_chunks:
         raise nothing_read(joined.failed)
     return joined
@@ -177,7 +177,7 @@ def _lay_out(location: Location, shards: int | None) -> list[str]:
     return shard_uris(location)
 
 
-def _join(reports: Sequence[IndexReport], seconds: float) -> IndexReport:
+def join_reports(reports: Sequence[IndexReport], seconds: float) -> IndexReport:
     """Return one report; what every shard came across, such as an unreadable archive, is named once."""
     from adaptive_rag.index.build import IndexReport
 

@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -47,8 +45,8 @@ QUERIES = [
     "the of",
     "nothing_known",
 ]
-WORDS = """tide storm wall walls harbour marsh siren flood flooded gate quay beach dune ferry because being very
-the of and note notes Café naïve""".split()  # noqa: SIM905
+WORDS = """tide storm wall walls harbour marsh siren flood flooded gate quay beach dune ferry because being
+very the of and note notes Café naïve""".split()  # noqa: SIM905
 
 
 def notes() -> list[Document]:
@@ -138,7 +136,7 @@ def test_what_else_a_question_asks_of_a_source_is_the_same(both: tuple[Index, Sh
         assert np.array_equal(ours.spans, theirs.spans) and np.array_equal(ours.vectors, theirs.vectors)
     assert (len(many), many.sources(), many.stores_sentences) == (len(one), one.sources(), True)
     assert len(many.only(["003.txt", "004.txt"])) == len(one.only(["003.txt", "004.txt"])) == 2
-    assert many.spelt_like("harbor") == many.spelt_like("harbor") != []
+    assert "harbour" in many.spelt_like("harbor")
     assert (many.spelt_like("harbour"), many.holds("Harbour"), many.holds("harbor")) == ([], True, False)
     assert many.fields().keys() == one.fields().keys()
     assert many.fields()["rare"] == one.fields()["rare"] == "number: 5 to 50"
@@ -273,16 +271,12 @@ def test_actors_answer_a_whole_question_and_go_on_when_one_is_killed(
 ) -> None:
     expected = ask(samples[0])
     assert ask(samples[1], ray="auto") == expected
-    index = open_shards_of_samples(samples[1])
+    index = ShardedIndex.open(samples[1], ray="auto")
     before = index.search(["sea wall"], limit=10)
     pinned = index.at(index.version)
     for process in pids(index):
         os.kill(process, signal.SIGKILL)
     assert pinned.search(["sea wall"], limit=10) == before
-
-
-def open_shards_of_samples(uri: Path) -> ShardedIndex:
-    return ShardedIndex.open(uri, ray="auto")
 
 
 def pids(index: ShardedIndex) -> list[int]:
@@ -293,24 +287,11 @@ def pids(index: ShardedIndex) -> list[int]:
     return ray.get([actor.__ray_call__.remote(lambda _: os.getpid()) for actor in actors])
 
 
-def test_an_actor_that_dies_again_and_again_is_named(
-    kbs: tuple[Path, Path], cluster: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = open_shards(kbs[1], ray="auto")
-    alive = pids(index)
-    stop = threading.Event()
-
-    def kill() -> None:
-        while not stop.is_set():
-            for process in alive[:1]:
-                with __import__("contextlib").suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
-            time.sleep(0.01)
-
+def test_an_actor_that_is_gone_for_good_is_named(kbs: tuple[Path, Path], cluster: Any) -> None:
     import ray
 
+    index = open_shards(kbs[1], ray="auto")
     ray.kill(index._shards._actors[1])  # type: ignore[attr-defined]
-    stop.set()
     with pytest.raises(IndexUnreachableError, match=r"The shard .*shard-1 does not answer, asked twice"):
         index.search(["storm"], limit=3)
 
