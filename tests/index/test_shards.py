@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from adaptive_rag.errors import (
 )
 from adaptive_rag.index import Index, ShardedIndex, describe, describe_fields
 from adaptive_rag.index import shard as one_shard
+from adaptive_rag.index.index import open_source
 from adaptive_rag.index.shard import count_words
 from adaptive_rag.index.shards import shard_of
 from adaptive_rag.index.sources import list_sources, remove_sources
@@ -78,13 +78,17 @@ def open_shards(uri: Path, ray: str | None = None) -> ShardedIndex:
     return ShardedIndex.open(uri, HashEmbeddings(), ray=ray)
 
 
+@pytest.fixture(scope="module")
+def held(kbs: tuple[Path, Path], cluster: Any) -> ShardedIndex:
+    """The shards, held by actors, which take some seconds to start."""
+    return open_shards(kbs[1], ray="auto")
+
+
 @pytest.fixture(params=["here", "by actors"])
 def both(request: pytest.FixtureRequest, kbs: tuple[Path, Path]) -> tuple[Index, ShardedIndex]:
     one, many = kbs
-    if request.param == "here":
-        return Index.open(one, HashEmbeddings()), open_shards(many)
-    request.getfixturevalue("cluster")
-    return Index.open(one, HashEmbeddings()), open_shards(many, ray="auto")
+    shards = open_shards(many) if request.param == "here" else request.getfixturevalue("held")
+    return Index.open(one, HashEmbeddings()), shards
 
 
 def assert_same(found: list[Candidate], expected: list[Candidate]) -> None:
@@ -266,34 +270,23 @@ def test_a_whole_question_is_answered_as_from_one_index(samples: tuple[Path, Pat
     assert ask(samples[1]) == expected
 
 
-def test_actors_answer_a_whole_question_and_go_on_when_one_is_killed(
+def test_actors_answer_a_whole_question_and_go_on_when_they_are_killed(
     samples: tuple[Path, Path], cluster: Any
 ) -> None:
+    import ray
+
     expected = ask(samples[0])
     assert ask(samples[1], ray="auto") == expected
-    index = ShardedIndex.open(samples[1], ray="auto")
+    index: Any = open_source(str(samples[1]), ray="auto")
+    actors = index._shards._actors
     before = index.search(["sea wall"], limit=10)
     pinned = index.at(index.version)
-    for process in pids(index):
+    for process in ray.get([actor.__ray_call__.remote(lambda _: os.getpid()) for actor in actors]):
         os.kill(process, signal.SIGKILL)
     assert pinned.search(["sea wall"], limit=10) == before
-
-
-def pids(index: ShardedIndex) -> list[int]:
-    """Return the processes of the actors that hold the shards."""
-    import ray
-
-    actors = index._shards._actors  # type: ignore[attr-defined]
-    return ray.get([actor.__ray_call__.remote(lambda _: os.getpid()) for actor in actors])
-
-
-def test_an_actor_that_is_gone_for_good_is_named(kbs: tuple[Path, Path], cluster: Any) -> None:
-    import ray
-
-    index = open_shards(kbs[1], ray="auto")
-    ray.kill(index._shards._actors[1])  # type: ignore[attr-defined]
+    ray.kill(actors[1])  # for good
     with pytest.raises(IndexUnreachableError, match=r"The shard .*shard-1 does not answer, asked twice"):
-        index.search(["storm"], limit=3)
+        index.search(["sea wall"], limit=10)
 
 
 def test_each_shard_is_built_by_a_worker(
@@ -357,11 +350,3 @@ def test_what_is_kept_of_hits_is_bounded(kbs: tuple[Path, Path], monkeypatch: py
     one, many = Index.open(kbs[0], HashEmbeddings()), open_shards(kbs[1])
     for query in QUERIES:
         assert_same(many.search([query], limit=20)[0], one.search([query], limit=20)[0])
-
-
-@pytest.fixture(autouse=True)
-def _forget() -> Iterator[None]:
-    from adaptive_rag.index.index import open_source
-
-    open_source.cache_clear()  # type: ignore[attr-defined]
-    yield
