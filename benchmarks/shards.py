@@ -2,10 +2,10 @@
 
     python -m benchmarks.shards --sizes 10000 100000 --questions 200
 
-The same made-up passages as `benchmarks.scale` makes, as one index and as one of shards. Every question is put
-to all in turn, so that what else the machine does slows them alike; vectors are ready made. Prints the medians
-in milliseconds, the processor's milliseconds a question with those of the actors, the ratios to one index, and
-how far BM25 and hits are from those of one index.
+The same made-up passages as `benchmarks.scale` makes, as one index and as one of shards. Every question is
+put to all in turn, so that what else the machine does slows them alike; vectors are ready made. Prints the
+medians in milliseconds, the processor's milliseconds a question with those of the actors, the ratios to one
+index, and how far BM25 and hits are from those of one index.
 """
 
 from __future__ import annotations
