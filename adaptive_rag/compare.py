@@ -10,6 +10,7 @@ from typing import Any
 
 from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.state import OutputState, QueryAnalysis
+from adaptive_rag.text.markdown import without_emphasis
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
 
@@ -96,7 +97,7 @@ def compare_columns(question: str, user_context: str, columns: Sequence[Column])
 
 def split_answer(answer: str) -> list[str]:
     """Return the sentences of an answer, each with its markers and on one line, without emphasis."""
-    plain = answer.replace("**", "")
+    plain = without_emphasis(answer)
     return [" ".join(plain[start:end].split()) for start, end in sentence_spans(plain)]
 
 

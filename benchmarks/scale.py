@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 
 from adaptive_rag.evaluation.corpora import default_cache
+from adaptive_rag.index.build import ROWS_PER_WRITE
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.files import seal_files
 from adaptive_rag.index.location import open_location
@@ -80,7 +81,8 @@ def make_index(folder: Path, corpus: Corpus, holds: Callable[[str], bool] = bool
             if holds(f"source-{(number + i) // PER_SOURCE}")
         ]
         began = time.perf_counter()
-        writer.add(rows)
+        for start in range(0, len(rows), ROWS_PER_WRITE):
+            writer.add(rows[start : start + ROWS_PER_WRITE])
         seconds["rows"] += time.perf_counter() - began
         number += len(texts)
     lap = time.perf_counter()

@@ -52,6 +52,7 @@ def test_the_chunks_of_a_joined_passage_count_one_by_one(make: Make) -> None:
 
 def test_a_sentence_keeps_its_markers_until_it_is_compared() -> None:
     assert split_answer("It is high. [1] It is old. [2]") == ["It is high. [1]", "It is old. [2]"]
+    assert split_answer("## The wall\n\n**It** is old. [2]") == ["The wall", "It is old. [2]"]
     assert words_of("It is high. [1]") == "It is high."
     assert words_of("- It is high. [1]") == words_of("2. It is high.") == "It is high."
 

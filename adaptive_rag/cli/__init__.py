@@ -8,14 +8,19 @@ from types import TracebackType
 
 def main() -> None:
     """Run the command line."""
-    from adaptive_rag.cli.app import app
-
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a letter shows "?" for it; the answer is worth more than the letter.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     sys.excepthook = _print_traceback
-    app()
+    try:
+        from adaptive_rag.cli.app import app
+
+        app()
+    except KeyboardInterrupt:
+        # before a command has begun, which says more of it
+        sys.stderr.write("Interrupted.\n")
+        sys.exit(130)
 
 
 def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from inspect import cleandoc
 from typing import Annotated
 
 import typer
@@ -50,7 +52,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }  # fmt: skip
 
 for name, command in COMMANDS.items():
-    app.command(name)(reporting_errors(command))
+    # Typer joins the lines of a docstring's first paragraph alone.
+    described = re.sub(r"(?<!\n)\n(?!\n)", " ", cleandoc(command.__doc__ or ""))
+    app.command(name, help=described)(reporting_errors(command))
 app.add_typer(ontology_app)
 app.add_typer(users_app)
 

@@ -8,7 +8,7 @@ from typing import Annotated
 from typer import Argument
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import print_line
+from adaptive_rag.cli.output import count_of, print_line
 
 Kept = Annotated[Path, Argument(help="The backup.", metavar="FILE", dir_okay=False)]
 
@@ -32,6 +32,5 @@ def restore(file: Kept, data: options.Data = None) -> None:
 
 
 def _format(counts: dict[str, int]) -> str:
-    return ", ".join(
-        f"{counts[kind]} {kind}" for kind in ("users", "collections", "documents", "threads", "jobs")
-    )
+    kinds = ("user", "collection", "document", "thread", "job")
+    return ", ".join(count_of(counts[f"{kind}s"], kind) for kind in kinds)

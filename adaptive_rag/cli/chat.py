@@ -38,7 +38,8 @@ def chat(
     model: options.Model = None,
     user: Annotated[str, Option("--user", "-u", help="Whose profile is used.")] = "me",
     file: Annotated[
-        Path | None, Option("--file", help="SQLite file that keeps conversations and profiles.")
+        Path | None,
+        Option("--file", help="SQLite file that keeps conversations and profiles.", show_default="your own"),
     ] = None,
     settings: options.Settings = None,
     verbose: options.Verbose = 0,

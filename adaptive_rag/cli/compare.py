@@ -17,9 +17,10 @@ from adaptive_rag.cli.output import (
     count_of,
     from_here,
     place_of,
+    print_block,
     print_json,
     print_line,
-    shorten,
+    snippet,
     stderr,
     stdout,
 )
@@ -151,7 +152,7 @@ def _passages(column: Column, found: Comparison, width: int) -> Iterator[Text]:
         place += ", in part" if 0 < len(alone) < len(chunks) else ""
         yield from _wrapped(Text(place, "green" if alone else "bold"), width, ONLY if alone else SHARED)
         if alone:
-            yield from _wrapped(Text(shorten(alone[0]["text"], SNIPPET), "dim"), width)
+            yield from _wrapped(Text(snippet(alone[0]["text"], passage["source"], SNIPPET), "dim"), width)
 
 
 def _wrapped(text: Text, width: int, sign: Text = SHARED) -> Iterator[Text]:
@@ -166,5 +167,5 @@ def _print_summary(found: Comparison) -> None:
     for what, overlap in (("chunk", found.passages), ("sentence", found.sentences)):
         alone = sum(map(len, overlap.only.values()))
         parts.append(f"{count_of(len(overlap.in_all), what)} in every column, {alone} in one alone")
-    print_line(f"  {'; '.join(parts)}.", style="dim")
+    print_block(f"{'; '.join(parts)}.", style="dim")
     print_line(("+ ", "bold green"), ("marks what only that column has.", "dim"))

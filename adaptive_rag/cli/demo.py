@@ -10,13 +10,15 @@ from typing import Annotated
 from typer import Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import print_block, print_note, stdout
+from adaptive_rag.cli.output import print_block, print_line, print_note, stdout
 from adaptive_rag.cli.session import format_report, index_documents, show_answer
 from adaptive_rag.errors import InputError
 
 
 def demo(
-    index: options.Index = None,
+    index: Annotated[
+        str | None, Option("--index", "-i", help="Keep the index there.", show_default="a temporary folder")
+    ] = None,
     recipe: options.Recipe = None,
     model: options.Model = None,
     trace: options.Trace = False,
@@ -29,7 +31,10 @@ def demo(
     from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
 
     if copy is not None:
-        _copy(samples_path(), copy)
+        try:
+            _copy(samples_path(), copy)
+        except OSError as error:
+            raise InputError(f"{str(copy)!r} cannot hold the sample documents: {error.strerror}.") from error
         return
     with tempfile.TemporaryDirectory(prefix="adaptive-rag-demo-") as folder:
         given = options.given_settings(index=index or f"{folder}/index", recipe=recipe, model=model)
@@ -64,4 +69,4 @@ def _copy(documents: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for file in files:
         shutil.copyfile(file, folder / file.name)
-        print_block(str(folder / file.name), indent=0)
+        print_line(str(folder / file.name))

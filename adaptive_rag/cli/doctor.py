@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,7 +13,7 @@ from typer import Exit, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.finding import Finding
-from adaptive_rag.cli.output import count_of, print_json, print_line
+from adaptive_rag.cli.output import count_of, print_fact, print_json, print_line
 from adaptive_rag.cli.route import format_routing
 
 if TYPE_CHECKING:
@@ -52,9 +53,10 @@ def doctor(
     else:
         width = max(len(finding.what) for finding in findings)
         for what, state, found, mend in findings:
-            print_line(MARKS[state], (f"{what:<{width}}  ", "bold"), found)
+            label = MARKS[state], (f"{what:<{width}}  ", "bold")
+            print_fact(label, found)
             if mend:
-                print_line(f"    {mend}", style="yellow")
+                print_fact([" " * (width + 6)], mend, style="yellow")
         print_line(f"\n  {count_of(faults, 'fault') if faults else 'All is well'}.", style="bold")
     if faults:
         raise Exit(1)
@@ -87,6 +89,7 @@ def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path 
 
 def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.index.index import Index, open_source
+    from adaptive_rag.index.manifest import quoted
     from adaptive_rag.index.postgres import PostgresIndex
     from adaptive_rag.index.sharded import ShardedIndex
     from adaptive_rag.models.embeddings import load_embeddings
@@ -97,10 +100,12 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
         yield Finding("index", "ok", f"{place} can be searched; what it holds is not known")
         return
     facts = index.info()
+    place = redact(facts["index"])
+    hint = f"adaptive-rag index PATH --index {quoted(place)}"
     if not facts["chunks"]:
-        yield Finding("index", "fault", f"{place} holds nothing", "adaptive-rag index PATH")
+        yield Finding("index", "fault", f"{place} holds nothing", f"Index documents: {hint}")
         return
-    held = f"{facts['chunks']:,} chunks of {facts['sources']:,} sources"
+    held = f"{count_of(facts['chunks'], 'chunk')} of {count_of(facts['sources'], 'source')}"
     yield Finding("index", "ok", f"{place}: {held}")
     if not facts["sentence_vectors"]:
         yield Finding("index", "note", "has no sentence vectors: questions embed the best passages anew")
@@ -113,7 +118,7 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
         yield Finding("embeddings", "ok", f"{name}, {dimension} dimensions")
     else:
         found = f"{name} gives {got} dimensions; the index was made with {dimension}"
-        yield Finding("embeddings", "fault", found, "adaptive-rag index PATH (makes the index anew)")
+        yield Finding("embeddings", "fault", found, f"Make the index anew: {hint} --rebuild")
 
 
 def _check_chat_models(context: Context, offline: bool) -> Iterator[Finding]:
@@ -188,7 +193,8 @@ def _check_files(context: Context) -> Iterator[Finding]:
 
     if context.models.prompts is not None:
         load_prompt("enhance", context.models.prompts)
-        yield Finding("prompts", "ok", f"{context.models.prompts}")
+        yield Finding("prompts", "ok", os.path.abspath(context.models.prompts))
     if context.models.prices is not None:
         priced = len(load_prices(context.models.prices))
-        yield Finding("prices", "ok", f"{context.models.prices}: {priced} models")
+        place = os.path.abspath(context.models.prices)
+        yield Finding("prices", "ok", f"{place}: {count_of(priced, 'model')}")

@@ -49,7 +49,10 @@ def _check_folder(settings: ServerSettings, is_there: bool) -> Iterator[Finding]
             place = place.parent
     if not os.access(place, os.W_OK | os.X_OK) or not place.is_dir():
         yield Finding(
-            "data", "fault", f"{settings.data} cannot be written", "Set server.data to another folder."
+            "data",
+            "fault",
+            f"{os.path.abspath(settings.data)} cannot be written",
+            "Set server.data to another folder.",
         )
         return
     free = shutil.disk_usage(place).free // 2**20
@@ -62,7 +65,7 @@ def _check_folder(settings: ServerSettings, is_there: bool) -> Iterator[Finding]
                     pass
             except Timeout:
                 use = "a server is running"
-    found = f"{settings.data}: {use}, {free:,} MB free"
+    found = f"{os.path.abspath(settings.data)}: {use}, {free:,} MB free"
     if free >= LEAST_FREE_MEGABYTES:
         yield Finding("data", "ok", found)
     else:

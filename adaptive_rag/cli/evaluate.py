@@ -102,7 +102,8 @@ def _bars() -> Iterator[tuple[Callable[[str], None], Callable[[str, int], Any], 
 
     described = TextColumn("{task.description}", markup=False)
     columns = (described, BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=stderr(), transient=True) as progress:
+    console = stderr()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         indexing: dict[str, Any] = {}
 
         @contextmanager

@@ -201,8 +201,10 @@ def _check(settings: dict[str, Any], *, deep: bool, as_json: bool) -> None:
 
 
 def _print_check(found: IndexCheck) -> None:
-    held = f"{found.chunks:,} chunks of {found.sources:,} sources"
-    files = f"{found.files:,} files, {found.bytes / 1e6:,.1f} MB" if found.sealed else "no checksums"
+    held = f"{count_of(found.chunks, 'chunk')} of {count_of(found.sources, 'source')}"
+    files = (
+        f"{count_of(found.files, 'file')}, {found.bytes / 1e6:,.1f} MB" if found.sealed else "no checksums"
+    )
     print_line(f"{found.index}: {held} · {files}")
     for part, what in found.damages:
         print_line(("  ✗ ", "bold red"), f"{part}: {what}")
@@ -244,7 +246,9 @@ def _print_repair(report: RepairReport) -> None:
     sources = [f"{count:,} {what}" for what, count in {**kept, "lost": len(report.lost)}.items() if count]
     done = "Mended" if report.damages else "Nothing was damaged"
     done += "; checksums added" if report.sealed else ""
-    print_line(f"{done} · sources: {', '.join(sources) or 'none'} · {report.chunks:,} chunks in the index")
+    print_line(
+        f"{done} · sources: {', '.join(sources) or 'none'} · {count_of(report.chunks, 'chunk')} in the index"
+    )
     for source in report.restored:
         said = "is kept, but its pages and metadata could not be checked. To be sure, index it again."
         print_line(f"Restored: {short_source(source)} {said}")

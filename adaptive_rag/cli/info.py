@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import print_json, print_line, short_source, stdout
+from adaptive_rag.cli.output import print_fact, print_json, print_line, short_source, stdout
 from adaptive_rag.cli.route import format_routing, routing_in_force
 
 
@@ -35,7 +35,7 @@ def info(index: options.Index = None, as_json: options.Json = False) -> None:
             print_line((f"  {name.replace('_', ' '):<{width}}  ", "dim"), _shown(name, value))
     print_line("  Fields for --where:")
     for name, held in fields.items():
-        print_line((f"    {name:<{max(map(len, fields))}}  ", "dim"), held)
+        print_fact([(f"    {name:<{max(map(len, fields))}}  ", "dim")], held)
     for note in notes:
         print_line(f"  Note: {short_source(note['source'])}: {note['text']}")
 

@@ -32,6 +32,9 @@ class _LocalReader:
     """Whoever sits at this machine, and one index."""
 
     def __init__(self, given: dict[str, Any], about: str) -> None:
+        from adaptive_rag.errors import import_extra
+
+        import_extra("limits", extra="server", purpose="adaptive-rag mcp")
         server = options.server_settings()
         from adaptive_rag.context import make_context
         from adaptive_rag.index.index import source_of

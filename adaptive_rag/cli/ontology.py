@@ -8,7 +8,14 @@ from typing import Annotated
 from typer import Argument, Option, Typer
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.output import print_json, print_line, print_note, print_plain, reporting_errors
+from adaptive_rag.cli.output import (
+    count_of,
+    print_json,
+    print_line,
+    print_note,
+    print_plain,
+    reporting_errors,
+)
 
 ontology_app = Typer(name="ontology", help="Propose and check the terms of a domain.", no_args_is_help=True)
 
@@ -52,10 +59,10 @@ def suggest(
         with output.open("x", encoding="utf-8") as file:
             file.write(text)
     except OSError as error:
-        problem = f"The ontology cannot be written to {str(output)!r} ({error})."
+        problem = f"The ontology cannot be written to {str(output)!r}: {error.strerror}."
         raise ConfigurationError(f"{problem} Choose a path that does not exist yet.") from error
     count = sum(len(suggestion.terms) for suggestion in suggestions)
-    print_note(f"{output}: {count} terms. Edit it, then pass it with --ontology.")
+    print_note(f"{output}: {count_of(count, 'term')}. Edit it, then pass it with --ontology.")
 
 
 @ontology_app.command()
@@ -75,7 +82,8 @@ def check(
     if as_json:
         print_json({"categories": categories, "terms": terms, "found": found, "relevance": relevance})
         return
-    print_line(f"{file}: {terms} terms in {len(categories)} categories, no problems.")
+    held = "1 category" if len(categories) == 1 else f"{len(categories)} categories"
+    print_line(f"{file}: {count_of(terms, 'term')} in {held}, no problems.")
     if question:
         listed = "; ".join(f"{category}: {', '.join(names)}" for category, names in found.items())
         print_line(f"relevance {relevance:.2f}; {listed or 'no terms found'}")

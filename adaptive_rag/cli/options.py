@@ -20,7 +20,12 @@ Index = Annotated[
 ]
 Docs = Annotated[
     list[Path] | None,
-    Option("--docs", "-d", help="Answer from these files or folders; indexes what is new in them."),
+    Option(
+        "--docs",
+        "-d",
+        help="Answer from these files or folders; indexes what is new in them.",
+        metavar="PATH",
+    ),
 ]
 UserContext = Annotated[
     str, Option("--context", "-c", help="Who asks, or in what situation.", metavar="TEXT")

@@ -20,6 +20,8 @@ from rich.table import Table
 from rich.text import Text
 from typer import Exit, echo
 
+from adaptive_rag.samples import samples_path
+from adaptive_rag.text.markdown import without_emphasis
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.redaction import redact, redact_known, redact_known_all
 from adaptive_rag.text.visible import is_hidden, visible
@@ -41,6 +43,10 @@ OLD_NAME = "The setting "
 
 class _Terminal(Console):
     """Writes what is visible of a text, without the known secrets; Rich's markup in it stays text."""
+
+    def on_broken_pipe(self) -> None:
+        # Rich would exit 1 here; `reporting_errors` knows that this is no error.
+        raise BrokenPipeError
 
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(visible(redact_known(text)), **options)
@@ -93,6 +99,16 @@ def print_block(*parts: Part, style: str = "", indent: int = 2, hanging: int = 0
         print_line(" " * (indent + (hanging if number else 0)) if line.plain else "", line)
 
 
+def print_fact(label: Sequence[Part], *parts: Part, style: str = "") -> None:
+    """Print a text behind its label; the lines after the first stand below the first one's text."""
+    console, shown = stdout(), _assemble(*label)
+    width = max(20, min(console.width, MEASURE) - shown.cell_len)
+    for line in _assemble(*parts, style=style).wrap(console, width):
+        line.rstrip()
+        print_line(shown, line)
+        shown = Text(" " * shown.cell_len)
+
+
 def print_json(value: Any) -> None:
     """Write one JSON value, and nothing else, to standard output; what is hidden in it is escaped."""
     value = redact_known_all(value)
@@ -130,8 +146,14 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Part]], *, wrap:
 
 
 def count_of(number: int, what: str) -> str:
-    """Return "1 fault" or "2 faults"."""
-    return f"{number} {what}{'s' * (number != 1)}"
+    """Return "1 fault", "2 faults" or "1,000 faults"."""
+    return f"{number:,} {what}{'s' * (number != 1)}"
+
+
+def snippet(text: str, source: str, length: int) -> str:
+    """Put a passage on one line, without the signs of headings and bold words of Markdown, and cut it."""
+    is_markdown = source.lower().endswith((".md", ".markdown"))
+    return shorten(without_emphasis(text) if is_markdown else text, length)
 
 
 def shorten(text: str, length: int) -> str:
@@ -141,9 +163,14 @@ def shorten(text: str, length: int) -> str:
 
 
 def short_source(source: str) -> str:
-    """Name an absolute path as it is reached from the working directory, unless the whole path is shorter."""
+    """Name an absolute path as it is reached from the working directory, unless the whole path is shorter.
+
+    The sample documents, which lie deep in this package, go by their names.
+    """
     if "://" in source or not os.path.isabs(source):
         return source
+    if Path(source).parent == samples_path():
+        return Path(source).name
     try:
         relative = Path(os.path.relpath(source)).as_posix()
     except ValueError:  # another drive

@@ -25,6 +25,8 @@ LINE_KEYS = (
     "type", "probabilities", "confidence", "intent", "complexity", "decided_by", "alternatives", "reason",
 )  # fmt: skip
 BAR_WIDTH = 24
+# Columns of a terminal that has room for whole bars.
+WIDE = 80
 BATCH = 64
 
 
@@ -193,11 +195,11 @@ def format_routing() -> str:
 
 def _print_types(answer: QueryAnalysis, reasons: dict[QueryType, list[Reason]]) -> None:
     """Print each type with its probability as a bar, and with what spoke for it."""
-    rows = []
+    rows, full = [], BAR_WIDTH if stdout().width >= WIDE else BAR_WIDTH // 3
     for name in sorted(reasons, key=lambda name: -answer["probabilities"][name]):
         probability = answer["probabilities"][name]
         chosen = name == answer["type"]
-        bar = ("█" * round(probability * BAR_WIDTH)).ljust(BAR_WIDTH, "·"), colour_of(name)
+        bar = ("█" * round(probability * full)).ljust(full, "·"), colour_of(name)
         label = name, f"bold {colour_of(name)}" if chosen else ""
         rows.append((label, bar, f"{probability:.2f}", (_listed(reasons[name]), "" if chosen else "dim")))
     print_table(("type", "probability", "", "what spoke for it"), rows)

@@ -14,7 +14,7 @@ from adaptive_rag.cli.output import (
     print_block,
     print_json,
     short_source,
-    shorten,
+    snippet,
     stdout,
 )
 from adaptive_rag.text.places import format_other_names, place_at
@@ -71,7 +71,7 @@ def _print_document(rank: int, document: Candidate, length: int) -> None:
     print_block((f"{rank:>2}  ", "bold blue"), *named, hanging=4)
     if document["labels"]:
         print_block(f"for {'; '.join(document['labels'])}", style="italic dim", indent=6)
-    print_block(shorten(document["text"], length), indent=6)
+    print_block(snippet(document["text"], document["source"], length), indent=6)
     scores = " · ".join(f"{name} {value:.2f}" for name, value in document["scores"].items())
     print_block(scores, style="dim", indent=6)
     stdout().print()

@@ -177,14 +177,14 @@ def format_progress(progress: Progress) -> str:
 def format_report(report: IndexReport) -> str:
     """Say in a line what an indexing run did."""
     counts = {what: getattr(report, what) for what in ("added", "updated", "moved", "removed", "unchanged")}
-    counts["not readable"] = len(report.failed)
-    done = ", ".join(f"{count} {what}" for what, count in counts.items() if count)
+    counts |= {"not readable": len(report.failed), "of a kind that is not read": len(report.unknown)}
+    done = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
     parts = [f"Documents: {done or 'none'}"]
     if report.copies:
         parts.append(f"{report.copies:,} of the same content as another")
     if report.chunks:
-        parts.append(f"{report.chunks:,} chunks written")
-    parts += [f"{report.total_chunks:,} chunks in the index", _duration(report.seconds)]
+        parts.append(f"{count_of(report.chunks, 'chunk')} written")
+    parts += [f"{count_of(report.total_chunks, 'chunk')} in the index", _duration(report.seconds)]
     return " · ".join(parts)
 
 

@@ -89,4 +89,7 @@ def _show_span(source: str, chunks: Sequence[Chunk], start: int, end: int, *, as
         print_json({**where, "start": start, "end": end, **around})
         return
     print_line(_heading(source, inside, start, end), style="bold")
-    print_block(parts[0].lstrip(), (parts[1], "bold reverse"), parts[2].rstrip())
+    # A word that is cut in two is left out.
+    lead = re.sub(r"^\S*\s+", "… ", parts[0]) if start > AROUND else parts[0].lstrip()
+    rest = re.sub(r"\s+\S*$", " …", parts[2]) if end + AROUND < last else parts[2].rstrip()
+    print_block(lead, (parts[1], "bold reverse"), rest)

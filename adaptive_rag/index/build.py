@@ -61,6 +61,8 @@ DEFAULT_CHUNK_OVERLAP = 200
 LOCK_WAIT_SECONDS = 600.0
 ROWS_PER_WRITE = 1024
 SECONDS_PER_PUBLISH = 30.0
+# A question that began with a state that was replaced has ended by then.
+SECONDS_PER_QUESTION = 600.0
 
 
 @dataclass(slots=True)
@@ -216,6 +218,7 @@ def build_index(
                 unchanged=plan.unchanged, failed=plan.failed, unknown=sorted(set(plan.unknown))
             )
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
+            run.remove_replaced()
             # a shard may have no document yet, and none that can be read
             rescue: Rescue | None = (lambda _: {}) if isinstance(documents, Part) else None
             is_new = before.version is None and isinstance(documents, Part)
@@ -357,6 +360,18 @@ class IndexingRun:
             self._report.embedding_seconds, self._report.texts_embedded = maker.seconds, maker.embedded
             cache.trim()
             cache.close()
+
+    def remove_replaced(self) -> None:
+        """Remove what the last run joined into one file, once nobody reads it: it takes as much room."""
+        known, data = self.manifest, f"{self.manifest.table}.lance/data"
+        folders = [name.rpartition("/")[0] for name in known.files or ()]
+        joined = folders.count(data) == 1 and f"{known.table}.lance/_deletions" not in folders
+        unread = time.time() - known.committed > SECONDS_PER_QUESTION
+        if joined and unread and len(self._location.names(data)) > 1:
+            writer = self._writer
+            assert isinstance(writer, TableWriter)  # a database has no files of ours
+            with storing(self._location.uri):
+                writer.remove_replaced()
 
     def let_go(self, plan: Plan) -> None:
         """Drop the sources that are gone, and leave their chunks to others that have their content."""

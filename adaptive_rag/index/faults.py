@@ -15,6 +15,7 @@ DISK = {
     "Disk quota exceeded": "the disk's quota is used up",
     "File too large": "a file is larger than the system allows",
     "Read-only": "the disk is read-only",
+    "Permission denied": "you have no right to write there",
 }
 # What a panic of Rust becomes; the classes can be imported from no module, and one is no Exception.
 PANICS = ("PanicException", "RustPanic")

@@ -129,7 +129,8 @@ def open_location(uri: str | Path) -> Location:
         raise ConfigurationError(
             f"index = {text!r} is a file; expected the folder of an index, or a new one."
         )
-    return Folder(path.absolute())
+    # "../kb" is named as a person finds it; a link before the dots leads elsewhere than they say
+    return Folder(path.resolve() if ".." in path.parts else path.absolute())
 
 
 def open_files(uri: str | Path, what: str) -> Files:

@@ -421,14 +421,17 @@ class TableReader:
             scores.append(known)
             # fewer hits than asked for are all there are
             lacking.append([row for row in union if row not in known] if len(by_words) == depth else [])
-        found = self._fetch([row for union in unions for row in union])
-        # chunks that only the vector found may still hold words of the query, further down
+        # chunks that only the vector found may still hold words of the query, further down; while they are
+        # looked up, all are read
+        fetched = _pool().submit(self._fetch, [row for union in unions for row in union])
+        ids = self._ids([row for rows in lacking for row in rows])
         late = self._map(
-            lambda item: self.match(item[0], len(item[1]), among=[found[row].chunk["id"] for row in item[1]]),
+            lambda item: self.match(item[0], len(item[1]), among=[ids[row] for row in item[1]]),
             list(zip(queries, lacking, strict=True)),
         )
         for known, (rows, bm25) in zip(scores, late, strict=True):
             known.update(zip(rows.tolist(), bm25.tolist(), strict=True))
+        fetched.result()
         return unions, scores
 
     def nearest(self, vectors: Vectors, limit: int, among: Ids | None = None) -> list[Ids]:
@@ -451,11 +454,12 @@ class TableReader:
 
     def _nearly_nearest(self, vector: Vectors, limit: int, among: Ids | None) -> Ids:
         """Return the rows nearest to a vector as the approximate index finds them; of many it is sifted."""
-        chunks = self.manifest.chunks
+        bits = int((self.manifest.recall or {}).get("bits", 1))
+        known = self.manifest.chunks, bits
         if among is None:
-            return neighbours.nearest(self.table, vector, limit, chunks)
+            return neighbours.nearest(self.table, vector, limit, *known)
         for depth in self._depths(limit, among):
-            rows = neighbours.nearest(self.table, vector, depth, chunks)
+            rows = neighbours.nearest(self.table, vector, depth, *known)
             kept = rows[_held(rows, among)][:limit]
             if len(kept) == limit:
                 break
@@ -498,6 +502,15 @@ class TableReader:
         if missing := [row for row in wanted if row not in found]:
             found.update({stored.row: stored for stored in self._keep(self._take(missing, READ_COLUMNS))})
         return found
+
+    def _ids(self, rows: Sequence[int]) -> dict[int, str]:
+        """Return the ids of rows by their number."""
+        with self._lock:
+            ids = {row: stored.chunk["id"] for row in rows if (stored := self._kept.get(row)) is not None}
+        if missing := [row for row in dict.fromkeys(rows) if row not in ids]:
+            taken = self._take(missing, [ID])
+            ids.update(zip(taken["_rowid"].to_pylist(), taken[ID].to_pylist(), strict=True))
+        return ids
 
     def _with_ids(self, ids: Sequence[str]) -> list[_StoredChunk]:
         with self._lock:

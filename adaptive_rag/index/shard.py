@@ -186,7 +186,8 @@ class Shard:
             scores = self._bm25(reader, rows, hits, words, own, counts)
             for hit, score in zip(hits, scores.tolist(), strict=True):
                 hit["scores"]["sparse"] = score
-            found.append(hits)
+            best = set(np.argsort(-scores, kind="stable")[:limit].tolist())
+            found.append([hit for at, hit in enumerate(hits) if at < len(near) or at in best])
         return found
 
     def vectors(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> Vectors:

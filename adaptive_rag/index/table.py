@@ -40,7 +40,7 @@ FRAGMENTS_LEFT_ALONE, CHUNKS_A_FRAGMENT = 8, 5_000
 CLOCK_MARGIN_S = 60
 # In a bucket a writer that stood still, such as on a laptop that slept, does not know at once that another
 # one took over: what it cleans up then must be old.
-KEPT_IN_BUCKET = timedelta(hours=1)
+KEPT_IN_BUCKET, NEVER = timedelta(hours=1), timedelta(days=36_500)
 # What LanceDB may keep of its indexes in memory, per process.
 INDEX_CACHE_BYTES = 768 * 2**20
 METADATA_CACHE_BYTES = 64 * 2**20
@@ -285,6 +285,20 @@ class TableWriter:
             self._table.optimize(cleanup_older_than=max(age, KEPT_IN_BUCKET))
         else:
             self._table.optimize(cleanup_older_than=age, delete_unverified=True)
+
+    def remove_replaced(self) -> None:
+        """Remove the versions before the present one, where that is a matter of removing files alone.
+
+        Nobody may be reading them.
+        """
+        before, stats = self.version, map(self._index_stats, (TEXT, ID, VECTOR))
+        if any(each is not None and each.num_unindexed_rows for each in stats):
+            return
+        # what it would make first is published by nobody, and the version published must stay
+        self._table.optimize(cleanup_older_than=NEVER)
+        if self.version == before:
+            kept = KEPT_IN_BUCKET if "://" in self._uri else timedelta(seconds=CLOCK_MARGIN_S)
+            self._table.optimize(cleanup_older_than=kept, delete_unverified="://" not in self._uri)
 
     def drop_other_tables(self) -> None:
         """Drop the tables of earlier rebuilds, but for the last one, which may still be read."""

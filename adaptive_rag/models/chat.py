@@ -155,9 +155,10 @@ def _load(spec: str, base_url: str | None, timeout: float | None, max_tokens: in
     except Exception as error:
         # Every provider's constructor fails in its own way; all have in common that nothing was called yet.
         known, hint = ", ".join(PROVIDERS), f" Is {variable} set?" if variable else ""
-        said = redact(" ".join(str(error).split()))[:300]
+        # LangChain names each provider that it knows, on several lines.
+        said = redact(" ".join(str(error).partition("Please specify 'model_provider'")[0].split()))[:300]
         raise ConfigurationError(
-            f"model = {spec!r} cannot be opened: {said}.{hint} Expected "
+            f"model = {spec!r} cannot be opened: {said.rstrip('.')}.{hint} Expected "
             f"'provider:name' with a provider such as {known}, or any other that init_chat_model knows."
         ) from cause_of(error)
 

@@ -27,6 +27,9 @@ _FORMULA = re.compile(
     r"|(?<![\\$\w])\$(?=[^\s$])(?:(?!\s\[)[^$\n]){1,200}(?<=[^\s\\])\$(?![\d$])",
     re.S,
 )
+# "## Effects", "**no** dredging"; not "#1 of 3", nor "2 ** 3 ** 4".
+_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.M)
+_BOLD = re.compile(r"\*\*(?=\S)((?:[^*\n]|\n(?!\n))+?)(?<=\S)\*\*")
 # No text without one of these holds code, a formula or an address.
 _NOT_PROSE = re.compile(r"[`$\\<]|~~~|\][(:]|^(?: {4}|\t)", re.M)
 
@@ -79,6 +82,18 @@ def sub_in_prose(pattern: re.Pattern[str], write: Callable[[re.Match[str]], str]
         pieces += [text[last : match.start()], write(match)]
         last = match.end()
     return "".join([*pieces, text[last:]])
+
+
+def without_emphasis(text: str) -> str:
+    """Return a text without the signs of headings and bold words, but for those in code."""
+    for pattern in (_HEADING, _BOLD):
+        text = sub_in_prose(pattern, lambda match: match[1], text)
+    return text
+
+
+def headings_as_bold(text: str) -> str:
+    """Return a text with each heading as a line of bold words."""
+    return sub_in_prose(_HEADING, lambda match: f"**{match[1].replace('**', '')}**", text)
 
 
 def _address_start(part: MarkdownPart, text: str) -> int:

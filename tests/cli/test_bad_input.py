@@ -175,6 +175,30 @@ def test_a_place_that_cannot_be_written_is_named(run: Run) -> None:
     assert "blocked" in message
 
 
+def test_a_place_without_the_right_to_write_there_is_named_with_what_to_do(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("adaptive_rag.index.build.make_folder", refuse)
+    Path("letter.txt").write_text("Dear reader\n")
+    message = complaint(run, "index", "letter.txt", "--index", "kb")
+    assert "you have no right to write there" in message and "once this is mended" in message
+    assert "--repair" not in message
+
+
+def test_a_data_set_that_is_none_is_named_and_no_bar_is_left_behind(run: Run) -> None:
+    result = run("eval", "nowhere")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Error: 'nowhere' is not a data set")
+
+
+def test_an_agent_without_the_extra_is_told_what_needs_it(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "limits", None)
+    assert complaint(run, "mcp").startswith("Error: adaptive-rag mcp needs the package 'limits'")
+
+
 def test_a_picture_that_cannot_be_written_is_named(run: Run) -> None:
     assert "nowhere/graph.png" in complaint(run, "graph", "--png", "nowhere/graph.png")
 

@@ -20,7 +20,7 @@ def test_two_columns_stand_side_by_side_and_keep_to_the_width(
     monkeypatch.setenv("COLUMNS", str(columns))
     shown = run("compare", VIEWS, "-i", town_index, *TWO).stdout
     lines = shown.splitlines()
-    assert max(map(len, lines[:-2])) <= columns
+    assert max(map(len, lines)) <= columns
     assert all(line == line.rstrip() for line in lines) and "\x1b" not in shown
     [heading] = [line for line in lines if line.startswith("● ")]
     assert heading.split(" │ ")[0].strip() == "● factual" and heading.endswith(" │ ● opinion")
@@ -126,3 +126,14 @@ def test_an_empty_question_and_a_missing_index_are_named(run: Run) -> None:
         result = run("compare", question)
         assert (result.exit_code, result.stdout) == (1, "")
         assert problem in " ".join(result.stderr.split())
+
+
+def test_a_passage_of_a_markdown_file_is_shown_without_its_signs() -> None:
+    passage = {"id": "a", "source": "a.md", "page": None, "section": None, "start": 0, "end": 24}
+    passage |= {"text": "# Wall\n\n**It** is old.", "metadata": {}, "scores": {}, "labels": []}
+    columns = [
+        Column(name, {}, [name], {"documents": documents, "answer": ""}, 0, 1.0)
+        for name, documents in (("one", [passage]), ("two", []))
+    ]
+    shown = _passages(columns[0], compare_columns("What?", "", columns), 40)
+    assert [line.plain for line in shown] == ["+ [1] a.md", "  Wall It is old."]

@@ -18,6 +18,7 @@ def test_the_demo_asks_a_question_of_each_type_and_answers_it(run: Run) -> None:
         assert f"● {sample.type}" in result.stdout
     assert result.stdout.count("grounding") == len(SAMPLE_QUESTIONS)
     assert "Documents: " in result.stderr
+    assert str(samples_path().name + "/") not in result.stdout, "the samples go by their names"
 
 
 def test_the_sample_documents_can_be_copied_and_copied_again(run: Run, tmp_path: Path) -> None:
@@ -36,3 +37,19 @@ def test_copying_leaves_other_files_of_the_same_name_alone(run: Run, tmp_path: P
     assert "faq.csv exists and is not the sample document of that name" in " ".join(result.stderr.split())
     assert [path.name for path in tmp_path.iterdir()] == ["faq.csv"]
     assert (tmp_path / "faq.csv").read_text() == "mine"
+
+
+def test_a_place_that_cannot_hold_the_samples_is_named(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    for place, problem in (("note.txt", "File exists"), ("note.txt/inner", "Not a directory")):
+        result = run("demo", "--copy", place)
+        said = " ".join(result.stderr.split())
+        assert (result.exit_code, said) == (
+            1,
+            f"Error: '{place}' cannot hold the sample documents: {problem}.",
+        )
+
+
+def test_the_help_says_where_the_index_is_kept(run: Run) -> None:
+    shown = " ".join(run("demo", "--help").stdout.replace("│", " ").split())
+    assert "(a temporary folder)" in shown and "(.adaptive-rag)" not in shown

@@ -1,6 +1,7 @@
 """The doctor names every fault with the line that mends it, and its exit code serves scripts."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -71,7 +72,7 @@ def test_a_missing_key_is_found_without_a_call(
         monkeypatch.delenv(name, raising=False)
     result = run("doctor", "-i", town_index, "-m", "openai:gpt-4.1-mini")
     assert result.exit_code == 1
-    assert "set OPENAI_API_KEY" in result.stdout
+    assert "set OPENAI_API_KEY" in " ".join(result.stdout.split())
 
 
 def test_offline_no_model_is_called(run: Run, town_index: str) -> None:
@@ -94,3 +95,26 @@ def test_a_wrong_setting_is_a_fault(run: Run) -> None:
     result = run("doctor", "--set", "k=many")
     assert result.exit_code == 1
     assert "k = 'many'" in result.stdout
+
+
+def test_long_lines_hang_below_the_first_one_and_keep_to_the_width(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("note.txt").write_text("This is a note.\n")
+    run("index", "note.txt", "-i", "kb")
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = run("doctor", "-i", "kb", "--offline").stdout.splitlines()
+    [first] = [at for at, line in enumerate(lines) if line.startswith("  · chat model  none: ")]
+    assert [line[:16].strip() for line in lines[first + 1 : first + 4]] == ["", "", ""]
+    assert lines[first + 1][16:].startswith("answers quote")
+    assert all(len(line) <= 60 and line == line.rstrip() for line in lines[first:])
+
+
+def test_what_mends_an_empty_index_names_that_index(run: Run) -> None:
+    Path("note.txt").write_text("This is a note.\n")
+    run("index", "note.txt", "-i", "kb")
+    run("remove", "note.txt", "-i", "kb")
+    found = findings(run("doctor", "-i", "../" + Path.cwd().name + "/kb", "--offline", "--json"))["index"]
+    place = Path("kb").resolve()
+    assert found["found"] == f"{place} holds nothing"
+    assert found["mend"].endswith(f"adaptive-rag index PATH --index {place}")

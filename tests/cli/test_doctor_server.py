@@ -92,8 +92,21 @@ def test_a_database_whose_extra_is_missing_is_named(
     assert "begins with postgresql://" in findings(run)["server"][1]
 
 
+def test_a_backup_says_in_proper_numbers_what_it_holds(run: Run, data: Path) -> None:
+    engine = open_database(read_server_settings())
+    with Session(engine) as db:
+        db.add(Collection(name="tides"))
+        db.commit()
+    engine.dispose()
+    kept = run("backup", "kept.zip")
+    said = "kept.zip holds 0 users, 1 collection, 0 documents, 0 threads, 0 jobs.\n"
+    assert (kept.exit_code, kept.stdout) == (0, said)
+
+
 def test_another_data_folder_is_checked_by_its_name(run: Run, data: Path, tmp_path: Path) -> None:
     report = run("doctor", "--server", "--data", str(tmp_path / "other"), "--json").stdout
+    assert f"{tmp_path / 'other'}: not made yet" in report
+    report = run("doctor", "--server", "--data", "far/../other", "--json").stdout
     assert f"{tmp_path / 'other'}: not made yet" in report
 
 

@@ -98,3 +98,11 @@ def test_an_unknown_or_unclear_name_changes_nothing(run: Run, kept: Path, comman
     unclear = run(command, "rows.csv")
     assert unclear.exit_code == 1 and "docs/old/rows.csv" in unclear.stderr
     assert len(parsed(run("list", "--json"))) == 5
+
+
+def test_no_word_is_cut_in_two_around_a_span(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text(f"{'before ' * 60}Here. {'after ' * 60}\n")
+    run("index", "long.txt")
+    shown = " ".join(run("show", "long.txt", "--span", "420-425").stdout.split("\n", 1)[1].split())
+    assert set(shown.split()) == {"…", "before", "Here.", "after"}
+    assert shown.startswith("… before") and shown.endswith("after …")

@@ -75,6 +75,16 @@ def test_info_shows_what_was_made_and_with_what(run: Run, notes: Path) -> None:
     assert (facts["sources"], facts["chunks"], facts["chunk_size"]) == (2, 2, 1000)
 
 
+def test_what_a_condition_can_name_keeps_to_the_width(
+    run: Run, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (notes / f"{'long-' * 8}name.txt").write_text("This is a note.\n")
+    run("index", notes, "--index", "kb")
+    monkeypatch.setenv("COLUMNS", "50")
+    _, fields = run("info", "--index", "kb").stdout.split("Fields for --where:\n")
+    assert max(map(len, fields.splitlines())) <= 50
+
+
 def test_what_could_not_be_read_is_told_in_a_line(run: Run, notes: Path) -> None:
     (notes / "bad.jsonl").write_text('{"text": "This is [note] three."}\n{oops\n')
     told = "Note: notes/bad.jsonl: 1 of 2 lines could not be read: line 2 ("
@@ -104,6 +114,7 @@ def test_each_file_that_was_skipped_is_named_with_the_reason(run: Run, notes: Pa
         "Skipped: notes/empty.txt is empty: it has 0 bytes",
         "Skipped: notes/photo.heic is of a kind that is not read (.heic)",
     ]
+    assert "2 added, 1 not readable, 3 of a kind that is not read · " in result.stdout, "as many as are named"
     (notes / "empty.txt").unlink()
     assert run("index", notes).exit_code == 0, "what is of no known kind is no failure"
 
@@ -162,10 +173,10 @@ def test_the_progress_of_a_cluster_names_the_nodes() -> None:
 
 
 def test_a_report_names_what_could_not_be_read() -> None:
-    report = IndexReport(added=1, chunks=3, total_chunks=1003, seconds=7300.0)
+    report = IndexReport(added=1, chunks=1, total_chunks=1003, seconds=7300.0)
     report.failed.append(json)  # type: ignore[arg-type]
     assert format_report(report) == (
-        "Documents: 1 added, 1 not readable · 3 chunks written · 1,003 chunks in the index · 2 h 1 min"
+        "Documents: 1 added, 1 not readable · 1 chunk written · 1,003 chunks in the index · 2 h 1 min"
     )
 
 

@@ -23,6 +23,7 @@ from adaptive_rag.cli.output import (
     stderr,
     stdout,
 )
+from adaptive_rag.samples import samples_path
 from adaptive_rag.text.visible import is_hidden
 
 
@@ -122,3 +123,28 @@ def test_headings_and_markers_of_an_answer_are_styled_and_kept_in_words() -> Non
     styled = answers._styled("**For you** Do this. [1] Not [this] one.")
     assert styled.plain == "For you Do this. [1] Not [this] one."
     assert [styled.plain[span.start : span.end] for span in styled.spans if span.style] == ["For you", "[1]"]
+
+
+def test_a_heading_of_an_answer_is_shown_in_bold_words() -> None:
+    styled = answers._styled("## For **you**\nDo this. [1]")
+    assert styled.plain == "For you\nDo this. [1]"
+    assert [styled.plain[span.start : span.end] for span in styled.spans if span.style] == ["For you", "[1]"]
+
+
+def test_a_sample_document_goes_by_its_name() -> None:
+    assert short_source(str(samples_path() / "faq.csv")) == "faq.csv"
+
+
+def test_ctrl_c_before_a_command_has_begun_is_told_in_a_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adaptive_rag import cli
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr("adaptive_rag.cli.app.app", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "Interrupted.\n")

@@ -1,5 +1,7 @@
 """`adaptive-rag search`."""
 
+from pathlib import Path
+
 from tests.cli.conftest import Run, parsed
 
 VIEWS = "What are the different views on raising the sea wall?"
@@ -54,3 +56,11 @@ def test_an_answer_that_a_condition_emptied_says_so(run: Run, town_index: str) -
 def test_info_lists_the_fields_that_a_condition_can_name(run: Run, town_index: str) -> None:
     assert "Fields for --where:" in run("info", "-i", town_index).stdout
     assert parsed(run("info", "-i", town_index, "--json"))["fields"]["kind"] == "text: txt"
+
+
+def test_a_passage_of_a_markdown_file_is_shown_without_its_signs(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "gate.md").write_text("# Gates\n\nThe **north gate** is shut at nine.\n")
+    run("index", "gate.md")
+    shown = run("search", "north gate").stdout
+    assert "Gates The north gate is shut at nine." in shown
+    assert "**north gate**" in parsed(run("search", "north gate", "--json"))["documents"][0]["text"]

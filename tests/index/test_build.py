@@ -124,6 +124,28 @@ def test_files_of_a_large_table_are_joined_after_several_changes_not_after_each(
     assert texts_in(kb) == sorted(texts.values())
 
 
+def test_what_was_joined_into_one_file_is_removed_by_the_next_run_even_if_it_changes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.build.ROWS_PER_WRITE", 2)
+    monkeypatch.setattr("adaptive_rag.index.making.CHUNKS_PER_STEP", 2)
+    texts = {f"{number}.txt": f"Buoy {number} is lit." for number in range(20)}
+    docs, kb = write_files(tmp_path / "docs", texts), tmp_path / "kb"
+    build(docs, kb)
+    data = kb / "chunks-1.lance" / "data"
+    before = (kb / "manifest.json").read_bytes()
+    old = {*data.iterdir()}
+    assert len(old) > 1, "a question may have begun before they were joined"
+    build(docs, kb)
+    assert {*data.iterdir()} == old
+    monkeypatch.setattr("adaptive_rag.index.build.SECONDS_PER_QUESTION", -1.0)
+    monkeypatch.setattr("adaptive_rag.index.table.CLOCK_MARGIN_S", 0.001)
+    build(docs, kb)
+    assert len([*data.iterdir()]) == 1
+    assert (kb / "manifest.json").read_bytes() == before
+    assert Index.check(kb, deep=True).healthy and texts_in(kb) == sorted(texts.values())
+
+
 def test_a_changed_file_is_embedded_only_where_it_changed(tmp_path: Path) -> None:
     paragraphs = [f"Paragraph {n} speaks of tides. " * 6 for n in range(4)]
     docs, kb = write_files(tmp_path / "docs", {"a.txt": "\n\n".join(paragraphs)}), tmp_path / "kb"

@@ -41,3 +41,11 @@ def test_paths_and_uris_are_told_apart(tmp_path: Path, monkeypatch: pytest.Monke
         open_location("note.txt")
     with pytest.raises(ConfigurationError, match="names no folder"):
         open_location("  ")
+
+
+def test_dots_are_resolved_as_the_system_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "far" / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "deep")
+    assert open_location("far/../kb").path == tmp_path.resolve() / "kb"
+    assert open_location("link/../kb").path == tmp_path.resolve() / "far" / "kb"

@@ -251,3 +251,9 @@ def test_a_price_table_that_is_wrong_is_explained(tmp_path, text):
     table.write_text(text)
     with pytest.raises(ConfigurationError, match=r"prices\.toml"):
         load_prices(str(table))
+
+
+def test_an_unknown_provider_is_explained_without_a_list_that_breaks_off():
+    with pytest.raises(ConfigurationError) as refused:
+        load_chat_model("nonsense:model")
+    assert "Supported providers" not in str(refused.value) and "such as openai" in str(refused.value)

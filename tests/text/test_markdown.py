@@ -1,0 +1,23 @@
+"""Markdown's signs, where no page is made of a text."""
+
+import pytest
+
+from adaptive_rag.text.markdown import headings_as_bold, without_emphasis
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("# Gates\n\nThe **north\ngate** is shut.", "Gates\n\nThe north\ngate is shut."),
+        ("### **Keys** and locks", "Keys and locks"),
+        ("```sh\n# install\nmake **all**\n```", "```sh\n# install\nmake **all**\n```"),
+        ("#1 of 3, and 2 ** 3 ** 4", "#1 of 3, and 2 ** 3 ** 4"),
+    ],
+)
+def test_signs_of_headings_and_bold_words_are_left_out_but_in_code(text: str, shown: str) -> None:
+    assert without_emphasis(text) == shown
+
+
+def test_a_heading_becomes_a_line_of_bold_words() -> None:
+    assert headings_as_bold("## For **you**\nShut it. [1]") == "**For you**\nShut it. [1]"
+    assert headings_as_bold("```\n# not this\n```") == "```\n# not this\n```"
