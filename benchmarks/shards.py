@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.index import Index, ShardedIndex
-from adaptive_rag.index.shards import SHARDS, Part
+from adaptive_rag.index.shards import SHARDS, Share
 from adaptive_rag.state import Candidate
 from benchmarks.scale import make_index
 from benchmarks.scale_corpora import Corpus, made_up
@@ -94,7 +94,7 @@ def _make(place: Path, corpus: Corpus, shards: int) -> None:
         return
     place.mkdir(parents=True)
     for number in range(shards):
-        make_index(place / f"shard-{number}", corpus, Part((), number, shards).holds)
+        make_index(place / f"shard-{number}", corpus, Share((), number, shards).holds)
     (place / SHARDS).write_text(json.dumps({"shards": shards}))
 
 

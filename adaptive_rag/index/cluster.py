@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -73,6 +73,37 @@ def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embedding
     """
     with connected(address, work) as ray:
         yield Cluster(ray, embeddings)
+
+
+def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
+    """Have workers call a function, each with the arguments of one name, and yield what it returns.
+
+    A lost worker's call is given to another one.
+
+    Raises:
+        IndexingError: a worker was lost again and again.
+        ConfigurationError, MissingExtraError: as `open_cluster` says.
+    """
+    with connected(address, ()) as ray:
+        task = ray.remote(num_cpus=1, memory=TASK_MEMORY, max_retries=RETRIES)(function)
+        spread = task.options(scheduling_strategy="SPREAD")
+        running = {spread.remote(*arguments): name for name, arguments in calls.items()}
+        try:
+            while running:
+                [done], _ = ray.wait(list(running))
+                name = running.pop(done)
+                try:
+                    yield ray.get(done)
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause from None
+                except ray.exceptions.RayError as error:
+                    raise IndexingError(
+                        f"The worker that built {name} was lost {RETRIES + 1} times. What was published is "
+                        "kept; run the same command again: it goes on from there."
+                    ) from error
+        finally:
+            for each in running:
+                ray.cancel(each, force=True)
 
 
 @contextmanager

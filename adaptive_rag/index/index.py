@@ -39,7 +39,7 @@ from adaptive_rag.index.shards import refuse_shards, shard_uris
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
 from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.models.onnx import OnnxEmbeddings
-from adaptive_rag.source import ChunkSource, FiltersChunks, KeepsVersions, Sentences
+from adaptive_rag.source import ChoosesSources, ChunkSource, FiltersChunks, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors, cosines
 from adaptive_rag.where import Where, read_where
@@ -392,6 +392,8 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "postgres": PostgresIndex.open,
     "postgresql": PostgresIndex.open,
 }
+# What opens an index of shards: it is made of indexes, and enters itself here.
+OF_SHARDS: dict[str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]] = {}
 
 
 def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({})) -> ChunkSource:
@@ -455,9 +457,7 @@ def open_source(
     scheme = place.partition("://")[0].lower() if "://" in place else ""
     opened = STORES.get(scheme, Index.open)
     if opened == Index.open and shard_uris(open_location(place)):
-        from adaptive_rag.index.sharded import ShardedIndex
-
-        return ShardedIndex.open(place, embeddings, copies, ray)
+        return OF_SHARDS["open"](place, embeddings, copies, ray)
     if ray is not None:
         raise ConfigurationError(
             f"ray = {ray!r} is for an index of shards, each held by an actor; {place} has none. Leave it "
@@ -477,10 +477,8 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     named = set(report.sources)
     if not named:
         raise nothing_read(report.failed)
-    from adaptive_rag.index.sharded import ShardedIndex
-
     index = open_source(uri, embeddings)
-    if not isinstance(index, Index | PostgresIndex | ShardedIndex):
+    if not isinstance(index, ChoosesSources):
         return uri
     # The name instead of the open index, where it makes no difference, keeps settings plain data.
     return uri if named >= index.sources().keys() and embeddings is None else index.only(named)

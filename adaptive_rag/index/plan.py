@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.manifest import Manifest, SourceRecord, key_of
-from adaptive_rag.index.shards import Part
+from adaptive_rag.index.shards import Share
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -91,7 +91,7 @@ class Plan:
 
 
 def plan_run(
-    documents: Documents | Part,
+    documents: Documents | Share,
     manifest: Manifest,
     folder: Path | None,
     *,
@@ -108,8 +108,8 @@ def plan_run(
     from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
     from adaptive_rag.ingest.web import is_address
 
-    holds: Holds = documents.holds if isinstance(documents, Part) else _any
-    documents = documents.documents if isinstance(documents, Part) else documents
+    holds: Holds = documents.holds if isinstance(documents, Share) else _any
+    documents = documents.documents if isinstance(documents, Share) else documents
     if isinstance(documents, Confined):
         return _plan_files(documents, manifest, folder, patterns, holds, prune=prune)
     kinds = str | Path | SourceFile | Site | SourceText

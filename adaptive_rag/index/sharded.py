@@ -18,6 +18,7 @@ from langchain_core.embeddings import Embeddings
 from adaptive_rag.errors import IndexMismatchError
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.fields import OWN_FIELDS, Fields
+from adaptive_rag.index.index import OF_SHARDS
 from adaptive_rag.index.location import open_files
 from adaptive_rag.index.manifest import complete_manifest, quoted
 from adaptive_rag.index.reader import split_words
@@ -340,3 +341,6 @@ class ShardedIndex:
 
 def _best(hits: Sequence[Candidate], score: str, limit: int) -> list[Candidate]:
     return sorted(hits, key=lambda hit: -hit["scores"][score])[:limit]
+
+
+OF_SHARDS["open"] = ShardedIndex.open
