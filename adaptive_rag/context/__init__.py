@@ -98,11 +98,6 @@ class Context(BaseSettings):
     index: str | SkipJsonSchema[InstanceOf[ChunkSource]] = Field(
         ".adaptive-rag", description="Folder or URI of the index to search."
     )
-    ray: str | None = Field(
-        None,
-        description="Ray cluster whose actors each hold one shard of an index of shards: HOST:PORT, 'auto' "
-        "for the one on this machine, 'local' to start one.",
-    )
     retriever: SkipJsonSchema[InstanceOf[BaseRetriever] | InstanceOf[VectorStore] | None] = Field(
         None,
         description="A LangChain retriever or vector store to search instead of the index.",
@@ -245,7 +240,7 @@ _SAME_ANSWER = {
     "models.prices",
     "user_id",
     "index",
-    "ray",
+    "retrieval.ray",
     "retriever",
     *(f"serving.{name}" for name in ServingSettings.model_fields),
     *(f"web.{name}" for name in WebSettings.model_fields),

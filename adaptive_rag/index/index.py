@@ -410,7 +410,9 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
     source: ChunkSource = (
         place
         if isinstance(place, ChunkSource)
-        else open_source(place, context.embeddings, open_disk_cache(**dict(context.bucket)), context.ray)
+        else open_source(
+            place, context.embeddings, open_disk_cache(**dict(context.bucket)), context.retrieval.ray
+        )
     )
     version = state.get("index_version")
     source = source.at(version) if version and isinstance(source, KeepsVersions) else source
@@ -460,8 +462,8 @@ def open_source(
         return OF_SHARDS["open"](place, embeddings, copies, ray)
     if ray is not None:
         raise ConfigurationError(
-            f"ray = {ray!r} is for an index of shards, each held by an actor; {place} has none. Leave it "
-            "out, or make one with: adaptive-rag index PATH --shards NUMBER"
+            f"retrieval.ray = {ray!r} is for an index of shards, each held by an actor; {place} has none. "
+            "Leave it out, or make one with: adaptive-rag index PATH --shards NUMBER"
         )
     return Index.open(place, embeddings, copies) if opened == Index.open else opened(place, embeddings)
 

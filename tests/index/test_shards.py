@@ -276,7 +276,7 @@ def test_actors_answer_a_whole_question_and_go_on_when_they_are_killed(
     import ray
 
     expected = ask(samples[0])
-    assert ask(samples[1], ray="auto") == expected
+    assert ask(samples[1], retrieval={"ray": "auto"}) == expected
     index: Any = open_source(str(samples[1]), ray="auto")
     actors = index._shards._actors
     before = index.search(["sea wall"], limit=10)
@@ -307,8 +307,8 @@ def test_each_shard_is_built_by_a_worker(
 
 
 def test_a_cluster_is_refused_for_an_index_without_shards(kbs: tuple[Path, Path]) -> None:
-    with pytest.raises(ConfigurationError, match=r"ray = 'auto' is for an index of shards"):
-        AdaptiveRAG(kbs[0], embeddings=HashEmbeddings(), ray="auto").invoke("a storm")
+    with pytest.raises(ConfigurationError, match=r"retrieval\.ray = 'auto' is for an index of shards"):
+        AdaptiveRAG(kbs[0], embeddings=HashEmbeddings(), retrieval={"ray": "auto"}).invoke("a storm")
 
 
 def test_the_shell_makes_asks_and_lists_shards(tmp_path: Path) -> None:
