@@ -143,7 +143,7 @@ def main() -> None:
     for name in sides:
         p50, p95 = np.percentile(times[name][20:], (50, 95)) / base
         found_, share = np.mean(quality[name], axis=0)
-        print(f"| {name} | {found_:.3f} | {share:.3f} | {p50:.1f} | {p95:.1f} |")
+        print(f"| {name} | {found_:.3f} | {share:.3f} | {p50:.2f} | {p95:.2f} |")
 
 
 if __name__ == "__main__":

@@ -38,7 +38,14 @@ from adaptive_rag.index.build import ROWS_PER_WRITE
 from adaptive_rag.index.disk_cache import DiskCache
 from adaptive_rag.index.files import seal_files
 from adaptive_rag.index.location import open_location
-from adaptive_rag.index.manifest import Manifest, Settings, SourceRecord, key_of
+from adaptive_rag.index.manifest import (
+    MANIFEST,
+    Manifest,
+    Settings,
+    SourceRecord,
+    complete_manifest,
+    key_of,
+)
 from adaptive_rag.index.table import SENTENCE_DIMENSION, TableRow, TableWriter, pack_sentences
 from adaptive_rag.models.embeddings import embedding_name
 from adaptive_rag.source import Sentences
@@ -76,7 +83,7 @@ def make_index(folder: Path, corpus: Corpus, holds: Callable[[str], bool] = bool
     moved = unit(np.random.default_rng(0).normal(size=(997, SENTENCE_DIMENSION)))
     for texts, vectors in corpus.slices():
         rows = [
-            _row(number + i, text, vectors[i], moved)
+            make_row(number + i, text, vectors[i], moved)
             for i, text in enumerate(texts)
             if holds(f"source-{(number + i) // PER_SOURCE}")
         ]
@@ -213,7 +220,8 @@ def _bucket_of(folder: Path, size: int) -> Iterator[tuple[int, str]]:
     if not uploaded.exists():
         shutil.rmtree(place, ignore_errors=True)
     place.mkdir(exist_ok=True)
-    gigabytes = sum(file.stat().st_size for file in (folder / "kb").rglob("*") if file.is_file()) / 2**30
+    files = complete_manifest(open_location(folder / "kb")).files or {}
+    gigabytes = sum(seal.size for seal in files.values()) / 2**30
     with serving_s3(place, volumes=20 + int(40 * gigabytes)) as port:
         if not uploaded.exists():
             store = S3Store(
@@ -223,9 +231,8 @@ def _bucket_of(folder: Path, size: int) -> Iterator[tuple[int, str]]:
                 access_key_id="writer",
                 secret_access_key="secret",
             )
-            for file in sorted((folder / "kb").rglob("*")):
-                if file.is_file():
-                    obstore.put(store, f"scale/kb/{file.relative_to(folder / 'kb').as_posix()}", file)
+            for name in (*sorted(files), MANIFEST):
+                obstore.put(store, f"scale/kb/{name}", folder / "kb" / name)
             uploaded.touch()
         yield port, "s3://wiki/scale/kb"
 
@@ -370,19 +377,18 @@ def _line(what: str, one: dict[str, Any]) -> None:
 
 
 def _disk(folder: Path) -> dict[str, float]:
-    """Return the gigabytes of an index: of its rows, of its indexes, and of what is beside them."""
+    """Return the gigabytes of the present state of an index: rows, indexes, and what is beside them."""
+    files = complete_manifest(open_location(folder)).files or {}
     found = {"rows": 0.0, "words": 0.0, "vectors": 0.0, "beside": 0.0}
-    for file in folder.rglob("*"):
-        if not file.is_file():
-            continue
-        beside = {each.name for each in file.parent.iterdir()} if "_indices" in file.parts else set()
-        kind = "vectors" if any("auxiliary" in name for name in beside) else "words"
-        part = kind if beside else ("rows" if "data" in file.parts else "beside")
-        found[part] += file.stat().st_size / 1e9
+    of_vectors = {name.rpartition("/")[0] for name in files if "auxiliary" in name}
+    for name, seal in files.items():
+        place = name.rpartition("/")[0]
+        part = "vectors" if place in of_vectors else "words" if "_indices" in place else "beside"
+        found["rows" if place.endswith("data") else part] += seal.size / 1e9
     return found
 
 
-def _row(number: int, text: str, vector: Array, moved: Array) -> TableRow:
+def make_row(number: int, text: str, vector: Array, moved: Array) -> TableRow:
     """Return a chunk with its sentences: so many of its words each, with vectors beside its own."""
     start, source = number % PER_SOURCE * 800, f"source-{number // PER_SOURCE}"
     chunk: Chunk = {

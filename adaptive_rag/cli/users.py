@@ -39,10 +39,15 @@ def add(
     """Add a user; the first one must be an admin. Where nobody is asked, they have tokens alone."""
     password = _read_password(password_stdin)
     with _database(data) as db:
-        from adaptive_rag.server.accounts import add_user, keep_an_admin
+        from adaptive_rag.server.accounts import Conflict, add_user, keep_an_admin
 
         add_user(db, name, password, is_admin=admin)
-        keep_an_admin(db)
+        try:
+            keep_an_admin(db)
+        except Conflict as error:
+            raise InputError(
+                f"The server needs an admin who can sign in, and has none yet. Add {name!r} with --admin."
+            ) from error
         _record(db, "user.create", name)
     print_line(f"Added: {name}")
     if password is None:

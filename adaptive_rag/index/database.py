@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SCHEMES = ("postgres", "postgresql")
 # What the names of the tables begin with, where the address has no `table=`.
 TABLE = "adaptive_rag"
-# PostgreSQL cuts names at 63 characters; the longest of ours ends with "_chunks_" and a number.
+# PostgreSQL cuts names at 63 characters; the longest of ours ends with "_chunks_", a number and "_nearest".
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,39}")
 CONNECT_SECONDS, POLL_SECONDS = 10, 0.2
 # What a server says, whatever it stands in: what it means, and how it is mended.
@@ -43,8 +43,12 @@ REFUSALS = {
 }
 
 
+class SnapshotGoneError(Exception):
+    """The transaction that exported a snapshot has ended."""
+
+
 class Database:
-    """The tables of one index in a PostgreSQL database: one of chunks, and one of its files, the manifest.
+    """The tables of one index in a PostgreSQL database: of chunks, of their words, and of the manifest.
 
     Its methods raise IndexUnreachableError where the server does not answer, or refuses.
     """
@@ -84,6 +88,10 @@ class Database:
     def chunks_of(self, table: str) -> str:
         """Return the name of a table of chunks, by its name in a manifest."""
         return f"{self.table}_{table.replace('-', '_')}"
+
+    def words_of(self, table: str) -> str:
+        """Return the name of the table of the words that chunks hold."""
+        return f"{self.chunks_of(table)}_words"
 
     def connect(self) -> Connection[Any]:
         """Open a connection that commits each statement."""
@@ -134,11 +142,22 @@ class Database:
                 self._writing = None
 
     @contextmanager
-    def reading(self) -> Iterator[Cursor[Any]]:
-        """Give a cursor whose statements all see one state of the database."""
+    def reading(self, snapshot: str | None = None) -> Iterator[Cursor[Any]]:
+        """Give a cursor whose statements all see one state of the database: the last, or that of a snapshot.
+
+        Raises:
+            SnapshotGoneError: the transaction that exported the snapshot has ended.
+        """
+        from psycopg.errors import InvalidParameterValue, UndefinedObject
+
         with self.asking(), closing(self._pool.raw_connection()) as pooled:
             connection: Any = pooled.driver_connection
             with connection.cursor(binary=True) as cursor:
+                if snapshot:
+                    try:
+                        cursor.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
+                    except (UndefinedObject, InvalidParameterValue) as error:
+                        raise SnapshotGoneError(snapshot) from error
                 yield cursor
 
     @cached_property

@@ -23,11 +23,11 @@ from adaptive_rag.errors import (
     IndexMismatchError,
     IndexUnfinishedError,
 )
+from adaptive_rag.index import neighbours
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.location import Location, open_location
-from adaptive_rag.index.neighbours import EXACT_UP_TO
 from adaptive_rag.index.shards import join_facts, refuse_shards, shard_uris
 from adaptive_rag.source import SentenceVectors
 
@@ -162,14 +162,16 @@ class Manifest:
     def describe(self, location: Location) -> dict[str, Any]:
         """Return what the index holds and how it was made."""
         files = location.path.rglob("*") if location.path else None
+        # a database gets its vector index earlier, or may lack what that takes
         in_database = isinstance(location, Database)
+        exact = self.recall is None if in_database else self.chunks <= neighbours.EXACT_UP_TO
         return {
             "index": location.uri,
             **asdict(self.settings),
             "sources": len(self.sources),
             "chunks": self.chunks,
             "bytes": None if files is None else sum(file.stat().st_size for file in files if file.is_file()),
-            "vector_search": "exact" if self.chunks <= EXACT_UP_TO or in_database else "approximate",
+            "vector_search": "exact" if exact else "approximate",
             "recall": self.recall,
             "updated": self.committed,
             "notes": [

@@ -67,18 +67,21 @@ def nearest(table: Table, vector: Vectors, limit: int, chunks: int, bits: int) -
     return ids
 
 
-def measure_recall(table: Table, chunks: int) -> dict[str, float]:
-    """Compare the approximate index with the exact product, over vectors drawn from the table.
+def near_to(drawn: Vectors) -> Vectors:
+    """Return unit vectors, each a little beside one, as a question stands beside its passage, not on it."""
+    moved = drawn + np.random.default_rng(0).normal(scale=0.3 / drawn.shape[1] ** 0.5, size=drawn.shape)
+    return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True), dtype=np.float32)
 
-    Each drawn vector is moved a little, as a question stands beside its passage, not on it. The table
-    is read once, in batches.
+
+def measure_recall(table: Table, chunks: int) -> dict[str, float]:
+    """Compare the approximate index with the exact product, over vectors near some drawn from the table.
+
+    The table is read once, in batches.
     """
     generator = np.random.default_rng(0)
     offsets = np.sort(generator.choice(chunks, size=min(RECALL_QUERIES, chunks), replace=False))
     taken = table.take_offsets(offsets.tolist()).select([VECTOR]).to_arrow()
-    drawn = taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1)
-    moved = drawn + generator.normal(scale=0.3 / drawn.shape[1] ** 0.5, size=drawn.shape)
-    queries = (moved / np.linalg.norm(moved, axis=1, keepdims=True)).astype(np.float32)
+    queries = near_to(taken[VECTOR].combine_chunks().flatten().to_numpy().reshape(len(offsets), -1))
     kept: list[tuple[Vectors, Ids]] = []
     stored = table.search().select([VECTOR]).with_row_id(True).limit(chunks)
     for batch in stored.to_batches(ROWS_PER_READ):

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import re
 import threading
-from collections.abc import Collection, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,10 +15,15 @@ from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexMismatchError
-from adaptive_rag.index.database import Database
-from adaptive_rag.index.database_writer import LANGUAGE, OF_SOURCE
+from adaptive_rag.index.database import Database, SnapshotGoneError
+from adaptive_rag.index.database_conditions import Conditions
+from adaptive_rag.index.database_neighbours import nearest_exactly, nearest_roughly
+from adaptive_rag.index.database_spelling import holds, spelt_like
+from adaptive_rag.index.database_state import DatabaseState
+from adaptive_rag.index.database_versions import HeldVersion, HeldVersions
+from adaptive_rag.index.database_writer import LANGUAGE
 from adaptive_rag.index.fields import Fields
-from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
+from adaptive_rag.index.manifest import MANIFEST, complete_manifest
 from adaptive_rag.index.reader import WORDS_PER_QUERY
 from adaptive_rag.index.table import SENTENCE_DIMENSION, to_candidate, unpack_sentences
 from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension
@@ -27,7 +31,7 @@ from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors, cosines
-from adaptive_rag.where import Kind, Predicate, Where
+from adaptive_rag.where import Where
 
 if TYPE_CHECKING:
     from psycopg import Cursor
@@ -36,33 +40,22 @@ CHUNKS_KEPT, ROWS_PER_READ = 4096, 1000
 CHUNK = "langchain_id, source, page, section, start_index, end_index, content, langchain_metadata"
 # BM25 with the usual k1 = 1.2 and b = 0.75. Words weigh what they weigh among all chunks, whatever is chosen.
 SEARCH = """
-WITH hits AS (
-    SELECT langchain_id, words, lexeme, cardinality(positions) AS times
-    FROM {table}, unnest(content_tsv)
-    WHERE content_tsv @@ %(any_word)s::tsquery AND lexeme = ANY(%(lexemes)s::text[])
-), weights AS (
-    SELECT lexeme, ln(1 + (%(chunks)s - count(*) + 0.5) / (count(*) + 0.5))::float8 AS weight
-    FROM hits GROUP BY lexeme
+WITH asked AS (
+    SELECT unnest(%(lexemes)s::text[]) AS lexeme, unnest(%(weights)s::float8[]) AS weight
 ), bm25 AS (
-    SELECT langchain_id, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / %(mean)s))) AS score
-    FROM hits JOIN weights USING (lexeme) GROUP BY langchain_id
-), near AS (
-    SELECT langchain_id FROM {table} WHERE {chosen} ORDER BY embedding <=> %(vector)s LIMIT %(limit)s
+    SELECT number, sum(weight * times * 2.2 / (times + 1.2 * (0.25 + 0.75 * words / %(mean)s))) AS score
+    FROM asked JOIN {words} USING (lexeme) GROUP BY number
 ), named AS (
-    SELECT langchain_id FROM bm25 JOIN {table} USING (langchain_id) WHERE {chosen}
-    ORDER BY score DESC, langchain_id LIMIT %(limit)s
+    SELECT number, score FROM bm25 {among} ORDER BY score DESC, number LIMIT %(limit)s
+), picked AS (
+    SELECT number, max(score) AS score FROM (
+        SELECT unnest(%(near)s::integer[]) AS number, 0 AS score
+        UNION ALL SELECT number, score FROM bm25 WHERE number = ANY(%(near)s::integer[])
+        UNION ALL SELECT number, score FROM named
+    ) AS found GROUP BY number
 )
-SELECT {chunk}, embedding, views, coalesce(score, 0)::float8
-FROM {table} LEFT JOIN bm25 USING (langchain_id)
-WHERE langchain_id IN (SELECT langchain_id FROM near UNION SELECT langchain_id FROM named)
+SELECT {chunk}, embedding, views, score::float8 FROM picked JOIN {table} USING (number)
 """
-# How the values of a field, which are texts in lower case, are held against one.
-HELD_AGAINST = {
-    "number": "value::float8 {sign} {given}::float8",
-    "date": 'left(value, length({given}::text)) COLLATE "C" {sign} left({given}::text, length(value))',
-    "day": "left(value, length({given}::text)) = {given}::text",
-    "text": 'value COLLATE "C" {sign} {given}',
-}
 
 
 @dataclass(slots=True)
@@ -75,89 +68,13 @@ class _Found:
     sentences: Sentences | None = None
 
 
-class _State:
-    """What holds for one state of the index: its manifest, and what is counted once."""
-
-    def __init__(self, stamp: Hashable, manifest: Manifest, database: Database) -> None:
-        self.stamp, self.manifest, self.copies = stamp, manifest, manifest.copies()
-        self.table = database.chunks_of(manifest.table)
-        self.owners = sorted({record.copy_of or name for name, record in manifest.sources.items()})
-        none: list[Any] = [None] * len(self.owners)
-        self.of_sources = Fields(self.owners, none, none, [{} for _ in none], self.copies)
-        self._mean: float | None = None
-        self._kinds: dict[str, Kind] | None = None
-
-    def mean_words(self, cursor: Cursor[Any]) -> float:
-        """Return how many words a chunk has on average, those that searches leave out not counted."""
-        if self._mean is None:
-            [mean] = cursor.execute(f"SELECT avg(words)::float8 FROM {self.table}").fetchone() or [None]
-            self._mean = float(mean or 1.0)
-        return self._mean
-
-    def kinds(self, cursor: Cursor[Any]) -> dict[str, Kind]:
-        """Return each field and what its values are; where they differ they are text."""
-        if self._kinds is None:
-            kinds: dict[str, Kind] = {}
-            cursor.execute(f"SELECT DISTINCT key, value FROM {self.table}, jsonb_each_text(kinds)")
-            for field, kind in cursor:
-                kinds[field] = kind if kinds.get(field, kind) == kind else "text"
-            self._kinds = {**self.of_sources.kinds(), **dict(sorted(kinds.items()))}
-        return self._kinds
-
-
-class _Conditions:
-    """Writes conditions as SQL; every value goes beside it, as a parameter."""
-
-    def __init__(self, state: _State) -> None:
-        self.values: dict[str, Any] = {}
-        self._state = state
-
-    def of(self, chosen: Sequence[frozenset[str] | Where], cursor: Cursor[Any]) -> str:
-        """Return the SQL that holds for the chunks that are chosen."""
-        return _all([self._of(one, cursor) for one in chosen]) if chosen else "true"
-
-    def _of(self, chosen: frozenset[str] | Where, cursor: Cursor[Any]) -> str:
-        if isinstance(chosen, Where):
-            return chosen.build(
-                self._state.kinds(cursor), self._compared, _all, _any, lambda sql: f"NOT {sql}"
-            )
-        held = self._state.manifest.sources
-        owners = {(held[name].copy_of or name) if name in held else name for name in chosen}
-        return f"source = ANY({self._bind(sorted(owners))}::text[])"
-
-    def _compared(self, one: Predicate) -> str:
-        from psycopg.types.json import Jsonb
-
-        if one.field in OF_SOURCE:
-            mask = one.mask(self._state.of_sources.values(one.field))
-            owners = [name for name, holds in zip(self._state.owners, mask, strict=True) if holds]
-            return f"source = ANY({self._bind(owners)}::text[])"
-        if one.sign == "is known":
-            return f"(fields ? {self._bind(one.field)}::text)"
-        if one.sign == "like":
-            held = f"value ~ {self._bind(_to_regex(one.value))}"
-        elif one.sign == "=" and one.kind in ("text", "yes or no"):
-            # the one form that the index over the fields answers
-            return f"(fields @> {self._bind(Jsonb({one.field: [str(one.value).casefold()]}))})"
-        else:
-            kind = "day" if (one.kind, one.sign) == ("date", "=") else one.kind
-            held = HELD_AGAINST[kind].format(sign=one.sign, given=self._bind(one.value))
-        of_field = f"jsonb_array_elements_text(fields -> {self._bind(one.field)}::text)"
-        return f"EXISTS (SELECT FROM {of_field} AS value WHERE {held})"
-
-    def _bind(self, value: Any) -> str:
-        name = f"given{len(self.values)}"
-        self.values[name] = value
-        return f"%({name})s"
-
-
 class PostgresIndex:
     """An index in PostgreSQL that is open for searching.
 
-    It follows what other processes write: each search sees one complete state. Chunks that a search found are
-    remembered, so that a question goes on with them when they are replaced meanwhile. Its methods may be
-    called from several threads at once. Those that take ids raise KeyError where a chunk is not in the index,
-    and all raise IndexUnreachableError where the server does not answer.
+    It follows what other processes write: each search sees one complete state, and a question goes on with
+    the one that it began with. Its methods may be called from several threads at once. Those that take ids
+    raise KeyError where a chunk is not in the index, and all IndexUnreachableError where the server does not
+    answer.
     """
 
     def __init__(self, database: Database, embeddings: Embeddings | None = None) -> None:
@@ -168,6 +85,7 @@ class PostgresIndex:
         # Of a view the index that it narrows, and what chooses its chunks; none where it is the whole.
         self._whole: PostgresIndex | None = None
         self._chosen: tuple[frozenset[str] | Where, ...] = ()
+        self._versions, self._pinned = HeldVersions(), ""
         self._state = self._last_state()
 
     @classmethod
@@ -194,14 +112,16 @@ class PostgresIndex:
         vectors = self.embed(queries)
         with self._asking() as (cursor, state):
             refuse_dimension(self.uri, state.manifest.settings.dimension, vectors, self._model)
-            conditions = _Conditions(state)
-            chosen = conditions.of(self._chosen, cursor)
-            sql = SEARCH.format(table=state.table, chunk=CHUNK, chosen=chosen)
-            same = {"chunks": state.manifest.chunks, "mean": state.mean_words(cursor), "limit": max(1, limit)}
+            chosen, values, many = self._narrow(cursor, state)
+            among = f"JOIN {state.table} USING (number) WHERE {chosen}" if self._chosen else ""
+            find = nearest_roughly if many and state.manifest.recall else nearest_exactly
+            sql = SEARCH.format(table=state.table, words=state.words, chunk=CHUNK, among=among)
+            same = {**values, "mean": state.mean_words(cursor), "limit": max(1, limit)}
             found = []
-            for words, vector in zip(_lexemes(cursor, queries), vectors, strict=True):
-                own = {"vector": vector, "lexemes": words, "any_word": " | ".join(map(_quoted, words))}
-                rows = cursor.execute(sql, {**conditions.values, **same, **own}).fetchall()
+            for words, vector in zip(to_lexemes(cursor, queries), vectors, strict=True):
+                near = find(cursor, state.table, vector, max(1, limit), chosen, values)
+                own = {"near": near, "lexemes": words, "weights": state.weights(cursor, words)}
+                rows = cursor.execute(sql, {**same, **own}).fetchall()
                 kept = self._keep([row[:-1] for row in rows], state)
                 hits = [_candidate(each, vector, row[-1]) for each, row in zip(kept, rows, strict=True)]
                 found.append(sorted(hits, key=lambda hit: (-hit["scores"]["dense"], hit["id"])))
@@ -214,7 +134,7 @@ class PostgresIndex:
     def vectors(self, ids: Sequence[str]) -> Vectors:
         """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
         found = [each.vector for each in self._with_ids(ids)]
-        dimension = (self._whole or self)._state.manifest.settings.dimension
+        dimension = self._last_known.manifest.settings.dimension
         return np.stack(found) if found else np.zeros((0, dimension), dtype=np.float32)
 
     def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
@@ -224,7 +144,7 @@ class PostgresIndex:
     @property
     def stores_sentences(self) -> bool:
         """Tell whether the index was made with sentence vectors."""
-        return bool((self._whole or self)._state.manifest.settings.sentence_vectors)
+        return bool(self._last_known.manifest.settings.sentence_vectors)
 
     def sentences(self, ids: Sequence[str]) -> list[Sentences]:
         """Return the sentences of each chunk with their vectors.
@@ -248,6 +168,18 @@ class PostgresIndex:
             each.sentences = made
         return [each.sentences for each in found if each.sentences is not None]
 
+    def spelt_like(self, word: str) -> list[str]:
+        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        with self._asking() as (cursor, state):
+            chosen, values, _ = self._narrow(cursor, state)
+            return spelt_like(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
+
+    def holds(self, word: str) -> bool:
+        """Tell whether a chunk holds a word as it is, in either case."""
+        with self._asking() as (cursor, state):
+            chosen, values, _ = self._narrow(cursor, state)
+            return holds(cursor, state, word, to_lexemes(cursor, [word])[0], chosen, values)
+
     def where(self, condition: Where) -> PostgresIndex:
         """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
         return self._narrowed(condition)
@@ -259,7 +191,7 @@ class PostgresIndex:
     def chunks(self) -> Iterator[Chunk]:
         """Go through all chunks."""
         with self._asking() as (cursor, state):
-            conditions = _Conditions(state)
+            conditions = Conditions(state)
             chosen = conditions.of(self._chosen, cursor)
             with cursor.connection.cursor("chunks", binary=True) as rows:
                 rows.itersize = ROWS_PER_READ
@@ -283,12 +215,12 @@ class PostgresIndex:
 
     def notes(self, source: str) -> Sequence[str]:
         """Return what could not be read of a document, or had to be guessed."""
-        record = (self._whole or self)._state.manifest.sources.get(source)
+        record = self._last_known.manifest.sources.get(source)
         return record.notes if record else ()
 
     def file_of(self, source: str) -> str | None:
         """Return the whole path of the file that a document was read from; None where there was none."""
-        record = (self._whole or self)._state.manifest.sources.get(source)
+        record = self._last_known.manifest.sources.get(source)
         return record.path if record else None
 
     def info(self) -> dict[str, Any]:
@@ -298,9 +230,26 @@ class PostgresIndex:
 
     @property
     def version(self) -> str:
-        """Name the state of the index. An earlier one cannot be searched again."""
-        with self._asking() as (_, state):
-            return str(state.manifest.committed)
+        """Name the state of the index, which is held for some minutes from now."""
+        whole = self._whole or self
+        if self._pinned and whole._versions.find(self._pinned):
+            return self._pinned
+        while True:
+            with whole._asking() as (_, state):
+                if whole._versions.is_fresh(state):
+                    return state.name
+            held = HeldVersion(self._database)
+            # it may have been written since
+            with self._database.reading(held.snapshot) as cursor:
+                if self._database.stamped(cursor, MANIFEST) == state.stamp:
+                    whole._versions.hold(state, held)
+
+    def at(self, version: str) -> PostgresIndex:
+        """Return the index as it was under a name, if that is still held, else as it is; it stays so."""
+        pinned = copy.copy(self)
+        known = (self._whole or self)._versions.find(version)
+        pinned._whole, pinned._pinned = self._whole or self, version if known else self.version
+        return pinned
 
     def __len__(self) -> int:
         with self._asking() as (cursor, state):
@@ -316,15 +265,31 @@ class PostgresIndex:
         assert self._embeddings is not None, "opened without its embedding model"
         return self._embeddings
 
+    @property
+    def _last_known(self) -> DatabaseState:
+        """Return the state that is pinned, or that was last asked."""
+        whole = self._whole or self
+        pinned = whole._versions.find(self._pinned)
+        return pinned[0] if pinned else whole._state
+
     def _narrowed(self, chosen: frozenset[str] | Where) -> PostgresIndex:
         view = copy.copy(self)
         view._whole, view._chosen = self._whole or self, (*self._chosen, chosen)
         return view
 
     @contextmanager
-    def _asking(self) -> Iterator[tuple[Cursor[Any], _State]]:
+    def _asking(self) -> Iterator[tuple[Cursor[Any], DatabaseState]]:
         """Give a cursor, and what holds for the state of the index that all its statements see."""
         whole = self._whole or self
+        with ExitStack() as stack:
+            if pinned := whole._versions.find(self._pinned):
+                try:
+                    cursor = stack.enter_context(self._database.reading(pinned[1]))
+                except SnapshotGoneError:
+                    pass  # the version is not held any more: it goes on as the index is
+                else:
+                    yield cursor, pinned[0]
+                    return
         while True:
             with self._database.reading() as cursor:
                 state = whole._state
@@ -343,15 +308,24 @@ class PostgresIndex:
             )
         self._state = state
 
-    def _last_state(self) -> _State:
+    def _last_state(self) -> DatabaseState:
         stamp = self._database.stamp(MANIFEST)
-        return _State(stamp, complete_manifest(self._database), self._database)
+        return DatabaseState(stamp, complete_manifest(self._database), self._database)
 
-    def _select(self, cursor: Cursor[Any], state: _State, what: str, after: str = "") -> list[Any]:
+    def _select(self, cursor: Cursor[Any], state: DatabaseState, what: str, after: str = "") -> list[Any]:
         """Return columns of the chunks that are chosen."""
-        conditions = _Conditions(state)
+        conditions = Conditions(state)
         sql = f"SELECT {what} FROM {state.table} WHERE {conditions.of(self._chosen, cursor)} {after}"
         return cursor.execute(sql, conditions.values).fetchall()
+
+    def _narrow(self, cursor: Cursor[Any], state: DatabaseState) -> tuple[str, dict[str, Any], bool]:
+        """Return what a search is narrowed to, as SQL with its values, and whether many chunks are left."""
+        conditions = Conditions(state)
+        chosen = conditions.of(self._chosen, cursor)
+        few = state.few(cursor, repr(self._chosen), chosen, conditions.values) if self._chosen else None
+        if few is None:
+            return chosen, conditions.values, True
+        return "number = ANY(%(few)s::integer[])", {"few": few}, False
 
     def _with_ids(self, ids: Sequence[str]) -> list[_Found]:
         with self._lock:
@@ -365,7 +339,7 @@ class PostgresIndex:
             raise KeyError(f"No chunk has the id {absent[0]!r}.")
         return [found[id_] for id_ in ids]
 
-    def _keep(self, rows: Sequence[Any], state: _State) -> list[_Found]:
+    def _keep(self, rows: Sequence[Any], state: DatabaseState) -> list[_Found]:
         """Unpack what was read, and remember it."""
         kept = []
         for *row, vector, views in rows:
@@ -379,7 +353,7 @@ class PostgresIndex:
         return kept
 
 
-def _chunk(row: Sequence[Any], state: _State) -> Chunk:
+def _chunk(row: Sequence[Any], state: DatabaseState) -> Chunk:
     """Return the chunk of a row; its metadata name the other files that have its content."""
     id_, source, page, section, start, end, text, metadata = row
     if names := state.copies.get(source):
@@ -395,7 +369,7 @@ def _candidate(found: _Found, query: Vectors, bm25: float) -> Candidate:
     return to_candidate(found.chunk, scores)
 
 
-def _lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
+def to_lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
     """Return the words of each query as the table holds them: without endings, and without stop words."""
     texts = [query.replace("\0", " ").encode(errors="replace").decode() for query in queries]
     cursor.execute(
@@ -404,39 +378,3 @@ def _lexemes(cursor: Cursor[Any], queries: Sequence[str]) -> list[list[str]]:
         [texts],
     )
     return [row[0][:WORDS_PER_QUERY] for row in cursor]
-
-
-def _quoted(lexeme: str) -> str:
-    """Return a word as a query of PostgreSQL's text search has it."""
-    escaped = lexeme.replace("\\", "\\\\").replace("'", "''")
-    return f"'{escaped}'"
-
-
-def _to_regex(pattern: str) -> str:
-    """Return a pattern with *, ?, [a-z] and [!a-z] as a regular expression of PostgreSQL."""
-    parts = re.findall(r"\[!?\]?[^\]]*\]|.", pattern, re.DOTALL)
-    return f"^(?:{''.join(map(_part_to_regex, parts))})$"
-
-
-def _part_to_regex(part: str) -> str:
-    if len(part) == 1:
-        return {"*": ".*", "?": "."}.get(part) or _escaped(part)
-    inside = part[1:-1]
-    negated = inside.startswith("!")
-    ranges = re.findall(r"(.)-(.)|(.)", inside[negated:], re.DOTALL)
-    kept = [_escaped(one) if one else f"{_escaped(a)}-{_escaped(b)}" for a, b, one in ranges if one or a <= b]
-    if not kept:
-        return "." if negated else "(?!)"
-    return f"[{'^' if negated else ''}{''.join(kept)}]"
-
-
-def _escaped(character: str) -> str:
-    return character if character.isalnum() or character.isspace() else f"\\{character}"
-
-
-def _all(parts: list[str]) -> str:
-    return f"({' AND '.join(parts)})"
-
-
-def _any(parts: list[str]) -> str:
-    return f"({' OR '.join(parts)})"

@@ -10,6 +10,7 @@ import shlex
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -39,8 +40,18 @@ from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.index import narrow_to, open_source, source_of
 from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
+from adaptive_rag.ingest import SourceText
+from adaptive_rag.query.spelling import correct_spelling
 from adaptive_rag.samples import SAMPLE_QUESTIONS, samples_path
-from adaptive_rag.source import ChunkSource, FiltersChunks, ListsChunks, ListsSources
+from adaptive_rag.source import (
+    ChunkSource,
+    FiltersChunks,
+    HoldsWords,
+    KeepsVersions,
+    ListsChunks,
+    ListsSources,
+    SpellsWords,
+)
 from adaptive_rag.where import read_where
 from tests.cli.conftest import Run, parsed, run  # noqa: F401
 from tests.index.made import HashEmbeddings, build, write_files
@@ -48,6 +59,7 @@ from tests.index.test_bucket import WRITE
 from tests.index.test_crash import NEW, OLD, SCRIPT, run_python
 from tests.index.test_filtered import CHUNKS, QUERIES, WORDS, filtered_first, notes
 from tests.postgres_server import NUMBERS, empty_database, serving_postgres
+from tests.query.test_spelling import READINGS, TEXTS
 from tests.sample_vectors import begin_with
 
 
@@ -249,6 +261,95 @@ def test_a_narrowed_search_finds_what_is_found_by_filtering_everything_first(
         assert got == pytest.approx(best, abs=1e-5)
 
 
+@pytest.fixture
+def large(database: str, monkeypatch: pytest.MonkeyPatch) -> PostgresIndex:
+    """The notes in a table that is large enough for the approximate vector index, and for many hits."""
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.INDEXED_ABOVE", 100)
+    monkeypatch.setattr("adaptive_rag.index.database_state.FEW", 50)
+    build(notes(), database)
+    return opened(database)
+
+
+def index_scans(index: PostgresIndex) -> int:
+    """Return how often the vector index was asked, by all that has been asked up to now."""
+    with psycopg.connect(index._database.address) as connection:
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        [[scans]] = connection.execute(
+            "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname LIKE '%_nearest'"
+        )
+        return int(scans)
+
+
+def in_this_session(index: PostgresIndex, monkeypatch: pytest.MonkeyPatch, *statements: str) -> None:
+    """Run statements in each connection that is opened to search."""
+    real = index._database.connect
+
+    def connect() -> Any:
+        connection = real()
+        for statement in statements:
+            connection.execute(statement)
+        return connection
+
+    index._database._pool.dispose()
+    monkeypatch.setattr(index._database, "connect", connect)
+
+
+def test_a_large_index_is_searched_approximately_and_says_how_well(
+    large: PostgresIndex, index: PostgresIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = large.info()
+    assert facts["vector_search"] == "approximate" and facts["recall"]["chunks"] == CHUNKS
+    assert facts["recall"]["recall_at_10"] >= 0.95
+    # so few rows the server would rather sort
+    in_this_session(large, monkeypatch, "SET enable_seqscan = off", "SET enable_sort = off")
+    known = index_scans(large)
+    for query in QUERIES:
+        [found], [exact] = large.search([query], limit=10), index.search([query], limit=10)
+        assert [hit["scores"] for hit in found[:10]] == [
+            pytest.approx(hit["scores"], abs=1e-5) for hit in exact[:10]
+        ]
+    large._database._pool.dispose()
+    assert index_scans(large) > known
+
+
+@pytest.mark.parametrize("given_up_after", [1, 20_000])
+def test_a_large_index_finds_under_a_condition_what_filtering_everything_first_finds(
+    large: PostgresIndex, monkeypatch: pytest.MonkeyPatch, given_up_after: int
+) -> None:
+    give_up = f"SET hnsw.max_scan_tuples = {given_up_after}"
+    in_this_session(large, monkeypatch, "SET enable_seqscan = off", "SET enable_sort = off", give_up)
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.FOLLOWED", 40)
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.COMPARED", 80)
+    for first, length in ((0, 20), (30, 200), (100, CHUNKS - 150)):
+        wanted = set(range(first, first + length))
+        narrowed = large.where(read_where(f"number >= {first} and number < {first + length}"))
+        for query in QUERIES:
+            [found] = narrowed.search([query], limit=15)
+            expected = sorted(s["dense"] for s in filtered_first(large, query, wanted, 15).values())[-15:]
+            got = sorted(hit["scores"]["dense"] for hit in found)[-15:]
+            assert {hit["metadata"]["number"] for hit in found} <= wanted
+            assert got == pytest.approx(expected, abs=1e-5)
+
+
+def test_rows_that_come_after_the_vector_index_are_found_by_it(large: PostgresIndex, tmp_path: Path) -> None:
+    before = large.info()["recall"]
+    build(write_files(tmp_path / "docs", {"late.txt": "A lighthouse keeper waits."}), large._database.address)
+    [found] = large.search(["A lighthouse keeper waits."], limit=3)
+    assert found[0]["text"] == "A lighthouse keeper waits."
+    assert large.info()["recall"] == before
+
+
+def test_a_server_with_an_older_pgvector_goes_on_comparing_exactly(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.INDEXED_ABOVE", 10)
+    monkeypatch.setattr("adaptive_rag.index.database_neighbours.PGVECTOR", (99, 0))
+    build(notes()[:20], database)
+    facts = opened(database).info()
+    assert (facts["vector_search"], facts["recall"]) == ("exact", None)
+    assert len(opened(database).search(["note"], limit=5)[0]) >= 5
+
+
 def test_conditions_and_sources_narrow_each_other(index: PostgresIndex) -> None:
     narrowed = index.only(["01.txt", "02.txt"]).where(read_where("half = yes"))
     assert narrowed.sources() == {"02.txt": CHUNKS // 20} and len(narrowed) == CHUNKS // 20
@@ -302,6 +403,37 @@ def test_a_source_keeps_the_chunks_that_an_update_leaves_as_they_were(kb: str, t
     assert len(after) == report.total_chunks
 
 
+def test_the_table_of_words_holds_what_the_chunks_hold_after_each_run(database: str, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    runs: list[dict[str, str | None]] = [
+        {"1.txt": "Ebb and flow, ebb.", "2.txt": "Neap tide.", "3.txt": "Neap tide."},
+        {"1.txt": "Flow alone.", "4.txt": "Spring tide."},
+        {"2.txt": None, "3.txt": "Slack water."},
+        {"moved.txt": "Spring tide.", "4.txt": None},
+    ]
+    for texts in runs:
+        for name, text in texts.items():
+            if text is None:
+                (docs / name).unlink()
+            else:
+                write_files(docs, {name: text})
+        build(docs, database)
+        with psycopg.connect(database) as connection:
+            taken_apart = connection.execute(
+                "SELECT lexeme, number, cardinality(positions), words FROM adaptive_rag_chunks_1, "
+                "unnest(content_tsv) ORDER BY 1, 2"
+            ).fetchall()
+            held = connection.execute("SELECT * FROM adaptive_rag_chunks_1_words ORDER BY 1, 2").fetchall()
+            seen = connection.execute(
+                "SELECT relallvisible = relpages FROM pg_class WHERE relname = 'adaptive_rag_chunks_1_words'"
+            ).fetchone()
+        assert held == taken_apart and held
+        assert seen == (True,), "a search reads the index alone"
+    assert [
+        hit["text"] for hit in opened(database).search(["ebb"], limit=3)[0] if hit["scores"]["sparse"]
+    ] == []
+
+
 def test_an_index_made_anew_serves_until_the_new_one_is_complete(database: str, tmp_path: Path) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     build(docs, database)
@@ -328,7 +460,9 @@ def test_an_index_made_anew_serves_until_the_new_one_is_complete(database: str, 
         assert {row[0] for row in rows} == {
             "adaptive_rag_files",
             "adaptive_rag_chunks_3",
+            "adaptive_rag_chunks_3_words",
             "adaptive_rag_chunks_4",
+            "adaptive_rag_chunks_4_words",
         }
 
 
@@ -343,6 +477,117 @@ def test_a_question_goes_on_with_chunks_that_are_replaced_meanwhile(kb: str, tmp
     assert len(reader.sentences([hit["id"]])[0].spans) == 1
     with pytest.raises(KeyError, match="No chunk has the id"):
         opened(kb).vectors([hit["id"]])
+
+
+QUAY = {
+    "quay.md": "The quay of Saltmere was built in 1820.",
+    "tide.md": "The tide turns in Saltmere at noon.",
+}
+
+
+def test_a_question_under_way_goes_on_with_the_state_that_it_began_with(kb: str, tmp_path: Path) -> None:
+    docs = write_files(tmp_path / "docs", QUAY)
+    build(docs, kb)
+    reader = opened(kb)
+    assert isinstance(reader, KeepsVersions)
+    view = reader.only([str(docs / "quay.md")])
+    version, [found] = reader.version, reader.search(["the quay of Saltmere"], limit=5)
+    (docs / "tide.md").unlink()
+    build(write_files(docs, {"quay.md": "A quay of concrete.", "new.md": "Saltmere, Saltmere."}), kb)
+    assert reader.version != version and view.version == reader.version
+    pinned = reader.at(version)
+    for _ in range(2):
+        assert pinned.version == version and len(pinned) == 2
+        assert pinned.search(["the quay of Saltmere"], limit=5) == [found], "words weigh what they did"
+        assert [c["text"] for c in view.at(version).chunks()] == [QUAY["quay.md"]]
+        assert pinned.sources().keys() == {str(docs / name) for name in QUAY}
+        assert pinned.where(read_where("file = 'tide.md'")).search(["noon"], limit=3)[0]
+        build(docs, kb, rebuild=True)
+    assert {hit["text"] for hit in reader.search(["quay"], limit=5)[0]} == {
+        "A quay of concrete.",
+        "Saltmere, Saltmere.",
+    }
+
+
+def test_a_version_that_is_not_held_any_more_is_the_present_one(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.database_versions.VERSIONS_HELD", 2)
+    docs = write_files(tmp_path / "docs", QUAY)
+    build(docs, database)
+    reader = opened(database)
+    first, pinned = reader.version, reader.at(reader.version)
+    assert reader.at("1.5").version == first
+    names = []
+    for number in range(2):
+        build(write_files(docs, {"quay.md": f"Edition {number}."}), database)
+        names.append(reader.version)
+    assert pinned.version == reader.version == names[1] and reader.at(first).version == names[1]
+    assert "Edition 1." in [hit["text"] for hit in pinned.search(["edition"], limit=3)[0]]
+    earlier = reader.at(names[0])
+    assert "Edition 0." in [hit["text"] for hit in earlier.search(["edition"], limit=3)[0]]
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(
+            "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND state = 'idle in transaction'"
+        )
+    assert "Edition 1." in [hit["text"] for hit in earlier.search(["edition"], limit=3)[0]]
+
+
+def test_the_server_ends_what_holds_a_version(
+    database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adaptive_rag.index.database_versions.HELD_SECONDS", 1)
+    build(write_files(tmp_path / "docs", QUAY), database)
+    reader = opened(database)
+    version = reader.version
+    holding = (
+        "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state LIKE 'idle in%'"
+    )
+    with psycopg.connect(database, autocommit=True) as connection:
+        while connection.execute(holding).fetchone() != (0,):
+            time.sleep(0.1)
+    assert reader.at(version).search(["quay"], limit=1)[0]
+
+
+@pytest.mark.parametrize("route", ["factual", pytest.param("analytical", marks=pytest.mark.slow)])
+def test_an_index_that_changes_at_every_step_breaks_no_question(kb: str, route: str) -> None:
+    def write(edition: int) -> None:
+        texts = [f"The quay of Saltmere, edition {edition}, has bollard {n} of iron." for n in range(12)]
+        documents = [Document(text, metadata={"source": f"quay-{n}"}) for n, text in enumerate(texts)]
+        build(documents, kb, embeddings=None, sentence_vectors=True)
+
+    write(0)
+    rag, texts = AdaptiveRAG(kb, route=route), set()
+    steps = rag.stream("What does the quay of Saltmere have?", stream_mode="updates")
+    for edition, part in enumerate(steps, 1):
+        write(edition)
+        for update in part.values():
+            texts |= {document["text"] for document in (update or {}).get("documents", [])}
+    assert texts and all("edition 0" in text for text in texts)
+
+
+@pytest.fixture(scope="module")
+def spelt(shared: str) -> PostgresIndex:
+    address = f"{shared}&table=spelt"
+    build([SourceText(name, text, name) for name, text in TEXTS.items()], address)
+    return opened(address)
+
+
+@pytest.mark.parametrize(("question", "read_as"), READINGS)
+def test_a_word_is_read_as_the_index_spells_it(
+    spelt: PostgresIndex, question: str, read_as: dict[str, str]
+) -> None:
+    assert correct_spelling(question, spelt)[1] == read_as
+
+
+def test_words_of_other_documents_are_not_told(spelt: PostgresIndex) -> None:
+    assert isinstance(spelt, SpellsWords) and isinstance(spelt, HoldsWords)
+    view = spelt.only(["leave.txt"])
+    assert "warranty" in spelt.spelt_like("warenty") and view.spelt_like("warenty") == []
+    assert spelt.holds("WARRANTY") and not view.holds("warranty") and not spelt.holds("warrant")
+    assert spelt.holds("must") and not spelt.holds("again"), "also what searches by words leave out"
+    assert not spelt.holds("(a|b)") and spelt.spelt_like("(a|b)") == []
 
 
 WRITER = "adaptive_rag.index.database_writer.DatabaseWriter"

@@ -1,0 +1,81 @@
+"""Words of an index in PostgreSQL: which are spelt nearly like one, and whether one stands there."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from adaptive_rag.index.database_conditions import escape_regex
+from adaptive_rag.index.database_state import DatabaseState
+from adaptive_rag.index.reader import LONGEST_SPELT
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+# The table holds stems, so that an ending counts as a difference too: how many letters a stem may be longer,
+# the share of letters in common, how many stems are looked at, and how many chunks for each.
+LETTERS_APART, ALIKE, STEMS, CHUNKS_A_STEM = 3, 0.6, 20, 3
+# Goes from each stem that begins so to the next one, past the chunks that hold it.
+STEMS_FROM = """
+WITH RECURSIVE held AS (
+    (SELECT lexeme FROM {words} WHERE lexeme >= %(first)s ORDER BY lexeme LIMIT 1)
+    UNION ALL
+    SELECT (SELECT lexeme FROM {words} WHERE lexeme > held.lexeme ORDER BY lexeme LIMIT 1)
+    FROM held WHERE starts_with(held.lexeme, %(first)s)
+)
+SELECT lexeme FROM held
+WHERE starts_with(lexeme, %(first)s) AND length(lexeme) BETWEEN %(shortest)s AND %(longest)s
+"""
+TEXTS = """
+SELECT content FROM unnest(%(near)s::text[]) AS near (stem), LATERAL (
+    SELECT content FROM {words} JOIN {table} USING (number)
+    WHERE lexeme = near.stem AND {chosen} LIMIT %(each)s
+) AS held
+"""
+
+
+def spelt_like(
+    cursor: Cursor[Any],
+    state: DatabaseState,
+    word: str,
+    stems: Sequence[str],
+    chosen: str,
+    values: Mapping[str, Any],
+) -> list[str]:
+    """Return the words of chunks that hold one spelt nearly like this; none where a chunk holds it.
+
+    They begin with the same letter. `stems` are the word's own, none where searches leave it out.
+    """
+    names = {"words": state.words, "table": state.table, "chosen": chosen}
+    if len(word) > LONGEST_SPELT or not stems:
+        return []
+    if cursor.execute(TEXTS.format(**names), {**values, "near": [*stems], "each": 1}).fetchone():
+        return []
+    length = len(stems[0])
+    asked = {"first": stems[0][0], "shortest": length - LETTERS_APART, "longest": length + LETTERS_APART}
+    held = [stem for [stem] in cursor.execute(STEMS_FROM.format(**names), asked)]
+    near = difflib.get_close_matches(stems[0], held, STEMS, ALIKE)
+    cursor.execute(TEXTS.format(**names), {**values, "near": near, "each": CHUNKS_A_STEM})
+    texts = " ".join(text for [text] in cursor).lower()
+    return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
+
+
+def holds(
+    cursor: Cursor[Any],
+    state: DatabaseState,
+    word: str,
+    stems: Sequence[str],
+    chosen: str,
+    values: Mapping[str, Any],
+) -> bool:
+    """Tell whether a chunk holds a word as it is, in either case."""
+    named = f"{state.words} JOIN {state.table} USING (number) WHERE lexeme = ANY(%(stems)s::text[]) AND"
+    among = named if stems else f"{state.table} WHERE"
+    pattern = rf"\m{''.join(map(escape_regex, word))}\M"
+    cursor.execute(
+        f"SELECT 1 FROM {among} content ~* %(pattern)s AND {chosen} LIMIT 1",
+        {**values, "stems": [*stems], "pattern": pattern},
+    )
+    return cursor.fetchone() is not None

@@ -1,0 +1,84 @@
+"""One state of an index in PostgreSQL: its manifest, and what is counted of its chunks once."""
+
+from __future__ import annotations
+
+import math
+import threading
+from array import array
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from cachetools import LRUCache
+
+from adaptive_rag.index.database import Database
+from adaptive_rag.index.fields import Fields
+from adaptive_rag.index.manifest import Manifest
+from adaptive_rag.where import Kind
+
+if TYPE_CHECKING:
+    from psycopg import Cursor
+
+WORDS_KEPT, CONDITIONS_KEPT = 10_000, 64
+# So many chunks are searched by number. To send more takes longer than to hold a condition against all.
+FEW = 10_000
+
+
+class DatabaseState:
+    """What holds for one state of the index; safe to share between threads."""
+
+    def __init__(self, stamp: Hashable, manifest: Manifest, database: Database) -> None:
+        self.stamp, self.manifest, self.copies = stamp, manifest, manifest.copies()
+        self.name = str(manifest.committed)
+        self.table, self.words = database.chunks_of(manifest.table), database.words_of(manifest.table)
+        self.owners = sorted({record.copy_of or name for name, record in manifest.sources.items()})
+        none: list[Any] = [None] * len(self.owners)
+        self.of_sources = Fields(self.owners, none, none, [{} for _ in none], self.copies)
+        self._mean: float | None = None
+        self._kinds: dict[str, Kind] | None = None
+        self._lock = threading.Lock()
+        self._weights: LRUCache[str, float] = LRUCache(WORDS_KEPT)
+        self._few: LRUCache[str, array[int]] = LRUCache(CONDITIONS_KEPT)
+
+    def mean_words(self, cursor: Cursor[Any]) -> float:
+        """Return how many words a chunk has on average, those that searches leave out not counted."""
+        if self._mean is None:
+            [mean] = cursor.execute(f"SELECT avg(words)::float8 FROM {self.table}").fetchone() or [None]
+            self._mean = float(mean or 1.0)
+        return self._mean
+
+    def weights(self, cursor: Cursor[Any], lexemes: Sequence[str]) -> list[float]:
+        """Return what each word weighs in BM25: the rarer it is among all chunks, the more."""
+        with self._lock:
+            known = {word: self._weights[word] for word in lexemes if word in self._weights}
+        if missing := [word for word in lexemes if word not in known]:
+            counted = f"SELECT lexeme, count(*) FROM {self.words} WHERE lexeme = ANY(%s) GROUP BY lexeme"
+            holding = dict.fromkeys(missing, 0) | dict(cursor.execute(counted, [missing]).fetchall())
+            chunks = self.manifest.chunks
+            known |= {word: math.log(1 + (chunks - n + 0.5) / (n + 0.5)) for word, n in holding.items()}
+            with self._lock:
+                self._weights.update({word: known[word] for word in missing})
+        return [known[word] for word in lexemes]
+
+    def few(self, cursor: Cursor[Any], name: str, chosen: str, values: Mapping[str, Any]) -> list[int] | None:
+        """Return the numbers of the chunks that fulfil a condition; None where these are many.
+
+        They are asked for once: `name` is the condition's own.
+        """
+        with self._lock:
+            known = self._few.get(name)
+        if known is None:
+            one_more = f"SELECT number FROM {self.table} WHERE {chosen} LIMIT {FEW + 1}"
+            known = array("i", [number for [number] in cursor.execute(one_more, values)])
+            with self._lock:
+                self._few[name] = known
+        return known.tolist() if len(known) <= FEW else None
+
+    def kinds(self, cursor: Cursor[Any]) -> dict[str, Kind]:
+        """Return each field and what its values are; where they differ they are text."""
+        if self._kinds is None:
+            kinds: dict[str, Kind] = {}
+            cursor.execute(f"SELECT DISTINCT key, value FROM {self.table}, jsonb_each_text(kinds)")
+            for field, kind in cursor:
+                kinds[field] = kind if kinds.get(field, kind) == kind else "text"
+            self._kinds = {**self.of_sources.kinds(), **dict(sorted(kinds.items()))}
+        return self._kinds

@@ -1,0 +1,65 @@
+"""States of an index in PostgreSQL that questions under way go on reading, whatever is written meanwhile."""
+
+from __future__ import annotations
+
+import threading
+import time
+import weakref
+
+from adaptive_rag.index.database import Database
+from adaptive_rag.index.database_state import DatabaseState
+
+# The server keeps what was removed while a transaction is open that may see it. So it ends each after some
+# time by itself, and questions that come after a part of that time have a new one.
+HELD_SECONDS, RENEWED_AFTER = 600, 300
+# Each takes a connection.
+VERSIONS_HELD = 3
+
+
+class HeldVersion:
+    """A transaction that stays open, so that others can see what it sees."""
+
+    def __init__(self, database: Database) -> None:
+        from psycopg import IsolationLevel
+
+        connection = database.connect()
+        weakref.finalize(self, connection.close)
+        connection.autocommit, connection.read_only = False, True
+        connection.isolation_level = IsolationLevel.REPEATABLE_READ
+        with database.asking():
+            connection.execute(f"SET LOCAL idle_in_transaction_session_timeout = '{HELD_SECONDS}s'")
+            [self.snapshot] = connection.execute("SELECT pg_export_snapshot()").fetchone() or [""]
+        self._began = time.monotonic()
+
+    @property
+    def age(self) -> float:
+        """Return for how many seconds it is held."""
+        return time.monotonic() - self._began
+
+
+class HeldVersions:
+    """The versions of one index that are held last, by name; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._held: dict[str, tuple[DatabaseState, HeldVersion]] = {}
+        self._lock = threading.Lock()
+
+    def find(self, name: str) -> tuple[DatabaseState, str] | None:
+        """Return a version and the snapshot that shows it; None where it is not held any more."""
+        with self._lock:
+            state, held = self._held.get(name, (None, None))
+        return None if state is None or held is None else (state, held.snapshot)
+
+    def hold(self, state: DatabaseState, held: HeldVersion) -> None:
+        """Hold a version, and let go of those that were held longest ago."""
+        with self._lock:
+            self._held.pop(state.name, None)
+            self._held[state.name] = state, held
+            for name in list(self._held)[:-VERSIONS_HELD]:
+                del self._held[name]
+
+    def is_fresh(self, state: DatabaseState) -> bool:
+        """Tell whether a version is held for as long as a question takes."""
+        with self._lock:
+            held = self._held.get(state.name)
+        return held is not None and held[1].age < RENEWED_AFTER
