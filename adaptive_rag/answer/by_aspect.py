@@ -8,7 +8,7 @@ import numpy as np
 
 from adaptive_rag.answer.aspects import score_aspects, share_out
 from adaptive_rag.answer.by_side import by_side
-from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, lead_of, off_the_matter
+from adaptive_rag.answer.lead import FOLLOWS, LEFT_OUT, lead_of, off_the_matter, rows_beside_the_question
 from adaptive_rag.answer.order import following, in_document_order, under_heading, with_rows, with_steps
 from adaptive_rag.answer.ranking import FORM, RANK, Ranking
 from adaptive_rag.answer.relations import asks_for_prose, compared, pairs_of, stating
@@ -44,8 +44,10 @@ def by_aspect(request: AnswerRequest, ranking: Ranking) -> list[Block]:
     whole -= LEFT_OUT * off_the_matter(request, ranking)
     whole += HEADED * under_heading(request.question, ranking.sentences)
     if asks_for_prose(request.question):
-        # Neither a row nor a command says why or how something happens, unless it has the words of a cause.
-        whole -= LEFT_OUT * np.array([s.is_row for s in ranking.sentences]) * (stated <= 0)
+        # Neither a row nor a command says why or how something happens, unless it has the words of a cause
+        # and names as much as anything else: other rows stand below "main cause" too.
+        beside = rows_beside_the_question(request, ranking) | (stated <= 0)
+        whole -= LEFT_OUT * np.array([s.is_row for s in ranking.sentences]) * beside
     if request.aspects:
         return share_out(request, ranking, score_aspects(request, ranking, whole))
     limit, least = 2 * request.style.sentences, request.style.nearness * max(whole.max(), 0.0)

@@ -6,7 +6,15 @@ import re
 from bisect import bisect_right
 
 from adaptive_rag.answer.passages import chunks_of, text_at
-from adaptive_rag.answer.speakers import CAPITALISED, FULL_NAME, SAYS_I, TURN, in_first_person
+from adaptive_rag.answer.speakers import (
+    BOLD_LABEL,
+    CAPITALISED,
+    FULL_NAME,
+    SAYS_I,
+    STARS,
+    TURN,
+    in_first_person,
+)
 from adaptive_rag.state import Candidate
 
 # "Dr Amrita Solanki, engineer to the council": a name, then a comma or nothing.
@@ -33,14 +41,11 @@ _MAIL = re.compile(
     r"^From:[ \t]*(?P<name>[^<\n(]*[^<\n( \t])[ \t]*(?:[<(][^\n]*)?\n(?=(?:To|Cc|Date|Sent|Subject):)",
     re.MULTILINE,
 )
-# When something was posted, and how many stars were given: "3 Nov 2023, 20:40", "2 days ago", "4 stars".
+# When something was posted: "3 Nov 2023, 20:40", "2 days ago".
 _WHEN = re.compile(
     r"\b\d{1,2}:\d\d\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{4}(?:-\d\d-\d\d)?\b|\b\w+ \w+ ago\b|"
     r"\b(?:\d{1,2}(?:st|nd|rd|th)? )?(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\b"
     r"(?: \d{1,2}\b)?",
-)
-_STARS = re.compile(
-    r"(?P<stars>\b[0-5])(?:[.,]\d)?(?: ?stars?\b| ?/ ?5\b| out of (?:5|five)\b)|(?P<drawn>★+)☆*"
 )
 # What parts a header, and what it says before or after a name.
 _PARTS = re.compile(
@@ -222,7 +227,13 @@ def _posts(text: str, begins: list[int]) -> list[tuple[int, str, int]]:
         begins: where its paragraphs begin.
     """
     found = [(mail.start(), mail.end(), mail["name"], 0) for mail in _MAIL.finditer(text)]
+    rated = [bold for bold in BOLD_LABEL.finditer(text) if STARS.search(bold["label"])]
+    found += [
+        (bold.start(), bold.end(), *header) for bold in rated if (header := _read_header(bold["label"]))
+    ]
     for begin in begins:
+        if any(start == begin for start, *_ in found):
+            continue
         line = text[begin:].split("\n", 1)[0]
         if len(line) < LONGEST_HEADER and (header := _read_header(line)):
             found.append((begin, begin + len(line), *header))
@@ -232,23 +243,28 @@ def _posts(text: str, begins: list[int]) -> list[tuple[int, str, int]]:
     ends = [*(start for start, *_ in found[1:]), len(text)]
     bodies = [text[head[1] : end] for head, end in zip(found, ends, strict=True)]
     spoken = sum(in_first_person(body) for body in bodies)
-    rated = any(rating for *_, rating in found)
+    stars = any(rating for *_, rating in found)
     return (
         [(start, name, rating) for start, _, name, rating in found]
-        if rated or 2 * spoken >= len(found)
+        if stars or 2 * spoken >= len(found)
         else []
     )
 
 
 def _read_header(line: str) -> tuple[str, int] | None:
-    """Return whose post a line heads, and the sign of its rating: "5 stars, Anneke V., January"."""
-    stars = _STARS.search(line)
+    """Return whose post a line heads, and the sign of its rating: "5 stars, Anneke V., January".
+
+    "Valid from 1 May 2026." is a sentence, and "10 Plan 2030" a heading.
+    """
+    stars = STARS.search(line)
     if not stars and not _WHEN.search(line):
         return None
-    bare = _WHEN.sub(" | ", _STARS.sub(" | ", line))
+    bare = _WHEN.sub(" | ", STARS.sub(" | ", line))
     parts = [part.strip(' \t"“”:#*_-') for part in _PARTS.sub("|", bare).split("|")]
     names = [part for part in parts if part and not part.isdigit()]
-    if not names or not 0 < len(names[0].split()) <= NAME_WORDS or line.rstrip()[-1:] in "?!;":
+    if not names or len(names[0].split()) > NAME_WORDS or re.match(r"\d+\s", names[0]):
+        return None
+    if line.rstrip()[-1:] in ("?!;" if stars else ".?!;"):
         return None
     given = int(stars["stars"]) if stars and stars["stars"] else len(stars["drawn"]) if stars else 3
     return names[0], (given > 3) - (given < 3)

@@ -24,6 +24,7 @@ import numpy as np
 
 from adaptive_rag.answer.links import keep_own_links
 from adaptive_rag.answer.near_miss import other_numbers
+from adaptive_rag.answer.order import under_heading
 from adaptive_rag.answer.passages import chunk_section, chunks_of, cite_span, title_terms
 from adaptive_rag.answer.ranking import READABLE
 from adaptive_rag.answer.request import AnswerRequest
@@ -36,10 +37,13 @@ from adaptive_rag.state import Citation
 from adaptive_rag.text.markers import respell_markers
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.vectors import Scores, cosines
-from adaptive_rag.text.words import coverage, stem, terms, weighted_terms, words
+from adaptive_rag.text.words import coverage, is_german, stem, terms, weighted_terms, words
 
 # The sum at which an answer is as likely as none, and how steeply the likelihood rises with it.
 MIDDLE, SLOPE = 1.18, 5.0
+# Added where all words of a heading are of what the asker says of themselves ("If you have small children"),
+# so that a question in other words than the section's is not refused.
+HEADED = 0.1
 # A sum that is above the threshold by less than this is said to give the closest passages. Of ten everyday
 # questions between this and twice as much, nine had their answer, and the warning stood over it.
 CLOSEST = 0.03
@@ -77,6 +81,8 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
         measures = max(measures, theirs, key=lambda found: sum(found.values()))
     if instead := other_numbers(request):
         return Evidence(0.0, False, _reason_instead(instead), measures=measures)
+    if headed := float(under_heading(request.user_context, sentences).max()):
+        measures["heading"] = HEADED * headed
     total, threshold = sum(measures.values()), request.style.evidence
     score = likelihood(total)
     barely = likelihood(total - CLOSEST) < threshold
@@ -137,24 +143,27 @@ def term_weights(
     rarest = math.log(2 * (len(sentences) + 1))
     as_asked = {stem(word): word for word in words(asked)}
     own = own_words(asked)
+    german = is_german(asked)
     return {
         term: (weight + own.get(term, 0.0))
         * (
             (1 + math.log((len(sentences) + 1) / (frequency[term] + 0.5)) / rarest) / 2
             if frequency[term] or term in present
-            else _weight_missing(as_asked[term])
+            else _weight_missing(as_asked[term], german=german)
         )
         for term, weight in weighted_terms(asked).items()
     }
 
 
-def _weight_missing(word: str) -> float:
+def _weight_missing(word: str, *, german: bool) -> float:
     """Return what a word weighs that was not found, from half to twice as much the rarer it is.
 
     A common one is mostly said in another way ("how big" for "3.8 litres"); a rare one, a number or a name
     tells that something else is spoken of. If common ones weighed as much, many more questions would be
     refused that have an answer; if rare ones weighed no more than words that are found, fewer that have none.
     """
+    if german:
+        return 1.0  # how rare a word is goes by English
     is_number = any(letter.isdigit() for letter in word)
     return 0.5 + 1.5 * (1.0 if is_number else load_minilm().rarity(word))
 
@@ -178,12 +187,14 @@ def nearness_of(
 def nearest_quote(request: AnswerRequest) -> tuple[str, Citation] | None:
     """Return the sentence nearest to the question, and its citation; None where none comes near.
 
-    A heading is never quoted: it is near to a question and tells nothing.
+    Neither a heading nor a bare "No." is quoted: it is near to a question and tells nothing.
     """
     near = [
         sentence
         for sentence in request.answer_sentences
-        if sentence.quality >= READABLE and float(sentence.vector @ request.question_vector) >= NEAR
+        if sentence.quality >= READABLE
+        and not sentence.is_bare_reply
+        and float(sentence.vector @ request.question_vector) >= NEAR
     ]
     if not near:
         return None
@@ -264,8 +275,9 @@ def _reason_instead(instead: Mapping[str, Sequence[str]]) -> str:
 
 
 def _reason(measures: Mapping[str, float], score: float, threshold: float) -> str:
-    passage, lead = measures["passage"], measures["lead"]
+    passage, lead, headed = measures["passage"], measures["lead"], measures.get("heading")
+    named = f"; a heading that names the asker adds {headed:.2f}" if headed else ""
     return (
         f"evidence {score:.2f}, needed {threshold:.2f}: meaning and words of the question come to "
-        f"{passage:.2f} in the best passage; the best sentence is {lead:.2f} above the mean"
+        f"{passage:.2f} in the best passage; the best sentence is {lead:.2f} above the mean{named}"
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from adaptive_rag.answer.ranking import READABLE, Ranking
+from adaptive_rag.answer.ranking import READABLE, Flags, Ranking
 from adaptive_rag.answer.relations import asks_about_the_text, asks_for_steps, speaks_of_the_text
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.text.vectors import Scores
-from adaptive_rag.text.words import terms, weighted_terms
+from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 # Taken from a sentence that is left out where there is anything else: it speaks of the text itself, was said
 # before, or is a row where prose is asked for.
@@ -51,3 +51,10 @@ def off_the_matter(request: AnswerRequest, ranking: Ranking) -> Scores:
     """Return 1 for each sentence that speaks of the text itself, unless the question does, else 0."""
     asked = asks_about_the_text(request.question)
     return np.array([float(not asked and speaks_of_the_text(s.text)) for s in ranking.sentences])
+
+
+def rows_beside_the_question(request: AnswerRequest, ranking: Ranking) -> Flags:
+    """Tell which rows name less of the question than another sentence; shape (sentences,)."""
+    weights = weighted_terms(request.question)
+    named = np.array([coverage(weights, set(s.terms)) if s.quality else 0.0 for s in ranking.sentences])
+    return np.asarray(np.array([bool(s.cells) for s in ranking.sentences]) & (named < named.max()))

@@ -15,13 +15,18 @@ LONGEST_HEADING = 80
 
 # "5. Term" right above "5.1 The lease begins" is a paragraph of its own.
 _ABOVE_CLAUSE = r"(?P<clause>\d{1,2})\.?[ \t]+[A-Z][^\n]{0,75}[^\s.,;:!|](?=\n[ \t]*(?P=clause)\.1\b)"
-_PARAGRAPH = re.compile(rf"#{{1,6}} [^\n]*|{_ABOVE_CLAUSE}|\S(?:[^\n]|\n(?![ \t]*\n|#{{1,6}} ))*")
+# "**May I work from home?**" on a line of its own, right above what it heads
+_BOLD_LINE = r"\*\*[^*\n]{2,80}\*\*[ \t]*(?=\n)"
+_PARAGRAPH = re.compile(
+    rf"#{{1,6}} [^\n]*|{_BOLD_LINE}|{_ABOVE_CLAUSE}|\S(?:[^\n]|\n(?![ \t]*\n|#{{1,6}} |{_BOLD_LINE}))*"
+)
 # "## Staff", "# rowkit", "7. Changes to the flat", "Sick leave", "How do I pay?"; not "- Keep it dry",
 # "Tank | 5 litres" or "Call us:"
 _HEADING = re.compile(
     r"(?:#{1,6}\s+(?=[a-z])|(?:#{1,6}\s+)?(?:\d{1,2}(?:\.\d{1,2})*\.?\s+)?(?=[A-Z]))"
-    r"(?P<title>\w[^\n|:]*[^\s.,;:!|])"
+    r"(?P<title>\w[^\n|:]*[^\s.,;:!|*])"
 )
+_BOLD = re.compile(r"^\*\*([^*\n]+)\*\*$")
 _NUMBER = re.compile(r"\d")
 
 
@@ -41,13 +46,17 @@ def read_outline(passage: Chunk) -> list[Paragraph]:
     # A section that begins inside the passage does not head what stands before it.
     heading = "" if section in text else section
     pieces = list(_PARAGRAPH.finditer(text))
-    found = []
+    found: list[Paragraph] = []
+    below_bold = False
     for piece, follower in zip_longest(pieces, pieces[1:]):
-        line = _HEADING.fullmatch(piece[0].rstrip())
+        line = _HEADING.fullmatch(_BOLD.sub(r"\1", piece[0].rstrip()))
         # "1. Unplug it" above "2. Open the lid" is an item.
         numbered = follower and _NUMBER.match(piece[0]) and _NUMBER.match(follower[0])
         item = numbered and not piece["clause"]
-        heads = bool(line and follower and not item and len(piece[0]) <= LONGEST_HEADING)
+        # What stands below a line in bold is its text, however short: "Behind hall 2"
+        text_of_bold = below_bold and not piece[0].startswith(("#", "**"))
+        heads = bool(line and follower and not item and not text_of_bold and len(piece[0]) <= LONGEST_HEADING)
+        below_bold = heads and bool(_BOLD.match(piece[0].rstrip()))
         if line and heads:
             heading = line["title"]
         found.append(Paragraph(passage["start"] + piece.start(), heading, heads))

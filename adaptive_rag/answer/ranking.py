@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from adaptive_rag.analysis.lexicon import AUXILIARIES, OPENERS
 from adaptive_rag.answer.forms import expected_form
 from adaptive_rag.answer.rows import holds_form
 from adaptive_rag.answer.sentences import AnswerSentence
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.text.speech import speakers_asked
 from adaptive_rag.text.vectors import Scores, cosines
-from adaptive_rag.text.words import coverage, terms, weighted_terms
+from adaptive_rag.text.words import coverage, terms, weighted_terms, words
 
 # What each signal adds to the cosine of a sentence with the question. Each signal lies between 0 and 1. The
 # weights are those of a conditional logit of the answering sentence over the sentences read, on half of 200
@@ -35,6 +37,12 @@ CONTINUES = 0.06
 NAMED = 0.5
 # Any other is shown with up to so many before it.
 PREDECESSORS = 2
+# What stands before these is what was asked for: "That is why 41 homes were flooded."
+_CONCLUDES = re.compile(
+    r"(?:that|this) (?:is|was) (?:why|how|because)\b|for (?:this|that|these) reasons?\b|"
+    r"(?:therefore|hence|consequently|as a result)\b",
+    re.IGNORECASE,
+)
 
 Flags = NDArray[np.bool_]
 
@@ -45,6 +53,8 @@ class Ranking:
     def __init__(self, sentences: Sequence[AnswerSentence], question: str = "") -> None:
         self.sentences = sentences
         self._asked = weighted_terms(question)
+        opening = next((word for word in words(question) if word not in OPENERS), "")
+        self._asks_yes_or_no = opening in AUXILIARIES
         self.vectors = np.stack([sentence.vector for sentence in sentences])
         self._terms = [set(sentence.terms) for sentence in sentences]
         self._at = {(s.document, s.position): i for i, s in enumerate(sentences)}
@@ -105,11 +115,11 @@ class Ranking:
 
     @cached_property
     def showable(self) -> Flags:
-        """Tell which sentences may be shown: those that can be read and have what they refer back to.
+        """Tell which sentences may be shown: those that can be read and have what they refer to.
 
         Where none has both, those that can be read may be shown; where none can be read, all.
         """
-        readable = np.array([s.quality >= READABLE for s in self.sentences])
+        readable = np.array([s.quality >= READABLE and not self._replies_to_other(s) for s in self.sentences])
         readable = readable if readable.any() else ~readable
         understood = readable & [self._referred_to(s) is not None for s in self.sentences]
         return np.asarray(understood if understood.any() else readable)
@@ -174,13 +184,19 @@ class Ranking:
                 # A chunk that begins with "This ..." has lost what it speaks of.
                 return None
             # What a question says tells nothing of the later sentences of its answer.
-            if coverage(self._asked, set(terms(sentence.text))) > NAMED:
+            named = coverage(self._asked, set(terms(sentence.text))) > NAMED
+            if named and not _CONCLUDES.match(sentence.text):
                 break
             sentence = self.sentences[at]
-            if sentence.quality < READABLE:
+            if sentence.quality < READABLE or self._replies_to_other(sentence):
                 break
             found.insert(0, sentence)
         return found
+
+    def _replies_to_other(self, sentence: AnswerSentence) -> bool:
+        """Tell whether a sentence is a bare "No." to another question than the one that is asked."""
+        same = self._asks_yes_or_no and coverage(self._asked, set(terms(sentence.question))) > NAMED
+        return sentence.is_bare_reply and not same
 
     def _names_what_is_asked(self, sentences: Sequence[AnswerSentence]) -> bool:
         named = {term for sentence in sentences for term in sentence.terms}

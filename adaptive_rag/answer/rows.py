@@ -34,6 +34,8 @@ _WITH_UNIT = re.compile(r"(?P<name>.+?) \((?P<unit>[^\W\d_]{1,12}|[a-z]{1,3} [A-
 _ASKS = re.compile(r"(?:who|what|when|where|which|how|why|wer|was|wann|wo|wie)\b(?P<more>.*)", re.IGNORECASE)
 # "Train 5 (S)" is one name.
 _SERIAL = re.compile(r"\d \([A-Z]\)$")
+# No year: "2021" names itself.
+_SERIES = re.compile(r"\d{1,3}|[A-Z]")
 _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 
 
@@ -48,11 +50,13 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
         question: its first line; a subject from an earlier question may stand below.
     """
     asked = question.partition("\n")[0]
-    (_, subject), *others = cells
+    (column, subject), *others = cells
     wanted = _asked_for(others, asked)
     told = set(terms(question))
     shown = [cell for cell in others if not wanted or cell in wanted or told.intersection(terms(cell[1]))]
     said = ", ".join(_say(name, value) for name, value in shown)
+    if _SERIES.fullmatch(subject) and column[:1].isalpha():
+        subject = f"{column[:1].upper()}{column[1:]} {subject}"  # "Grade 3": "3" alone names nothing
     return f"{subject.rstrip(' :')}: {said}" if subject and said else subject or said
 
 

@@ -106,6 +106,11 @@ class AnswerSentence:
         refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
 
+    @cached_property
+    def is_bare_reply(self) -> bool:
+        """Tell whether it says nothing without the question of the document that it replies to ("No.")."""
+        return bool(self.question) and not terms(self.text)
+
     @property
     def is_row(self) -> bool:
         """Tell whether it is a row of a table or a piece of code, which stands alone but is no message."""

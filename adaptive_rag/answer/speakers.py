@@ -27,6 +27,14 @@ TURN = re.compile(
     r", [^:.\n*]{1,50})?)(?:(?P=bold))?:(?:\*\*|__)?[ \t]+(?=\S)",
     re.MULTILINE,
 )
+# How many stars were given: "4 stars", "4/5", "★★★★"
+STARS = re.compile(
+    r"(?P<stars>\b[0-5])(?:[.,]\d)?(?: ?stars?\b| ?/ ?5\b| out of (?:5|five)\b)|(?P<drawn>★+)☆*"
+)
+# "**Anna, 5 stars.** " before her words on the same line
+BOLD_LABEL = re.compile(
+    r"^[ \t]*(?:[-*•] )?(?P<bold>\*\*|__)(?P<label>[^*\n]{3,80}?)(?P=bold):?[ \t]+(?=\S)", re.MULTILINE
+)
 # "Sir, - ", "Dear editor, ", "To the Editor, "
 _GREETING = re.compile(r"(?:Sirs?|Madam|Dear [\w ]{1,40}|To the [Ee]ditor)(?:,? [-–—] ?|,\s+)")
 # "Leila (13:31): “", and Frank in "Ana: “Are you sad?” Frank: “No."; made by units.py.
@@ -98,7 +106,9 @@ def message_speaker(text: str) -> str | None:
 
 def without_label(text: str) -> str:
     """Return a sentence without the speaker's label or the salutation in front of it."""
-    opening = TURN.match(text) or _GREETING.match(text)
+    bold = BOLD_LABEL.match(text)
+    rated = bold if bold and STARS.search(bold["label"]) else None
+    opening = TURN.match(text) or _GREETING.match(text) or rated
     said = text[opening.end() :] if opening else text
     return (
         said.strip('“”"')

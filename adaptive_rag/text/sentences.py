@@ -37,6 +37,8 @@ _OPENINGS = _words(
     "then there therefore these they this those though thus to today under until was we were what when "
     "where whether which while who why will with you your"
 )
+# as _OPENINGS, behind a letter that names something: "in Zone A. Can I stay?"; not "the U.S. Should"
+_ASKING = _words("are can could did do does is must shall should would")
 
 _PARAGRAPH = re.compile(r"\n[ \t\f\v]*(?:\n[ \t\f\v]*)+")
 _BULLET = re.compile(r"[ \t]*(?:[-*+•▪◦‣·–—>]|#{1,6}|\|)[ \t]")
@@ -170,6 +172,7 @@ def _is_end(text: str, begin: int, match: re.Match[str]) -> bool:
     if lowered in _NUMBERED and numbers:
         return False
     if len(last) == 1 and last.isalpha():  # an initial, or a name like "plan B"
+        opens = opens or word.lower() in _ASKING
         return not word[:1].isdigit() and last != "I" and opens if last.isupper() else opens
     if lowered in _EITHER or re.fullmatch(r"(?:\w\.)+\w", last):
         return opens

@@ -17,6 +17,17 @@ _STOP_WORDS = """
     whose why will with within without would yes yet you your yours yourself yourselves d ll m re s t ve
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
+# Function words of German, without accents. Some are English words too ("die", "war"), so that they count in
+# German questions alone.
+_GERMAN_WORDS = """
+    aber als am an auch auf aus bei bis da darf das dass dem den der des die dies diese dieser doch du durch
+    durfen ein eine einem einen einer er es fur gibt hat haben ich ihr im in ist ja kann konnen man mein meine
+    mit muss mussen nach nicht noch nur ob oder sein sich sie sind so soll sollen tun um und uns unser viel
+    viele von vor wann war warum was welche welchem welchen welcher welches wenn wer werden wie wieso wir wird
+    wo wurde zu zum zur
+"""
+_GERMAN = frozenset(_GERMAN_WORDS.split())
+_GERMAN_ALONE = _GERMAN - STOP_WORDS - {"den", "dem", "des", "die", "hat", "man", "mit", "war"}
 # Words by which people ask rather than what they ask about.
 _ASKING_WORDS = """
     according actually advantage advantages aspect aspects call called compare con cons consequence
@@ -33,6 +44,7 @@ _ASKING_WORDS = """
 """
 ASKING_WORDS = frozenset(_ASKING_WORDS.split())
 _WORD = re.compile(r"[^\W_]+")
+_SHORT_IN_Y = re.compile(r"(?<=^[a-z]{2}[^\W\daeiou])y$")
 _ACCENTS = re.compile(r"[\u0300-\u036f]")
 # Longest first; a stem keeps at least four letters, so that short words are left alone.
 _CUT = """
@@ -58,6 +70,9 @@ def stem(word: str) -> str:
         if word.endswith(suffix) and len(word) - len(suffix) >= 4:
             word = word[: len(word) - len(suffix)] + replacement
             break
+    else:
+        # "baby" meets "babies", of which the ending cannot be cut
+        word = _SHORT_IN_Y.sub("i", word)
     return word[:-1] if len(word) > 4 and word[-1] == word[-2] else word
 
 
@@ -71,6 +86,13 @@ def terms(text: str) -> list[str]:
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
 
 
+def is_german(question: str) -> bool:
+    """Tell by its function words whether a question is asked in German."""
+    asked = words(question)
+    german, english = (sum(word in known for word in asked) for known in (_GERMAN, STOP_WORDS))
+    return german > english and not _GERMAN_ALONE.isdisjoint(asked)
+
+
 def weighted_terms(question: str) -> dict[str, float]:
     """Return the stems a question asks about with their weight.
 
@@ -79,10 +101,11 @@ def weighted_terms(question: str) -> dict[str, float]:
     """
     weights: dict[str, float] = {}
     question = _without_accents(question)
+    empty = STOP_WORDS | _GERMAN if is_german(question) else STOP_WORDS
     quoted = " ".join(re.findall(r"['\"“‘]([^'\"”’]{2,60})['\"”’]", question)).lower()
     for match in _WORD.finditer(question):
         raw, word = match.group(), match.group().lower()
-        if word in STOP_WORDS:
+        if word in empty:
             continue
         if word in ASKING_WORDS:
             weight = 0.2

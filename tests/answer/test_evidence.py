@@ -1,4 +1,5 @@
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -104,6 +105,13 @@ def test_a_rare_word_a_name_or_a_number_that_is_missing_weighs_most_and_a_common
     assert term_weights("How big?", tank, {"big"})["big"] == 1
 
 
+def test_a_german_question_is_answered_from_a_sentence_that_names_its_subject():
+    house = candidate("Die Kaution beträgt drei Monatsmieten. Hunde sind an der Leine zu führen.")
+
+    assert judge_evidence(request("Wie hoch ist die Kaution?", [house])).sufficient
+    assert not judge_evidence(request("Wer ist der Bürgermeister von Leipzig?", [house])).sufficient
+
+
 def test_a_paraphrase_is_more_evidence_than_another_subject():
     tank = candidate("Tank: 3.8 litres. The hose is black. The appliance has a timer of eight hours.")
     paraphrased, other = (
@@ -151,6 +159,17 @@ def test_a_short_follow_up_is_judged_with_the_context():
     )
 
     assert judge_evidence(told).score > judge_evidence(asked).score
+
+
+def test_a_section_headed_for_the_asker_is_evidence():
+    advice = candidate("# Advice\n\n## If you have babies\n\nStay out of the sun at noon.")
+    asked = partial(request, "What do we do in July?", [advice], style=CONTEXTUAL_STYLE)
+
+    told, other = (judge_evidence(asked(user_context=text)) for text in ("Our baby is small.", "I farm."))
+
+    assert told.measures["heading"] > 0
+    assert "a heading that names the asker adds" in told.reason
+    assert "heading" not in other.measures
 
 
 def test_a_larger_sum_is_more_evidence():

@@ -314,6 +314,45 @@ def test_of_two_passages_as_good_that_nearer_to_the_situation_has_the_rule():
     assert without_markers(extract_answer(asked)) == ["Tenants may leave the unit early by notice."]
 
 
+def test_what_others_say_of_themselves_is_no_rule_for_the_asker():
+    passages = [
+        candidate(
+            "Jan Reed: I use a wheelchair in the yard. My ramp is too steep. I leave at nine.",
+            source="debate.md",
+        ),
+        candidate("Everybody leaves the yard at seven. The gate shuts at eight.", source="rules.md"),
+    ]
+    for passage, relevance in zip(passages, (9.3, 8.9), strict=True):
+        passage["scores"] |= {"relevance": relevance, "situation": 0.3}
+    asked = partial(
+        request, "When should I leave?", style=CONTEXTUAL_STYLE, user_context="I use a wheelchair."
+    )
+
+    assert "Everybody leaves" in extract_answer(asked(passages)).text
+    assert "I leave at nine" in extract_answer(asked(passages[:1])).text
+
+
+def test_a_section_whose_heading_names_the_asker_has_the_rule_and_the_question_leads_in_it():
+    passages = [
+        candidate("The gate is open.\n\n## Everybody\n\nRing the desk about the boat.", source="faq.md"),
+        candidate(
+            "# Advice\n\n## If you own a boat\n\nKeep the boat in the dry. In a storm cross to the lee.\n\n"
+            "## If you farm\n\nIn a storm cut the oats.",
+            source="advice.md",
+        ),
+    ]
+    for passage, relevance in zip(passages, (9.3, 8.0), strict=True):
+        passage["scores"] |= {"relevance": relevance, "situation": 0.3}
+    asked = request(
+        "What about a storm?", passages, style=CONTEXTUAL_STYLE, user_context="I own a boat in the dry."
+    )
+
+    answer = extract_answer(asked).text
+
+    assert answer.startswith("**For your situation**\nIn a storm cross to the lee.")
+    assert "oats" not in answer
+
+
 def test_a_contextual_answer_keeps_to_the_section_of_its_rule():
     lease = candidate(
         "The stairs are cleaned by the tenants in turn, every third week of the month.\n\n"
@@ -484,6 +523,30 @@ def test_a_comparison_that_leads_with_a_row_quotes_the_rows_of_its_table():
     assert "3.5 litres" in answer.text
     assert "410 W" in answer.text
     assert "three years" not in answer.text
+
+
+def test_a_conclusion_that_names_what_is_asked_comes_with_what_it_is_drawn_from():
+    book = candidate(
+        "In a wet winter the ground is full to the brim. That is why the cellars were flooded in spring."
+    )
+
+    answer = extract_answer(request("Why were the cellars flooded?", [book], style=ANALYTICAL_STYLE))
+
+    assert answer.text.startswith("In a wet winter the ground is full to the brim. [1] That is why")
+
+
+def test_rows_on_other_years_never_come_before_the_sentence_that_says_why():
+    record = candidate(
+        "On 8 November 2021 the gauge stood high. All the same 41 homes were flooded, from below.\n\n"
+        "Date | Homes flooded | Main cause\n\n9 December 1954 | 640 | Surge over the wall\n\n"
+        "16 February 1979 | 212 | Waves over the wall\n\n8 November 2021 | 41 | Groundwater"
+    )
+    question = "Why did homes flood in November 2021 although nothing came over the wall?"
+
+    answer = extract_answer(request(question, [record], style=ANALYTICAL_STYLE))
+
+    assert answer.text.startswith("On 8 November 2021 the gauge stood high. [1] All the same 41 homes")
+    assert "1979" not in answer.text
 
 
 def test_two_rows_that_are_compared_are_quoted_without_the_others():
@@ -678,6 +741,24 @@ def test_a_later_sentence_of_an_answer_comes_with_what_it_goes_on_from():
     answer = extract_answer(request("when are the sirens tested", documents))
 
     assert " ".join(without_markers(answer)) == said
+
+
+@pytest.mark.parametrize(
+    ("question", "is_quoted"),
+    [
+        ("Will the council raise the wall?", True),
+        ("What does the council pay for?", False),
+        ("Will the council sell the wall and the barges on the canal?", False),
+    ],
+)
+def test_a_bare_no_is_quoted_only_where_its_own_question_is_asked(question, is_quoted):
+    said = "No. The plan pays for repairs and for a design; a choice is made in 2027."
+    documents = [faq("Will the council raise the wall?", said, "faq.csv")]
+
+    answer = extract_answer(request(question, documents, style=ANALYTICAL_STYLE))
+
+    assert ("No." in without_markers(answer)) == is_quoted
+    assert "a choice is made" in answer.text
 
 
 def test_a_comparison_of_what_a_number_tells_apart_begins_with_both_and_names_no_third():

@@ -60,3 +60,22 @@ def test_the_section_heads_what_stands_before_the_first_heading_unless_it_begins
 )
 def test_a_line_that_is_no_heading_heads_nothing(line):
     assert not any(p.heads for p in read_outline(candidate(f"{line}\n\nThe next paragraph stands here.")))
+
+
+def test_a_line_in_bold_right_above_what_it_heads_is_a_heading():
+    faq = (
+        "**May I work from home?**\nTwo days a week. **Ask first.**\n**Lost badge**\nTell the gate\n\n"
+        "**Mind the kiln.**\nIt is hot.\n\n**Approved**\n\n## Pay\n\nOn the 27th."
+    )
+    outline = read_outline(candidate(faq))
+    headed = {
+        said: outline[paragraph_at(outline, faq.index(said))].heading
+        for said in ("Two days", "Tell the gate", "It is hot", "On the 27th")
+    }
+
+    assert headed == {
+        "Two days": "May I work from home?",
+        "Tell the gate": "Lost badge",
+        "It is hot": "Lost badge",
+        "On the 27th": "Pay",
+    }

@@ -27,6 +27,8 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
             "Waiting list: 64 (2022)",
         ),
         ((("", "Tank"), ("value", "3.8 litres")), "how big is the tank", "Tank: 3.8 litres"),
+        ((("grade", "3"), ("job", "Kiln")), "What does grade 3 do?", "Grade 3: job Kiln"),
+        ((("year", "2021"), ("visits", "64")), "How many visits?", "2021: visits 64"),
         (
             (("tool", "Drill"), ("deposit (pounds)", "30"), ("shelf", "B2")),
             "What is the deposit for the drill?",
@@ -45,7 +47,7 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
         (
             (("level", "2"), ("name", "Prepare"), ("what happens", "All gates are closed")),
             "Tell me of level 2",
-            "2: name Prepare, what happens: All gates are closed",
+            "Level 2: name Prepare, what happens: All gates are closed",
         ),
         (
             (("article", "Oak board"), ("Price (£)", "12.40"), ("Height (m PD)", "5.10")),

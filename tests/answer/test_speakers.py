@@ -103,6 +103,11 @@ STARS = (
     "What guests wrote\n\n5 stars, Ola B., May\nQuiet rooms. We slept well.\n\n"
     '1 star, "NightOwl", June\nThe lift was out of order.\n\nNobody helped.\n\n3/5 - Ed Moss\nFair.'
 )
+BOLD_STARS = (
+    "**Anna, 5 stars.** The coach was patient, and taught us a lot in two days on the lake. Clean boats.\n\n"
+    "**Bert K., 2 stars:** Ice-cold showers.\n"
+    "- **Dov, ★☆☆☆☆** A day on land."
+)
 ONE_LINE = (
     "Dear Editor, The new path is a joy. My children use it daily. R. Amadi\n\n"
     "Sir, It floods. Mrs T. Beck, Mill Lane"
@@ -122,10 +127,16 @@ SURVEY = (
         (POSTS, "Our bill went down.", "hilltopgran"),
         (POSTS, "The dust gets everywhere.", "pete1971"),
         ("Lunch (12:30)\nSoup.\n\nTea (16:00)\nCake.", "Cake.", None),
+        ("Valid from 1 May 2026.\n\nPay came on 27 March. I hope.\n\nWe pay.", "We pay.", None),
+        ("10 Plan 2030 19\n\nOdo Beck, May 2025\nI wrote this.\n\nWe pay.", "We pay.", None),
         (STARS, "What guests wrote", None),
         (STARS, "We slept well.", "Ola B."),
         (STARS, "Nobody helped.", "NightOwl"),
         (STARS, "Fair.", "Ed Moss"),
+        (BOLD_STARS, "Clean boats.", "Anna"),
+        (BOLD_STARS, "Ice-cold showers.", "Bert K."),
+        (BOLD_STARS, "A day on land.", "Dov"),
+        ("**Wet, 5 stars.** A lake.\n\n**Never** go.", "A lake.", None),
         (ONE_LINE, "The new path is a joy.", "R. Amadi"),
         (ONE_LINE, "It floods.", "Mrs T. Beck, Mill Lane"),
         ("Sir, It floods. Nobody came.", "It floods.", None),
@@ -142,6 +153,10 @@ def test_a_post_has_the_sign_of_its_rating():
     contributions = Contributions(candidate(STARS))
     signs = [contributions.rating_at(STARS.index(text)) for text in ("What", "Quiet", "Nobody", "Fair")]
     assert signs == [0, 1, -1, 0]
+    bold = Contributions(candidate(BOLD_STARS))
+    assert [bold.rating_at(BOLD_STARS.index(text)) for text in ("Clean", "Ice", "A day")] == [1, -1, -1]
+    assert without_label("**Anna, 5 stars.** The coach was patient.") == "The coach was patient."
+    assert without_label("**Terrible.** The coach was late.") == "**Terrible.** The coach was late."
     assert Contributions(candidate(POSTS)).rating_at(len(POSTS)) == 0
 
 

@@ -9,6 +9,7 @@ CASES = {
     "titles": ["Dr. Smith met Mrs. Jones.", "They left."],
     "initials": ["J. R. R. Tolkien wrote it.", "J. A. Smith read it."],
     "a letter that names something": ["They chose plan B.", "The others were dropped."],
+    "a question behind one": ["I live in Zone A.", "Can I stay?", "The U.S. Should Act."],
     "decimals and times": ["It rose 3.5 cm at 9.30 today.", "Nobody saw it."],
     "a year at the end": ["The wall was built in 1957.", "It was raised in 1981."],
     "abbreviations inside": ["Some metals, e.g. iron, i.e. ferrous ones, cf. p. 12, rust.", "Gold does not."],

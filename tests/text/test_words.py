@@ -11,6 +11,7 @@ from adaptive_rag.text.words import coverage, stem, terms, weighted_terms
         ("ethics", "ethical"),
         ("organisation", "organizations"),
         ("studies", "study"),
+        ("babies", "baby"),
         ("cobots", "cobot"),
         ("stopped", "stop"),
     ],
@@ -46,3 +47,16 @@ def test_accents_are_left_out_as_they_are_when_a_question_is_typed():
     assert weighted_terms("a Café") == weighted_terms("a Cafe")
     assert weighted_terms("is there 'café noir'") == weighted_terms("is there 'cafe noir'")
     assert terms("が ガ") == ["が", "ガ"]  # a mark that makes another letter of it stays
+
+
+@pytest.mark.parametrize(
+    ("question", "asked"),
+    [
+        ("Wie hoch ist die Kaution?", ["hoch", "kaution"]),
+        ("Was muss ich für den Müll tun?", ["mull"]),
+        ("When did the men of war die?", ["men", "war", "die"]),
+        ("Will the man die?", ["man", "die"]),
+    ],
+)
+def test_german_function_words_weigh_nothing_in_german_questions(question, asked):
+    assert list(weighted_terms(question)) == [stem(word) for word in asked]
