@@ -37,6 +37,7 @@ from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
 from adaptive_rag.index.index import narrow_to, source_of
 from adaptive_rag.index.manifest import MANIFEST
+from adaptive_rag.index.shards import SHARDS
 from adaptive_rag.ingest.discovery import holds_documents
 from adaptive_rag.ingest.loaders import find_loader
 from adaptive_rag.models.onnx import load_minilm
@@ -424,7 +425,8 @@ def _names_documents(place: object) -> bool:
     if not path.is_dir():
         # A file that is missing is named as such: "handbok.pdf" would be a strange name for an index.
         return path.exists() or find_loader(path) is not None
-    return not (path / MANIFEST).exists() and holds_documents(path)
+    is_index = any((path / name).exists() for name in (MANIFEST, SHARDS))
+    return not is_index and holds_documents(path)
 
 
 def _index(documents: str | Path | Sequence[Any], settings: dict[str, Any]) -> dict[str, Any]:

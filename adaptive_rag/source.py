@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -150,6 +150,15 @@ class ListsSources(Protocol):
 
     def sources(self) -> Mapping[str, int]:
         """Return the documents by name, and how many chunks each has."""
+        ...
+
+
+@runtime_checkable
+class ChoosesSources(ListsSources, Protocol):
+    """A source that can be narrowed to some of its documents."""
+
+    def only(self, sources: Collection[str]) -> ChunkSource:
+        """Return the chunks of some documents, as a source."""
         ...
 
 

@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -69,8 +69,11 @@ PER_SOURCE, SENTENCES = 50, 6
 COPIES_GB = 50.0
 
 
-def make_index(folder: Path, corpus: Corpus) -> dict[str, float]:
-    """Write the corpus as an index, the way a build does; return the seconds that each part of it took."""
+def make_index(folder: Path, corpus: Corpus, holds: Callable[[str], bool] = bool) -> dict[str, float]:
+    """Write the corpus as an index, the way a build does; return the seconds that each part of it took.
+
+    `holds` tells of each source whether it belongs to the index.
+    """
     location = open_location(folder)
     folder.mkdir(parents=True, exist_ok=True)
     settings = Settings(embedding_name(ReadyMade({})), DIMENSION, 1000, 200, sentence_vectors=True)
@@ -79,7 +82,11 @@ def make_index(folder: Path, corpus: Corpus) -> dict[str, float]:
     number, seconds = 0, {"rows": 0.0}
     moved = unit(np.random.default_rng(0).normal(size=(997, SENTENCE_DIMENSION)))
     for texts, vectors in corpus.slices():
-        rows = [make_row(number + i, text, vectors[i], moved) for i, text in enumerate(texts)]
+        rows = [
+            make_row(number + i, text, vectors[i], moved)
+            for i, text in enumerate(texts)
+            if holds(f"source-{(number + i) // PER_SOURCE}")
+        ]
         began = time.perf_counter()
         for start in range(0, len(rows), ROWS_PER_WRITE):
             writer.add(rows[start : start + ROWS_PER_WRITE])
@@ -93,11 +100,11 @@ def make_index(folder: Path, corpus: Corpus) -> dict[str, float]:
     seconds["vectors"], lap = time.perf_counter() - lap, time.perf_counter()
     names = [f"source-{n}" for n in range(-(-number // PER_SOURCE))]
     counts = [min(PER_SOURCE, number - PER_SOURCE * n) for n in range(len(names))]
-    held = zip(names, counts, strict=True)
+    held = [(name, count) for name, count in zip(names, counts, strict=True) if holds(name)]
     replace(
         manifest,
         version=writer.version,
-        chunks=number,
+        chunks=sum(count for _, count in held),
         sources={name: SourceRecord("0" * 64, key_of(name, "made"), count) for name, count in held},
         recall=recall,
         committed=time.time(),

@@ -174,6 +174,7 @@ def an_other_value(name: str) -> Any:
         "diversity": "coverage",
         "selection": "model",
         "index": "elsewhere",
+        "ray": "auto",
         "embeddings": "openai:small",
         "model": "openai:large",
         "route": "opinion",
@@ -403,6 +404,7 @@ SAME_ANSWER = {
     "budget.max_llm_calls",
     "index",
     "models.prices",
+    "retrieval.ray",
     "user_id",
     *(name for name in SETTINGS if name.startswith(("serving.", "web.", "bucket."))),
 }

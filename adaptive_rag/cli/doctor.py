@@ -91,11 +91,12 @@ def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.index.index import Index, open_source
     from adaptive_rag.index.manifest import quoted
     from adaptive_rag.index.postgres import PostgresIndex
+    from adaptive_rag.index.sharded import ShardedIndex
     from adaptive_rag.models.embeddings import load_embeddings
     from adaptive_rag.text.redaction import redact
 
     index, place = open_source(str(context.index), context.embeddings), redact(str(context.index))
-    if not isinstance(index, Index | PostgresIndex):
+    if not isinstance(index, Index | PostgresIndex | ShardedIndex):
         yield Finding("index", "ok", f"{place} can be searched; what it holds is not known")
         return
     facts = index.info()

@@ -67,6 +67,14 @@ def index(
             metavar="ADDRESS",
         ),
     ] = None,
+    shards: Annotated[
+        int | None,
+        Option(
+            help="Make a new index of so many shards, which one question asks side by side; with --ray "
+            "each is made by a worker of its own.",
+            metavar="NUMBER",
+        ),
+    ] = None,
     watch: Annotated[
         bool, Option("--watch", help="Go on: index the folders again whenever something in them changes.")
     ] = False,
@@ -97,6 +105,10 @@ def index(
     Without paths: --check tells whether the index is as it was written, --repair mends it.
     """
     _refuse_mixture(paths, check=check, deep=deep, repair=repair, rebuild=rebuild, watch=watch, ray=ray)
+    if shards and (check or repair):
+        from adaptive_rag.errors import ConfigurationError
+
+        raise ConfigurationError("--shards is for making an index: leave it out.")
     settings = options.given_settings(index=index, embeddings=embeddings)
     if check:
         _check(settings, deep=deep, as_json=as_json)
@@ -118,6 +130,7 @@ def index(
             prune=prune,
             rebuild=rebuild,
             ray=ray,
+            shards=shards,
             verbose=bool(verbose),
         )
         # a change of what is not read is nothing to tell

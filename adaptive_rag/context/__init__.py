@@ -240,6 +240,7 @@ _SAME_ANSWER = {
     "models.prices",
     "user_id",
     "index",
+    "retrieval.ray",
     "retriever",
     *(f"serving.{name}" for name in ServingSettings.model_fields),
     *(f"web.{name}" for name in WebSettings.model_fields),

@@ -255,6 +255,11 @@ class RetrievalSettings(Group):
         description="Characters of each passage that the selecting model reads, by type, as in opinion=100. "
         "By default a share of a common budget.",
     )
+    ray: str | None = Field(
+        None,
+        description="Ray cluster whose actors each hold one shard of an index of shards: HOST:PORT, 'auto' "
+        "for the one on this machine, 'local' to start one.",
+    )
 
 
 class ScoringSettings(Group):

@@ -6,5 +6,15 @@ from adaptive_rag.index.index import Index, describe_fields
 from adaptive_rag.index.manifest import describe
 from adaptive_rag.index.plan import Progress
 from adaptive_rag.index.repair import RepairReport
+from adaptive_rag.index.sharded import ShardedIndex
 
-__all__ = ["Index", "IndexCheck", "IndexReport", "Progress", "RepairReport", "describe", "describe_fields"]
+__all__ = [
+    "Index",
+    "IndexCheck",
+    "IndexReport",
+    "Progress",
+    "RepairReport",
+    "ShardedIndex",
+    "describe",
+    "describe_fields",
+]

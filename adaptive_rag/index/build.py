@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,14 +12,14 @@ from contextlib import closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatchError
 from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
-from adaptive_rag.index.cluster import Cluster, open_cluster
+from adaptive_rag.index.cluster import Cluster, open_cluster, run_each
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.database_writer import DatabaseWriter
 from adaptive_rag.index.faults import storing
@@ -39,6 +42,7 @@ from adaptive_rag.index.manifest import (
     written_by_another,
 )
 from adaptive_rag.index.plan import Meter, Plan, Progress, Work, content_key, plan_run
+from adaptive_rag.index.shards import MOST_SHARDS, SHARDS, Share, shard_uris
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings
@@ -59,6 +63,7 @@ DEFAULT_CHUNK_SIZE = 1000
 DEFAULT_CHUNK_OVERLAP = 200
 LOCK_WAIT_SECONDS = 600.0
 ROWS_PER_WRITE = 1024
+COUNTED = ("added", "updated", "moved", "removed", "unchanged", "copies", "chunks", "total_chunks")
 SECONDS_PER_PUBLISH = 30.0
 # A question that began with a state that was replaced has ended by then.
 SECONDS_PER_QUESTION = 600.0
@@ -118,7 +123,7 @@ def nothing_read(failed: Sequence[Failure]) -> NothingReadError:
 
 
 def build_index(
-    documents: Documents,
+    documents: Documents | Share,
     uri: str | Path,
     *,
     embeddings: str | Embeddings | None = None,
@@ -131,6 +136,7 @@ def build_index(
     prune: bool = True,
     rebuild: bool = False,
     ray: str | None = None,
+    shards: int | None = None,
     wait_seconds: float = LOCK_WAIT_SECONDS,
     on_wait: Callable[[str], None] | None = None,
 ) -> IndexReport:
@@ -149,6 +155,8 @@ def build_index(
     `rebuild` makes the index anew, with other settings if need be; the old one serves until the new one
     is complete. `ray` is the address of a Ray cluster whose workers read and embed: "HOST:PORT", "auto" for
     one on this machine, or "local" to start one here for this run.
+    `shards` makes a new index of so many, each an index of its own with its share of the documents; by Ray
+    each is made whole, its indexes of words and vectors too, by a worker of its own.
 
     Raises:
         IndexDamagedError: files of the index are missing or were changed.
@@ -164,6 +172,21 @@ def build_index(
 
     check_sizes(chunk_size, chunk_overlap)
     location = open_location(uri)
+    if not isinstance(documents, Share) and (shards is not None or shard_uris(location)):
+        settings_of_shards = {
+            "embeddings": embeddings,
+            "chunk_size": chunk_size,
+            "chunk_overlap": chunk_overlap,
+            "sentence_vectors": sentence_vectors,
+            "include": include,
+            "exclude": exclude,
+            "prune": prune,
+            "rebuild": rebuild,
+            "wait_seconds": wait_seconds,
+        }
+        return build_shards(
+            documents, location, shards, ray=ray, progress=progress, on_wait=on_wait, **settings_of_shards
+        )
     refuse_foreign_folder(location)
     read = last_manifest if rebuild else read_manifest
     stamp, manifest = location.stamp(MANIFEST), read(location)
@@ -200,12 +223,15 @@ def build_index(
             )
             run = IndexingRun(location, model, before, report, progress, publish_at_end=rebuild)
             run.remove_replaced()
-            if plan.work or plan.removed or rebuild:
+            # a shard may have no document yet, and none that can be read
+            rescue: Rescue | None = (lambda _: {}) if isinstance(documents, Share) else None
+            is_new = before.version is None and isinstance(documents, Share)
+            if plan.work or plan.removed or rebuild or is_new:
                 # Ray is started only where there is something to read; its workers load a model by name
                 sent = model.name if isinstance(model, OnnxEmbeddings) else embeddings or model
                 asked = open_cluster(ray, plan.work, sent) if ray and plan.work else nullcontext()
                 with asked as cluster:
-                    run.apply(plan, cluster=cluster)
+                    run.apply(plan, rescue, cluster)
             elif plan.failed and not before.sources:
                 raise nothing_read(plan.failed)
             elif plan.restamped:
@@ -223,6 +249,95 @@ def build_index(
         if locked:  # else what lies there is the start of the process that holds the lock
             remove_failed_start(location)
         raise
+
+
+def build_shards(
+    documents: Documents,
+    location: Location,
+    shards: int | None,
+    *,
+    ray: str | None,
+    progress: Callable[[Progress], None] | None,
+    on_wait: Callable[[str], None] | None,
+    **settings: Any,
+) -> IndexReport:
+    """Bring each shard up to date with its share of the documents; by Ray each in a process of its own.
+
+    A run that breaks off leaves the last complete state of each shard.
+
+    Raises:
+        ConfigurationError: the number of shards is another one than the index has, or the place cannot hold
+            shards.
+        IndexingError: nothing could be read.
+    """
+    uris = _lay_out(location, shards)
+    if isinstance(documents, Iterable) and not isinstance(documents, str):
+        documents = list[Any](documents)
+    parts = [Share(documents, number, len(uris)) for number in range(len(uris))]
+    started, reports = time.perf_counter(), list[Any]()
+    if ray:
+        here = os.getcwd()
+        calls = {uri: (part, uri, here, settings) for part, uri in zip(parts, uris, strict=True)}
+        made = run_each(ray, build_part, calls)
+    else:
+        pairs = zip(parts, uris, strict=True)
+        made = (build_index(part, uri, on_wait=on_wait, **settings) for part, uri in pairs)
+    for report in made:
+        reports.append(report)
+        if progress is not None:
+            done, seconds = sum(each.chunks for each in reports), time.perf_counter() - started
+            left, rate = len(uris) / len(reports), done / max(seconds, 1e-9)
+            progress(Progress(done, round(done * left), rate, seconds * (left - 1), uris[len(reports) - 1]))
+    joined = join_reports(reports, time.perf_counter() - started)
+    if joined.failed and not joined.total_chunks:
+        raise nothing_read(joined.failed)
+    return joined
+
+
+def build_part(part: Share, uri: str, folder: str, settings: Mapping[str, Any]) -> IndexReport:
+    """Build one shard in a worker, in which files are named as they are from the folder of the caller."""
+    with contextlib.chdir(folder):
+        return build_index(part, uri, **settings)
+
+
+def _lay_out(location: Location, shards: int | None) -> list[str]:
+    """Return where the shards lie; of a new index, write how many there are."""
+    if isinstance(location, Database):
+        raise ConfigurationError(
+            f"{location.uri} is a database: shards are folders, or prefixes of a bucket."
+        )
+    if uris := shard_uris(location):
+        if shards not in (None, len(uris)):
+            raise ConfigurationError(
+                f"shards = {shards}, but the index {location.uri} has {len(uris)}. Leave it out, or make "
+                "another index beside this one."
+            )
+        return uris
+    if shards is None or not 1 <= shards <= MOST_SHARDS:
+        raise ConfigurationError(f"shards = {shards!r} is not usable: expected 1 to {MOST_SHARDS}.")
+    if location.stamp(MANIFEST) is not None:
+        raise ConfigurationError(
+            f"The index {location.uri} has no shards. Make one that has beside it, under another name."
+        )
+    refuse_foreign_folder(location)
+    if location.path is not None:
+        make_folder(location.path)
+    location.write(SHARDS, json.dumps({"shards": shards}).encode())
+    return shard_uris(location)
+
+
+def join_reports(reports: Sequence[IndexReport], seconds: float) -> IndexReport:
+    """Return one report; what every shard came across, such as an unreadable archive, is named once."""
+    joined = IndexReport(seconds=seconds)
+    for report in reports:
+        for name in (*COUNTED, "texts_embedded", "embedding_seconds"):
+            setattr(joined, name, getattr(joined, name) + getattr(report, name))
+        for name in ("failed", "unknown", "sources", "notes"):
+            held = getattr(joined, name)
+            held += [each for each in getattr(report, name) if each not in held]
+    for name in ("unknown", "sources"):
+        getattr(joined, name).sort()
+    return joined
 
 
 def _model_of(

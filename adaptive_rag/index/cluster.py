@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache
@@ -71,6 +71,55 @@ def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embedding
             package, no node with a core and the memory that a task takes.
         IndexingError: a node cannot read the documents.
     """
+    with connected(address, work) as ray:
+        yield Cluster(ray, embeddings)
+
+
+def run_each(address: str, function: Callable[..., Any], calls: Mapping[str, Sequence[Any]]) -> Iterator[Any]:
+    """Have workers call a function, each with the arguments of one name, and yield what it returns.
+
+    A lost worker's call is given to another one.
+
+    Raises:
+        IndexingError: a worker was lost again and again.
+        ConfigurationError, MissingExtraError: as `open_cluster` says.
+    """
+    with connected(address, ()) as ray:
+        task = ray.remote(num_cpus=1, memory=TASK_MEMORY, max_retries=RETRIES)(function)
+        spread = task.options(scheduling_strategy="SPREAD")
+        running = {spread.remote(*arguments): name for name, arguments in calls.items()}
+        try:
+            while running:
+                [done], _ = ray.wait(list(running))
+                name = running.pop(done)
+                try:
+                    yield ray.get(done)
+                except ray.exceptions.RayTaskError as error:
+                    raise error.cause from None
+                except ray.exceptions.RayError as error:
+                    raise IndexingError(
+                        f"The worker that built {name} was lost {RETRIES + 1} times. What was published is "
+                        "kept; run the same command again: it goes on from there."
+                    ) from error
+        finally:
+            for each in running:
+                ray.cancel(each, force=True)
+
+
+@contextmanager
+def connected(address: str, work: Sequence[Work]) -> Iterator[Any]:
+    """Connect to a cluster whose nodes can work, and leave it at the end, unless it was used before."""
+    ray, is_ours = connect_cluster(address, "Indexing by Ray")
+    try:
+        check_nodes(ray, work)
+        yield ray
+    finally:
+        if is_ours:
+            ray.shutdown()
+
+
+def connect_cluster(address: str, purpose: str) -> tuple[Any, bool]:
+    """Return Ray, connected, and whether it was not before."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if address == LOCAL:
         # Keeps its servers on the loopback interface, on Linux too: who reaches a cluster runs code on it.
@@ -78,16 +127,11 @@ def open_cluster(address: str, work: Sequence[Work], embeddings: str | Embedding
     else:
         # Ray would try for a quarter of an hour to reach what is no cluster; once takes it 40 s.
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")
-    ray: Any = import_extra("ray", extra="ray", purpose="Indexing by Ray")
+    ray: Any = import_extra("ray", extra="ray", purpose=purpose)
     is_ours = not ray.is_initialized()
     if is_ours:
         _connect(ray, address)
-    try:
-        _check_nodes(ray, work)
-        yield Cluster(ray, embeddings)
-    finally:
-        if is_ours:
-            ray.shutdown()
+    return ray, is_ours
 
 
 class Cluster:
@@ -318,7 +362,7 @@ def _connect(ray: Any, address: str) -> None:
         ) from error
 
 
-def _check_nodes(ray: Any, work: Sequence[Work]) -> None:
+def check_nodes(ray: Any, work: Sequence[Work]) -> None:
     """Refuse a cluster in which a node lacks the package or the documents, or none has room for a task."""
 
     # Code that is defined in a function travels as a whole: a node without our package can run it.

@@ -80,6 +80,16 @@ class Fields:
             [chunk["metadata"] for chunk in held],
         )
 
+    @classmethod
+    def joined(cls, parts: Sequence[Fields]) -> Fields:
+        """Return the fields of several collections of chunks as those of one."""
+        made = cls([], [], [], [])
+        made.sources = [source for part in parts for source in part.sources]
+        for name in dict.fromkeys(name for part in parts for name in part._columns):
+            columns = (part._columns.get(name, [None] * len(part)) for part in parts)
+            made._columns[name] = [value for column in columns for value in column]
+        return made
+
     def __len__(self) -> int:
         return len(self.sources)
 

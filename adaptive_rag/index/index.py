@@ -27,6 +27,7 @@ from adaptive_rag.index.build import IndexReport, build_index, nothing_read
 from adaptive_rag.index.check import check_index
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.disk_cache import DiskCache, open_disk_cache
+from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
@@ -34,10 +35,11 @@ from adaptive_rag.index.neighbours import Ids
 from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
+from adaptive_rag.index.shards import refuse_shards, shard_uris
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
 from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.models.onnx import OnnxEmbeddings
-from adaptive_rag.source import ChunkSource, FiltersChunks, KeepsVersions, Sentences
+from adaptive_rag.source import ChoosesSources, ChunkSource, FiltersChunks, KeepsVersions, Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors, cosines
 from adaptive_rag.where import Where, read_where
@@ -75,11 +77,11 @@ class Index:
         location: Files,
         stamp: Hashable,
         manifest: Manifest,
-        embeddings: Embeddings,
+        embeddings: Embeddings | None,
         copies: DiskCache | None = None,
     ) -> None:
         self.uri = location.uri
-        self.embeddings = embeddings
+        self._embeddings = embeddings
         self._location = location
         self._copies = copies
         self._lock = threading.Lock()
@@ -116,9 +118,28 @@ class Index:
             ConfigurationError: the model has to be passed and was not.
         """
         location = open_files(uri, "Index.open")
+        refuse_shards(location, "Index.open", "Open it with ShardedIndex.open.")
         stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
         model = load_model_of(location.uri, manifest.settings.embeddings, embeddings)
         return cls(location, stamp, manifest, model, copies)
+
+    @classmethod
+    def open_rows(cls, uri: str | Path, copies: DiskCache | None = None) -> Index:
+        """Open an index without its embedding model, for whoever has vectors already.
+
+        Raises:
+            IndexDamagedError: files of the index are missing or were changed.
+            IndexMismatchError: there is no index, or none of ours.
+        """
+        location = open_files(uri, "Index.open")
+        stamp, manifest = location.stamp(MANIFEST), complete_manifest(location)
+        return cls(location, stamp, manifest, None, copies)
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """The embedding model."""
+        assert self._embeddings is not None, "opened without its embedding model"
+        return self._embeddings
 
     def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
         """Return, for each query, the union of its best `limit` chunks by vector and by words.
@@ -358,6 +379,8 @@ def describe_fields(uri: str | Path) -> dict[str, str]:
     location = open_location(uri)
     if isinstance(location, Database):
         return PostgresIndex(location).fields()
+    if uris := shard_uris(location):
+        return Fields.joined([Index.open_rows(each).reader().fields[1] for each in uris]).describe()
     return TableReader(location.uri, complete_manifest(location)).fields[1].describe()
 
 
@@ -371,6 +394,8 @@ STORES: dict[str, Callable[[str, str | Embeddings | None], ChunkSource]] = {
     "postgres": PostgresIndex.open,
     "postgresql": PostgresIndex.open,
 }
+# What opens an index of shards: it is made of indexes, and enters itself here.
+OF_SHARDS: dict[str, Callable[[str, str | Embeddings | None, DiskCache | None, str | None], ChunkSource]] = {}
 
 
 def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({})) -> ChunkSource:
@@ -387,7 +412,9 @@ def source_of(context: Context, state: Mapping[str, Any] = MappingProxyType({}))
     source: ChunkSource = (
         place
         if isinstance(place, ChunkSource)
-        else open_source(place, context.embeddings, open_disk_cache(**dict(context.bucket)))
+        else open_source(
+            place, context.embeddings, open_disk_cache(**dict(context.bucket)), context.retrieval.ray
+        )
     )
     version = state.get("index_version")
     source = source.at(version) if version and isinstance(source, KeepsVersions) else source
@@ -403,12 +430,14 @@ def _narrowed(source: ChunkSource, condition: str) -> ChunkSource:
     return source.where(read_where(condition))
 
 
-def _identity(place: Any, embeddings: Any = None, copies: DiskCache | None = None) -> tuple[Any, ...]:
+def _identity(
+    place: Any, embeddings: Any = None, copies: DiskCache | None = None, ray: str | None = None
+) -> tuple[Any, ...]:
     """Tell two places apart. A live object keeps its id while we hold it, which the opened source does."""
     if isinstance(place, str) and "://" not in place:
         # What is open must not follow a program that changes its folder.
         place = os.path.abspath(os.path.expanduser(place))
-    return (*(part if isinstance(part, str) else id(part) for part in (place, embeddings)), copies)
+    return (*(part if isinstance(part, str) else id(part) for part in (place, embeddings)), copies, ray)
 
 
 @cached(LRUCache(MAX_OPEN), key=_identity, condition=threading.Condition())
@@ -416,14 +445,28 @@ def open_source(
     place: str | BaseRetriever | VectorStore,
     embeddings: str | Embeddings | None = None,
     copies: DiskCache | None = None,
+    ray: str | None = None,
 ) -> ChunkSource:
-    """Open a store by its name, or an app's own retriever or vector store; each is opened once."""
+    """Open a store by its name, or an app's own retriever or vector store; each is opened once.
+
+    Of an index of shards, actors of the Ray cluster at the address `ray` each hold one.
+
+    Raises:
+        ConfigurationError: a cluster is named, and this is no index of shards.
+    """
     if not isinstance(place, str):
         from adaptive_rag.index.langchain import RetrieverSource
 
         return RetrieverSource(place, embeddings)
     scheme = place.partition("://")[0].lower() if "://" in place else ""
     opened = STORES.get(scheme, Index.open)
+    if opened == Index.open and shard_uris(open_location(place)):
+        return OF_SHARDS["open"](place, embeddings, copies, ray)
+    if ray is not None:
+        raise ConfigurationError(
+            f"retrieval.ray = {ray!r} is for an index of shards, each held by an actor; {place} has none. "
+            "Leave it out, or make one with: adaptive-rag index PATH --shards NUMBER"
+        )
     return Index.open(place, embeddings, copies) if opened == Index.open else opened(place, embeddings)
 
 
@@ -439,7 +482,7 @@ def narrow_to(report: IndexReport, uri: str, embeddings: str | Embeddings | None
     if not named:
         raise nothing_read(report.failed)
     index = open_source(uri, embeddings)
-    if not isinstance(index, Index | PostgresIndex):
+    if not isinstance(index, ChoosesSources):
         return uri
     # The name instead of the open index, where it makes no difference, keeps settings plain data.
     return uri if named >= index.sources().keys() and embeddings is None else index.only(named)

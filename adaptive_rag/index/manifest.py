@@ -28,6 +28,7 @@ from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.location import Location, open_location
+from adaptive_rag.index.shards import join_facts, refuse_shards, shard_uris
 from adaptive_rag.source import SentenceVectors
 
 MANIFEST = "manifest.json"
@@ -323,6 +324,7 @@ def complete_manifest(location: Location) -> Manifest:
     manifest = read_manifest(location)
     command = f"adaptive-rag index PATH --index {quoted(location.uri)}"
     if manifest is None:
+        refuse_shards(location, "This command")
         if all(name.startswith(OWN_FILES) for name in location.names()):
             raise IndexMismatchError(f"There is no index at {location.uri}. Make one with: {command}")
         raise IndexMismatchError(
@@ -343,6 +345,8 @@ def describe(uri: str | Path) -> dict[str, Any]:
         IndexMismatchError: there is no index, or none of ours.
     """
     location = open_location(uri)
+    if uris := shard_uris(location):
+        return join_facts(location.uri, [describe(each) for each in uris])
     return complete_manifest(location).describe(location)
 
 

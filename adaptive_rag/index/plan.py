@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.manifest import Manifest, SourceRecord, key_of
+from adaptive_rag.index.shards import Share
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     One = str | Path | SourceFile | Site | SourceText | Document
     Documents = Confined | One | Iterable[One]
+Holds = Callable[[str], bool]
 
 # File systems keep times to 2 seconds at worst: a file written so shortly before it was looked at
 # may change again and keep its time.
@@ -89,7 +91,7 @@ class Plan:
 
 
 def plan_run(
-    documents: Documents,
+    documents: Documents | Share,
     manifest: Manifest,
     folder: Path | None,
     *,
@@ -106,8 +108,10 @@ def plan_run(
     from adaptive_rag.ingest import Confined, Site, SourceFile, SourceText, from_langchain
     from adaptive_rag.ingest.web import is_address
 
+    holds: Holds = documents.holds if isinstance(documents, Share) else _any
+    documents = documents.documents if isinstance(documents, Share) else documents
     if isinstance(documents, Confined):
-        return _plan_files(documents, manifest, folder, patterns, prune=prune)
+        return _plan_files(documents, manifest, folder, patterns, holds, prune=prune)
     kinds = str | Path | SourceFile | Site | SourceText
     alone = isinstance(documents, kinds) or hasattr(documents, "page_content")
     items: list[Any] = [documents] if alone else list(cast(Iterable[Any], documents))
@@ -116,7 +120,11 @@ def plan_run(
     paths = [item for item in items if isinstance(item, str | Path | SourceFile)]
     if len(paths) + len(sites) == len(items):
         files = paths or not sites
-        plan = _plan_files(paths, manifest, folder, patterns, prune=prune) if files else Plan()
+        plan = _plan_files(paths, manifest, folder, patterns, holds, prune=prune) if files else Plan()
+        if sites and holds is not _any:
+            raise ConfigurationError(
+                f"Pages of the web do not go into an index of shards: leave {sites[0].address} out."
+            )
         for site in sites:
             _add_site(site, plan, manifest, progress, prune=prune)
         return plan
@@ -125,12 +133,18 @@ def plan_run(
             "Paths and documents cannot be mixed in one run: index them one after the other."
         )
     texts = all(isinstance(item, SourceText) for item in items)
-    return _plan_texts(items if texts else from_langchain(items), manifest)
+    return _plan_texts(items if texts else from_langchain(items), manifest, holds)
 
 
-def _plan_texts(texts: Iterable[SourceText], manifest: Manifest) -> Plan:
+def _any(source: str) -> bool:
+    return True
+
+
+def _plan_texts(texts: Iterable[SourceText], manifest: Manifest, holds: Holds) -> Plan:
     plan = Plan()
     for text in texts:
+        if not holds(text.source):
+            continue
         if text.source in plan.seen:
             raise ConfigurationError(
                 f"Two documents are named {text.source!r}: a source is indexed as a whole."
@@ -185,6 +199,7 @@ def _plan_files(
     manifest: Manifest,
     folder: Path | None,
     patterns: Patterns,
+    holds: Holds,
     *,
     prune: bool,
 ) -> Plan:
@@ -201,6 +216,8 @@ def _plan_files(
     by_path = {record.path: source for source, record in manifest.sources.items() if record.path}
     looked_at = time.time_ns()
     for file in files:
+        if not holds(file.source):
+            continue
         real = file.real or os.path.realpath(file.path)
         # a file keeps the name it was first indexed by, whatever folder the next run starts in
         source = by_path.get(real, file.source)

@@ -179,7 +179,7 @@ class TableReader:
         """Look up the words of queries that will be searched, where what is found is kept."""
         if self._in_memory:
             for query in queries:
-                self._word_scores.of(tuple(_words(query)))
+                self._word_scores.of(tuple(split_words(query)))
 
     def compare(self, vectors: Vectors) -> None:
         """Compare vectors that will be searched with all chunks, where what is found is kept."""
@@ -243,7 +243,7 @@ class TableReader:
         """
         from lancedb.query import MatchQuery
 
-        words = _words(query)
+        words = split_words(query)
         nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         if not words or (among is not None and not len(among)):
             return nothing
@@ -278,7 +278,7 @@ class TableReader:
         from lancedb.query import MatchQuery
 
         held = self.manifest.chunks if among is None else len(among)
-        if len(word) > LONGEST_SPELT or not held or self._holds(word, among):
+        if len(word) > LONGEST_SPELT or not held or self.contains(word, among):
             return []
         fuzzy: Any = MatchQuery
         with reading(self._uri, "its word index"):
@@ -299,7 +299,7 @@ class TableReader:
             return len(self.match(word, 1, among)[0]) > 0
         return self._has_text(rf"\b{re.escape(word)}\b", among)
 
-    def _holds(self, word: str, among: Ids | None) -> bool:
+    def contains(self, word: str, among: Ids | None) -> bool:
         """Tell whether chunks hold a word; where they are in memory, also inside another word."""
         if not self._in_memory:
             return len(self.match(word, 1, among)[0]) > 0
@@ -410,7 +410,7 @@ class TableReader:
         rows, _ = self._rows_and_vectors
         unions, found = [], []
         near = self._cosines.of(vectors)
-        scores = [self._word_scores.of(tuple(_words(query))) for query in queries]
+        scores = [self._word_scores.of(tuple(split_words(query))) for query in queries]
         if among is not None:
             kept = np.searchsorted(rows, among)
             rows, near, scores = among, [each[kept] for each in near], [each[kept] for each in scores]
@@ -611,7 +611,8 @@ def _held(rows: Ids, among: Ids) -> NDArray[np.bool_]:
     return np.asarray(among.take(at, mode="clip") == rows)
 
 
-def _words(query: str) -> list[str]:
+def split_words(query: str) -> list[str]:
+    """Return the words of a query, each once."""
     # A match query has no syntax: quotes and operators are words or nothing.
     return list(dict.fromkeys(re.findall(r"\w+", query)))[:WORDS_PER_QUERY]
 

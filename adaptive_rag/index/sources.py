@@ -6,11 +6,11 @@ import difflib
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from adaptive_rag.errors import InputError
-from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport
+from adaptive_rag.index.build import LOCK_WAIT_SECONDS, IndexingRun, IndexReport, join_reports
 from adaptive_rag.index.database import Database
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import open_location
@@ -19,6 +19,7 @@ from adaptive_rag.index.manifest import Manifest, complete_manifest
 from adaptive_rag.index.plan import Plan, find_heirs
 from adaptive_rag.index.postgres import PostgresIndex
 from adaptive_rag.index.reader import TableReader
+from adaptive_rag.index.shards import shard_uris
 from adaptive_rag.state import Chunk
 
 UNSTORED = "\n"  # between chunks there are blanks, which no chunk holds
@@ -46,7 +47,11 @@ def list_sources(uri: str | Path) -> list[ListedSource]:
     Raises:
         IndexMismatchError: there is no index, or none of ours.
     """
-    manifest = complete_manifest(open_location(uri))
+    location = open_location(uri)
+    if uris := shard_uris(location):
+        found = [each for shard in uris for each in list_sources(shard)]
+        return sorted(found, key=lambda each: each.source)
+    manifest = complete_manifest(location)
     return [
         ListedSource(
             source,
@@ -69,6 +74,9 @@ def read_chunks(uri: str | Path, name: str) -> tuple[str, list[Chunk]]:
         IndexMismatchError: there is no index, or none of ours.
     """
     location = open_location(uri)
+    if uris := shard_uris(location):
+        [(shard, [source])] = [held for held in _sort_by_shard(uris, [name]).items() if held[1]]
+        return read_chunks(shard, source)
     manifest = complete_manifest(location)
     refuse_damage(location, manifest)
     source = _find(name, manifest)
@@ -114,6 +122,13 @@ def remove_sources(
         IndexingError: the place cannot be written, or another process holds the index.
     """
     location, started = open_location(uri), time.perf_counter()
+    if uris := shard_uris(location):
+        of_shard = _sort_by_shard(uris, names)
+        reports = [
+            remove_sources(shard, named, wait_seconds=wait_seconds, on_wait=on_wait)
+            for shard, named in of_shard.items()
+        ]
+        return join_reports(reports, time.perf_counter() - started)
     complete_manifest(location)
     with write_lock(location, wait_seconds=wait_seconds, on_wait=on_wait):
         manifest = complete_manifest(location)
@@ -127,6 +142,15 @@ def remove_sources(
         run.finish(manifest.committed)
         report.total_chunks, report.seconds = run.manifest.chunks, time.perf_counter() - started
     return report
+
+
+def _sort_by_shard(uris: Sequence[str], names: Sequence[str]) -> dict[str, list[str]]:
+    """Return, for each shard, those of the documents that it holds, by their whole names."""
+    held = {uri: complete_manifest(open_location(uri)) for uri in uris}
+    every = {source: record for manifest in held.values() for source, record in manifest.sources.items()}
+    whole = replace(held[uris[0]], sources=every)
+    found = list(dict.fromkeys(_find(name, whole) for name in names))
+    return {uri: [source for source in found if source in held[uri].sources] for uri in uris}
 
 
 def _find(name: str, manifest: Manifest) -> str:

@@ -265,13 +265,12 @@ class TableWriter:
 
     def index_words(self) -> None:
         """Make the full-text index and the index over ids where they are missing; of a small table, anew."""
-        from lancedb.index import FTS, BTree
+        from lancedb.index import BTree
 
         present = {column for index in self._table.list_indices() for column in index.columns}
         # One that is kept goes on counting the words of chunks that are gone, which shifts every BM25.
         if TEXT not in present or (self._changed and self._table.count_rows() <= SMALL):
-            config = FTS(stem=True, remove_stop_words=True, lower_case=True)
-            self._table.create_index(TEXT, config=config, replace=True)
+            self._table.create_index(TEXT, config=words_config(), replace=True)
             self._changed = False
         if ID not in present:
             self._table.create_index(ID, config=BTree())
@@ -334,6 +333,13 @@ class TableWriter:
     def _index_stats(self, column: str) -> Any:
         names = [index.name for index in self._table.list_indices() if column in index.columns]
         return self._table.index_stats(names[0]) if names else None
+
+
+def words_config() -> Any:
+    """Return how the words of texts are indexed."""
+    from lancedb.index import FTS
+
+    return FTS(stem=True, remove_stop_words=True, lower_case=True)
 
 
 def _one_of(docs: Sequence[str]) -> str:

@@ -1,0 +1,435 @@
+"""One shard of an index: counts its words, and searches by what is counted in all shards together."""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from cachetools import LRUCache
+from numpy.typing import NDArray
+
+from adaptive_rag.index.disk_cache import DiskCache
+from adaptive_rag.index.fields import Fields
+from adaptive_rag.index.index import Index
+from adaptive_rag.index.neighbours import Ids
+from adaptive_rag.index.reader import TableReader
+from adaptive_rag.index.table import TEXT, connect, words_config
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.vectors import Vectors
+from adaptive_rag.text.words import STOP_WORDS
+from adaptive_rag.where import Kind, read_where
+
+Scores = NDArray[np.float64]
+# BM25 as LanceDB counts it.
+K1, B = 1.2, 0.75
+# Chunks that are looked at to learn how long chunks are, and words tried for it.
+SAMPLED, WORDS_TRIED = 64, 50
+# Hits by words beyond those asked for: the last ones may change places once they are counted exactly.
+MARGIN = 20
+# Of one state, 16 bytes each: 64 MB.
+HITS_KEPT = 4_000_000
+CHUNKS_KEPT, CONDITIONS_KEPT = 65_536, 16
+# How far from what is expected of a chunk the number of times that it holds a word may lie.
+FAR, MOST_TIMES = 1.25, 256
+# Words by which a length may differ from a whole number: scores have 24 bits.
+NEARLY_WHOLE = 0.01
+WORD = re.compile(r"[^\W_]+")
+# Words that no text holds.
+MARK, OTHER = "qzxmarkqzx", "qzxotherqzx"
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What BM25 weighs words by."""
+
+    chunks: int
+    length: float
+    """Words that a chunk holds on average, stop words left out."""
+    words: Mapping[str, int]
+    """How many chunks hold each word."""
+
+    def idf(self, word: str) -> float:
+        """Return the weight of a word."""
+        held = self.words[word]
+        return math.log1p((self.chunks - held + 0.5) / (held + 0.5))
+
+    def norm(self, lengths: Scores) -> Scores:
+        """Return how many times a word must stand in chunks of these lengths to count half of the most."""
+        return K1 * (1 - B + B * lengths / self.length)
+
+    def length_of(self, norms: Scores) -> Scores:
+        """Return the lengths that have these norms."""
+        return (norms / K1 - (1 - B)) / B * self.length
+
+
+def total(counts: Sequence[Counts]) -> Counts:
+    """Return the counts of all shards together."""
+    chunks = sum(each.chunks for each in counts)
+    length = sum(each.chunks * each.length for each in counts) / max(1, chunks)
+    words = Counter[str]()
+    for each in counts:
+        words.update(each.words)
+    return Counts(chunks, length or 1.0, {word: words[word] for each in counts for word in each.words})
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition, and what the values of each field are in all shards together."""
+
+    text: str
+    kinds: tuple[tuple[str, Kind], ...]
+
+
+Chosen = tuple[frozenset[str] | Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """The fields of a shard's chunks; what only other shards have, no chunk of this one does."""
+
+    fields: Fields
+    of_all: tuple[tuple[str, Kind], ...]
+
+    def __len__(self) -> int:
+        return len(self.fields)
+
+    def kinds(self) -> Mapping[str, Kind]:
+        return dict(self.of_all)
+
+    def values(self, field: str) -> list[Any]:
+        return self.fields.values(field) if field in self.fields.kinds() else [None] * len(self)
+
+
+class _State:
+    """What is remembered of one state of a shard."""
+
+    def __init__(self) -> None:
+        self.length: float | None = None
+        self.share = 1.0
+        self.hits: LRUCache[str, tuple[Ids, Scores]] = LRUCache(
+            HITS_KEPT, getsizeof=lambda hits: 1 + len(hits[0])
+        )
+        self.chosen: LRUCache[Chosen, Ids] = LRUCache(CONDITIONS_KEPT)
+
+
+class Shard:
+    """One shard that is open for searching, in this process or as an actor of Ray in another one."""
+
+    def __init__(self, uri: str, copies: DiskCache | None = None) -> None:
+        self._uri, self._copies = uri, copies
+        self._index: Index | None = None
+        self._lock = threading.Lock()
+        self._states: WeakKeyDictionary[TableReader, _State] = WeakKeyDictionary()
+        self._counted: LRUCache[str, int] = LRUCache(CHUNKS_KEPT)
+
+    def call(self, version: str | None, chosen: Chosen, method: str, *args: Any) -> Any:
+        """Call a method on the chunks that are chosen, in the state of this name, or the present one.
+
+        Raises:
+            IndexMismatchError: the shard cannot be opened.
+        """
+        with self._lock:
+            if self._index is None:
+                self._index = Index.open_rows(self._uri, self._copies)
+        reader = (self._index if version is None else self._index.at(version)).reader()
+        return getattr(self, method)(reader, self._among(reader, chosen), *args)
+
+    # What follows is called by name.
+
+    def version(self, reader: TableReader, among: Ids | None) -> str:
+        """Name the state."""
+        return str(reader.manifest.committed)
+
+    def info(self, reader: TableReader, among: Ids | None) -> dict[str, Any]:
+        """Return what the shard holds and how it was made."""
+        assert self._index is not None
+        return self._index.info()
+
+    def counts(self, reader: TableReader, among: Ids | None, words: Sequence[str]) -> Counts:
+        """Count words, whatever is chosen."""
+        held = {word: len(self._hits(reader, word)[0]) for word in words}
+        return Counts(reader.manifest.chunks, self._length(reader), held)
+
+    def search(
+        self,
+        reader: TableReader,
+        among: Ids | None,
+        queries: Sequence[Sequence[str]],
+        vectors: Vectors,
+        limit: int,
+        counts: Counts,
+    ) -> list[list[Candidate]]:
+        """Return the best chunks by vector and by words, for each query, given as its words and its vector.
+
+        BM25 is that of all shards, whose counts these are.
+        """
+        held = self.size(reader, among)
+        if not held:
+            return [[] for _ in queries]
+        limit = min(limit, held)
+        own = self.counts(reader, among, list(counts.words))
+        found = []
+        for words, vector, near in zip(queries, vectors, reader.nearest(vectors, limit, among), strict=True):
+            named = self._named(reader, among, words, own, counts)[: limit + MARGIN]
+            hits = reader.candidates([*near.tolist(), *named.tolist()], vector, {})
+            rows = np.array(list(dict.fromkeys([*near.tolist(), *named.tolist()])), dtype=np.int64)
+            scores = self._bm25(reader, rows, hits, words, own, counts)
+            for hit, score in zip(hits, scores.tolist(), strict=True):
+                hit["scores"]["sparse"] = score
+            best = set(np.argsort(-scores, kind="stable")[:limit].tolist())
+            found.append([hit for at, hit in enumerate(hits) if at < len(near) or at in best])
+        return found
+
+    def vectors(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks."""
+        return reader.vectors(ids)
+
+    def sentences(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of each chunk with their vectors."""
+        return reader.sentences(ids)
+
+    def get(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[Chunk]:
+        """Return chunks by id."""
+        return reader.get(ids)
+
+    def has(self, reader: TableReader, among: Ids | None, ids: Sequence[str]) -> list[str]:
+        """Return those of the ids that a chunk has."""
+        found = []
+        for id_ in ids:
+            try:
+                reader.get([id_])
+            except KeyError:
+                continue
+            found.append(id_)
+        return found
+
+    def chunks(self, reader: TableReader, among: Ids | None) -> list[Chunk]:
+        """Return all chunks."""
+        return list(reader.chunks(among))
+
+    def size(self, reader: TableReader, among: Ids | None) -> int:
+        """Return how many chunks there are."""
+        return reader.manifest.chunks if among is None else len(among)
+
+    def sources(self, reader: TableReader, among: Ids | None) -> dict[str, int]:
+        """Return the documents and how many chunks each has."""
+        if among is not None:
+            return dict(Counter(reader.sources_of(among)))
+        return {name: record.chunks for name, record in reader.manifest.sources.items()}
+
+    def record(self, reader: TableReader, among: Ids | None, source: str) -> Any:
+        """Return what is remembered of a document; None where there is none of this name."""
+        return reader.manifest.sources.get(source)
+
+    def spelt_like(self, reader: TableReader, among: Ids | None, word: str) -> list[str] | None:
+        """Return words that are spelt nearly like one; None where a chunk holds it."""
+        return None if reader.contains(word, among) else reader.spelt_like(word, among)
+
+    def holds(self, reader: TableReader, among: Ids | None, word: str) -> bool:
+        """Tell whether a chunk holds a word as it is."""
+        return reader.holds(word, among)
+
+    def fields(self, reader: TableReader, among: Ids | None) -> Fields:
+        """Return what is known of each chunk."""
+        return reader.fields[1]
+
+    def kinds(self, reader: TableReader, among: Ids | None) -> dict[str, Kind]:
+        """Return the fields that some chunk has, and what their values are."""
+        fields = reader.fields[1]
+        known = fields.kinds().items()
+        return {name: kind for name, kind in known if any(v is not None for v in fields.values(name))}
+
+    # Until here.
+
+    def _state(self, reader: TableReader) -> _State:
+        with self._lock:
+            return self._states.setdefault(reader, _State())
+
+    def _among(self, reader: TableReader, chosen: Chosen) -> Ids | None:
+        """Return the rows that are chosen, in ascending order; None where all are."""
+        if not chosen:
+            return None
+        state = self._state(reader)
+        with self._lock:
+            rows = state.chosen.get(chosen)
+        if rows is None:
+            every, fields = reader.fields
+            kept = np.ones(len(every), dtype=bool)
+            for one in chosen:
+                if isinstance(one, Condition):
+                    kept &= read_where(one.text).keep(_Columns(fields, one.kinds))
+                else:
+                    kept &= np.isin(every, reader.rows_of(one))
+            rows = every[kept]
+            with self._lock:
+                state.chosen[chosen] = rows
+        return rows
+
+    def _hits(self, reader: TableReader, word: str) -> tuple[Ids, Scores]:
+        """Return all rows that hold a word, in ascending order, and their BM25 for it alone."""
+        state = self._state(reader)
+        with self._lock:
+            known = state.hits.get(word)
+        if known is None:
+            rows, scores = reader.match(word, max(1, reader.manifest.chunks))
+            order = np.argsort(rows)
+            known = rows[order], scores[order].astype(np.float64)
+            with self._lock:
+                if len(rows) < HITS_KEPT:
+                    state.hits[word] = known
+        return known
+
+    def _ratios(self, reader: TableReader, word: str, own: Counts) -> tuple[Ids, Scores]:
+        """Return the rows that hold a word, and of each its norm by the times that it holds the word.
+
+        BM25 of one word is idf (K1 + 1) / (1 + norm / times).
+        """
+        rows, scores = self._hits(reader, word)
+        return rows, np.maximum(own.idf(word) * (K1 + 1) / scores - 1, 1e-9)
+
+    def _named(
+        self, reader: TableReader, among: Ids | None, words: Sequence[str], own: Counts, counts: Counts
+    ) -> Ids:
+        """Return the rows that hold words, best first by nearly their BM25 of all shards.
+
+        As if each word stood once in a chunk: what that is wrong by is small where shards hold alike chunks.
+        """
+        every, scores = [np.zeros(0, dtype=np.int64)], [np.zeros(0)]
+        shift = own.length / counts.length
+        for word, times in Counter(words).items():
+            rows, ratios = self._ratios(reader, word, own)
+            every.append(rows)
+            weight = times * counts.idf(word) * (K1 + 1)
+            scores.append(weight / (1 + shift * ratios + (1 - shift) * K1 * (1 - B)))
+        rows, places = np.unique(np.concatenate(every), return_inverse=True)
+        sums = np.bincount(places, np.concatenate(scores), len(rows))
+        if among is not None:
+            kept = np.isin(rows, among, assume_unique=True)
+            rows, sums = rows[kept], sums[kept]
+        return np.asarray(rows[np.lexsort((rows, -sums))], dtype=np.int64)
+
+    def _bm25(
+        self,
+        reader: TableReader,
+        rows: Ids,
+        chunks: Sequence[Chunk],
+        words: Sequence[str],
+        own: Counts,
+        counts: Counts,
+    ) -> Scores:
+        """Return the BM25 of rows by the counts of all shards."""
+        # about how long each is: the true length lies near
+        counted = np.array([self._count(chunk) for chunk in chunks], dtype=np.float64)
+        about = own.norm(counted * self._state(reader).share)
+        sums = np.zeros(len(rows))
+        for word, asked in Counter(words).items():
+            hits, ratios = self._ratios(reader, word, own)
+            if not len(hits):
+                continue
+            at = np.searchsorted(hits, rows)
+            holding = np.flatnonzero(hits.take(at, mode="clip") == rows)
+            ratios = ratios[at[holding]]
+            times = _times(ratios, about[holding], own)
+            lengths = own.length_of(ratios * times)
+            whole = np.rint(lengths)
+            norms = counts.norm(np.where(np.abs(lengths - whole) < NEARLY_WHOLE, whole, lengths))
+            sums[holding] += asked * counts.idf(word) * (K1 + 1) * times / (times + norms)
+        return sums
+
+    def _count(self, chunk: Chunk) -> int:
+        """Return how many words of a chunk are no stop words, as we count them; the last are remembered."""
+        with self._lock:
+            known = self._counted.get(chunk["id"])
+        if known is None:
+            known = _content(chunk["text"])
+            with self._lock:
+                self._counted[chunk["id"]] = known
+        return known
+
+    def _length(self, reader: TableReader) -> float:
+        """Return the mean length of chunks that LanceDB counts with, which its scores of a word tell."""
+        state = self._state(reader)
+        if state.length is None:
+            state.length, state.share = self._find_length(reader)
+        return state.length
+
+    def _find_length(self, reader: TableReader) -> tuple[float, float]:
+        """Return the mean length of chunks, and how long they are beside the words that `_content` counts."""
+        chunks = reader.manifest.chunks
+        sample = [chunk["text"] for chunk in islice(reader.chunks(), SAMPLED)]
+        common = Counter(word for text in sample for word in set(re.findall(r"[^\W\d_]+", text.lower())))
+        held = {word: len(self._hits(reader, word)[0]) for word, _ in common.most_common(WORDS_TRIED)}
+        # of a word that nearly all chunks hold the score is too small to tell anything exactly
+        known = {word: number for word, number in held.items() if 0 < number <= max(SAMPLED, chunks // 2)}
+        if not known:
+            return 1.0, 1.0
+        word = max(known, key=lambda word: known[word])
+        rows, ratios = self._ratios(reader, word, Counts(chunks, 1.0, held))
+        rows, ratios = rows[:SAMPLED], ratios[:SAMPLED]
+        nothing = np.zeros(reader.manifest.settings.dimension, dtype=np.float32)
+        texts = [hit["text"] for hit in reader.candidates(rows.tolist(), nothing, {})]
+        lengths, times = count_words(texts, word)
+        # ratio times times is the norm of a length, by the mean length that is sought
+        found = lengths / Counts(chunks, 1.0, held).length_of(ratios * times)
+        return float(np.median(found)), float(lengths.sum() / max(1, sum(map(_content, texts))))
+
+
+def _content(text: str) -> int:
+    return sum(word not in STOP_WORDS for word in WORD.findall(text.lower()))
+
+
+def _times(ratios: Scores, about: Scores, own: Counts) -> Scores:
+    """Return how often chunks hold a word, given the norm of each by that number, and about its norm.
+
+    The number of times and the length are whole numbers, and of those near by only one pair fits.
+    """
+    expected = about / ratios
+    highest = max(1, math.ceil(FAR * expected.max(initial=1.0)))
+    tried = np.arange(1, min(highest, MOST_TIMES) + 1, dtype=np.float64)
+    lengths = own.length_of(ratios[:, None] * tried)
+    misfit = np.abs(lengths - np.rint(lengths))
+    misfit[(tried > FAR * expected[:, None]) | (tried * FAR < expected[:, None])] = 1.0
+    best = tried[np.argmin(misfit, axis=1)]
+    fits = misfit.min(axis=1, initial=1.0) < 1.0
+    return np.where(fits, best, np.maximum(1.0, np.rint(expected)))
+
+
+def count_words(texts: Sequence[str], word: str) -> tuple[Scores, Scores]:
+    """Return how many words LanceDB counts in each text, all of which hold `word`, and how often that one.
+
+    It does not say so; but the score of a word that is added to each text once tells its length.
+    """
+    import pyarrow as pa
+    from lancedb.query import MatchQuery
+
+    number = len(texts)
+    # as many rows lack the added word as have it, so that its weight is no small number
+    rows = [*(f"{text} {MARK}" for text in texts), MARK, *[OTHER] * (number + 1)]
+    match: Any = MatchQuery
+    database, name = connect("memory://"), uuid.uuid4().hex
+    table = database.create_table(name, pa.table({TEXT: rows, "at": range(len(rows))}))
+    try:
+        table.create_index(TEXT, config=words_config())
+        ratios = []
+        for asked in (MARK, word):
+            hits = table.search(match(asked, TEXT), query_type="fts").select(["at", "_score"])
+            found = hits.limit(len(rows)).to_arrow().sort_by("at")
+            idf = Counts(len(rows), 1.0, {asked: len(found)}).idf(asked)
+            ratios.append(idf * (K1 + 1) / found["_score"].to_numpy().astype(np.float64) - 1)
+    finally:
+        database.drop_table(name)
+    bare = K1 * (1 - B)
+    marked, of_word = ratios
+    # the last of these is the added word alone, of length 1
+    lengths = np.rint((marked[:-1] - bare) / (marked[-1] - bare))
+    return lengths - 1, np.rint(marked[:-1] / of_word)

@@ -1,0 +1,346 @@
+"""An index of shards that is open for searching: asks every shard, and joins what they find."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from cachetools import LRUCache
+from langchain_core.embeddings import Embeddings
+
+from adaptive_rag.errors import IndexMismatchError
+from adaptive_rag.index.disk_cache import DiskCache
+from adaptive_rag.index.fields import OWN_FIELDS, Fields
+from adaptive_rag.index.index import OF_SHARDS
+from adaptive_rag.index.location import open_files
+from adaptive_rag.index.manifest import complete_manifest, quoted
+from adaptive_rag.index.reader import split_words
+from adaptive_rag.index.shard import Chosen, Condition, Counts, Shard, total
+from adaptive_rag.index.shards import join_facts, shard_of, shard_uris
+from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
+from adaptive_rag.models.embeddings import embed_queries
+from adaptive_rag.models.onnx import OnnxEmbeddings
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate, Chunk
+from adaptive_rag.text.vectors import Vectors, cosines
+from adaptive_rag.where import Kind, Where
+
+# Of which shard a chunk is, for those last found; words whose counts are remembered, of so many states.
+PLACES_KEPT, WORDS_KEPT, STATES_KEPT = 65_536, 65_536, 16
+
+Call = tuple[Any, ...]
+
+
+class Shards(Protocol):
+    """The shards of an index, in this process or elsewhere."""
+
+    def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
+        """Call `Shard.call` of several shards side by side, by their numbers, and return what each says."""
+        ...
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """Return the threads in which shards of this process are asked side by side."""
+    return ThreadPoolExecutor(8, thread_name_prefix="shard")
+
+
+class _InThisProcess:
+    """Shards that this process opens."""
+
+    def __init__(self, uris: Sequence[str], copies: DiskCache | None) -> None:
+        self._shards = [Shard(uri, copies) for uri in uris]
+
+    def ask(self, calls: Mapping[int, Call]) -> dict[int, Any]:
+        asked = {number: _pool().submit(self._shards[number].call, *call) for number, call in calls.items()}
+        return {number: one.result() for number, one in asked.items()}
+
+
+class ShardedIndex:
+    """An index of shards that is open for searching; it finds what one index of all their chunks would.
+
+    It follows what other processes write to the shards; what begins with one state of each goes on with it.
+    Its methods may be called from several threads at once. Those that take ids raise KeyError where no chunk
+    has one, and all raise IndexUnreachableError where a shard does not answer.
+    """
+
+    def __init__(self, uri: str, shards: Shards, number: int, embeddings: Embeddings, dimension: int) -> None:
+        self.uri = uri
+        self.embeddings = embeddings
+        self._shards, self._number, self._dimension = shards, number, dimension
+        self._pinned: tuple[str, ...] | None = None
+        self._chosen: tuple[frozenset[str] | Where, ...] = ()
+        self._lock = threading.Lock()
+        self._places: LRUCache[str, int] = LRUCache(PLACES_KEPT)
+        self._counts: LRUCache[tuple[str, ...], Counts] = LRUCache(STATES_KEPT)
+        self._known_kinds: LRUCache[Any, tuple[tuple[str, Kind], ...]] = LRUCache(STATES_KEPT)
+        self.stores_sentences = True
+
+    @classmethod
+    def open(
+        cls,
+        uri: str | Path,
+        embeddings: str | Embeddings | None = None,
+        copies: DiskCache | None = None,
+        ray: str | None = None,
+    ) -> ShardedIndex:
+        """Open an index of shards, as `Index.open` does another one.
+
+        With the address of a Ray cluster each shard is held by an actor there, which is asked as long as the
+        process lasts.
+
+        Raises:
+            IndexMismatchError: there is no index of shards, or one of them is missing, was made with other
+                settings, or with another model than was passed.
+            ConfigurationError: the model has to be passed and was not, or no cluster is at the address.
+            MissingExtraError: a cluster is named, and Ray is not installed.
+        """
+        location = open_files(uri, "ShardedIndex.open")
+        uris = shard_uris(location)
+        if not uris:
+            raise IndexMismatchError(
+                f"There is no index of shards at {location.uri}. Make one with: adaptive-rag index PATH "
+                f"--index {quoted(location.uri)} --shards NUMBER"
+            )
+        found = []
+        for number, each in enumerate(uris):
+            try:
+                found.append(complete_manifest(open_files(each, "ShardedIndex.open")).settings)
+            except IndexMismatchError as error:
+                raise type(error)(
+                    f"Shard {number} of the {len(uris)} of the index {location.uri} cannot be opened. {error}"
+                ) from error
+            if found[-1] != found[0]:
+                raise IndexMismatchError(
+                    f"The shard {each} was made with {found[-1]}, and {uris[0]} with {found[0]}. Make the "
+                    f"index anew: adaptive-rag index PATH --index {quoted(location.uri)} --rebuild"
+                )
+        model = load_model_of(location.uri, found[0].embeddings, embeddings)
+        shards: Shards = _InThisProcess(uris, copies)
+        if ray is not None:
+            from adaptive_rag.index.ray_shards import hold_shards
+
+            shards = hold_shards(ray, uris, copies)
+        opened = cls(location.uri, shards, len(uris), model, found[0].dimension)
+        opened.stores_sentences = bool(found[0].sentence_vectors)
+        return opened
+
+    def search(self, queries: Sequence[str], *, limit: int) -> list[list[Candidate]]:
+        """Return, for each query, the union of its best `limit` chunks by vector and by words.
+
+        `scores` holds what those of `Index.search` do; BM25 counts the words of all shards.
+        """
+        if not queries:
+            return []
+        here, limit = self._at_one_state(), max(1, limit)
+        vectors = self.embed(queries)
+        refuse_dimension(self.uri, self._dimension, vectors, self.embeddings)
+        words = [
+            [part for word in split_words(query) for part in word.split("_") if part] for query in queries
+        ]
+        counts = here._count([word for each in words for word in each])
+        by_shard = here._ask("search", words, vectors, limit, counts)
+        found = []
+        for number in range(len(queries)):
+            hits = [hit for shard in by_shard for hit in shard[number]]
+            near = _best(hits, "dense", limit)
+            named = [hit for hit in _best(hits, "sparse", limit) if hit["scores"]["sparse"] > 0]
+            found.append(list({hit["id"]: hit for hit in (*near, *named)}.values()))
+        self._remember(
+            {hit["id"]: shard for shard, each in enumerate(by_shard) for hits in each for hit in hits}
+        )
+        return found
+
+    def prepare(self, texts: Sequence[str], also_compared: Sequence[str] = ()) -> None:
+        """Begin to embed texts, in another thread, and return at once."""
+        if isinstance(self.embeddings, OnnxEmbeddings):
+            _pool().submit(self.embed, [*texts, *also_compared])
+
+    def embed(self, queries: Sequence[str]) -> Vectors:
+        """Return the vectors of queries, shape (len(queries), dimension); recent ones are remembered."""
+        if isinstance(self.embeddings, OnnxEmbeddings):
+            return self.embeddings.encode(queries)
+        return embed_queries(self.embeddings, queries)
+
+    def vectors(self, ids: Sequence[str]) -> Vectors:
+        """Return the vectors of chunks, shape (len(ids), dimension), unit length."""
+        found = self._by_id("vectors", ids)
+        return np.stack(found) if found else np.zeros((0, self._dimension), dtype=np.float32)
+
+    def similarities(self, texts: Sequence[str], ids: Sequence[str]) -> Vectors:
+        """Return the cosine of each text with each chunk, shape (len(texts), len(ids))."""
+        return cosines(self.embed(texts), self.vectors(ids))
+
+    def sentences(self, ids: Sequence[str]) -> list[Sentences]:
+        """Return the sentences of each chunk with their vectors."""
+        return self._by_id("sentences", ids)
+
+    def get(self, ids: Sequence[str]) -> list[Chunk]:
+        """Return chunks by id."""
+        return self._by_id("get", ids)
+
+    def where(self, condition: Where) -> ShardedIndex:
+        """Return a view of the chunks that fulfil a condition; it follows what is written to the index."""
+        return self._narrowed_by(condition)
+
+    def only(self, sources: Collection[str]) -> ShardedIndex:
+        """Return a view of the chunks of some sources; it follows what is written to the index."""
+        return self._narrowed_by(frozenset(sources))
+
+    def chunks(self) -> Iterator[Chunk]:
+        """Go through all chunks, shard by shard."""
+        here = self._at_one_state()
+        for number in range(self._number):
+            yield from here._ask_one(number, "chunks")
+
+    def sources(self) -> dict[str, int]:
+        """Return the indexed sources and how many chunks each has."""
+        return {name: held for each in self._at_one_state()._ask("sources") for name, held in each.items()}
+
+    def spelt_like(self, word: str) -> list[str]:
+        """Return words of chunks that are spelt nearly like one; none where a chunk holds it."""
+        found = self._at_one_state()._ask("spelt_like", word)
+        return [] if None in found else list(dict.fromkeys(near for each in found for near in each))
+
+    def holds(self, word: str) -> bool:
+        """Tell whether a chunk holds a word as it is, in either case."""
+        return any(self._at_one_state()._ask("holds", word))
+
+    def fields(self) -> dict[str, str]:
+        """Return the fields that a condition can name, each with its kind and its range or examples."""
+        return Fields.joined(self._ask("fields")).describe()
+
+    def notes(self, source: str) -> Sequence[str]:
+        """Return what could not be read of a document, or had to be guessed."""
+        record = self._ask_one(shard_of(source, self._number), "record", source)
+        return record.notes if record else ()
+
+    def file_of(self, source: str) -> str | None:
+        """Return the whole path of the file that a document was read from; None where there was none."""
+        record = self._ask_one(shard_of(source, self._number), "record", source)
+        return record.path if record else None
+
+    def info(self) -> dict[str, Any]:
+        """Return what the index holds and how it was made."""
+        return join_facts(self.uri, self._ask("info"))
+
+    @property
+    def version(self) -> str:
+        """Name the state of all shards; what was found under another name may not be found now."""
+        return "+".join(self._pinned or self._ask("version"))
+
+    def at(self, version: str) -> ShardedIndex:
+        """Return the index as it was under a name, if its shards still know that, else as they are now."""
+        pinned = copy.copy(self)
+        pinned._pinned = tuple(version.split("+"))
+        return pinned if len(pinned._pinned) == self._number else self
+
+    def __len__(self) -> int:
+        return sum(self._at_one_state()._ask("size"))
+
+    def __repr__(self) -> str:
+        # Names the view too: it stands in the keys of what is remembered of questions.
+        return f"ShardedIndex({self.uri!r}, {self._chosen!r})"
+
+    def _at_one_state(self) -> ShardedIndex:
+        return self if self._pinned else self.at(self.version)
+
+    def _narrowed_by(self, chosen: frozenset[str] | Where) -> ShardedIndex:
+        view = copy.copy(self)
+        view._chosen = (*self._chosen, chosen)
+        return view
+
+    def _ask(self, method: str, *args: Any) -> list[Any]:
+        """Ask every shard, and return what each says, in their order."""
+        chosen = self._chosen_in_shards()
+        said = self._shards.ask(
+            {number: self._call(number, chosen, method, *args) for number in range(self._number)}
+        )
+        return [said[number] for number in range(self._number)]
+
+    def _ask_one(self, number: int, method: str, *args: Any) -> Any:
+        return self._shards.ask({number: self._call(number, self._chosen_in_shards(), method, *args)})[number]
+
+    def _call(self, number: int, chosen: Chosen, method: str, *args: Any) -> Call:
+        return (self._pinned[number] if self._pinned else None, chosen, method, *args)
+
+    def _chosen_in_shards(self) -> Chosen:
+        """Return what is chosen, each condition with what the values of its fields are in all shards."""
+        if not any(isinstance(one, Where) for one in self._chosen):
+            return tuple(one for one in self._chosen if not isinstance(one, Where))
+        kinds = self._kinds()
+        return tuple(Condition(one.text, kinds) if isinstance(one, Where) else one for one in self._chosen)
+
+    def _kinds(self) -> tuple[tuple[str, Kind], ...]:
+        with self._lock:
+            known = self._known_kinds.get(self._pinned)
+        if known is None:
+            whole = copy.copy(self)
+            whole._chosen = ()
+            kinds: dict[str, Kind] = {}
+            for each in whole._ask("kinds"):
+                for name, kind in each.items():
+                    kinds[name] = kind if kinds.get(name, kind) == kind else "text"
+            known = tuple({name: kinds.get(name, "text") for name in (*OWN_FIELDS, *kinds)}.items())
+            if self._pinned is not None:
+                with self._lock:
+                    self._known_kinds[self._pinned] = known
+        return known
+
+    def _count(self, words: Sequence[str]) -> Counts:
+        """Return the counts of words in all shards together; those of one state are remembered."""
+        assert self._pinned is not None
+        with self._lock:
+            known = self._counts.get(self._pinned)
+        held = known.words if known else {}
+        missing = [word for word in dict.fromkeys(words) if word not in held]
+        if known is None or missing:
+            found = total(self._ask("counts", missing))
+            kept = held if len(held) < WORDS_KEPT else {word: held[word] for word in words if word in held}
+            known = replace(found, words={**kept, **found.words})
+            with self._lock:
+                self._counts[self._pinned] = known
+        return replace(known, words={word: known.words[word] for word in words})
+
+    def _by_id(self, method: str, ids: Sequence[str]) -> list[Any]:
+        """Ask for something of each chunk the shard that holds it."""
+        here = self._at_one_state()
+        with self._lock:
+            places = {id_: self._places[id_] for id_ in ids if id_ in self._places}
+        if unknown := [id_ for id_ in dict.fromkeys(ids) if id_ not in places]:
+            for number, held in enumerate(here._ask("has", unknown)):
+                places |= dict.fromkeys(held, number)
+            self._remember(places)
+        if absent := [id_ for id_ in ids if id_ not in places]:
+            raise KeyError(f"No chunk has the id {absent[0]!r}.")
+        of_shard: dict[int, list[str]] = {}
+        for id_ in dict.fromkeys(ids):
+            of_shard.setdefault(places[id_], []).append(id_)
+        chosen: Chosen = ()
+        said = self._shards.ask(
+            {number: here._call(number, chosen, method, asked) for number, asked in of_shard.items()}
+        )
+        found = {
+            id_: one
+            for number, asked in of_shard.items()
+            for id_, one in zip(asked, said[number], strict=True)
+        }
+        return [found[id_] for id_ in ids]
+
+    def _remember(self, places: Mapping[str, int]) -> None:
+        with self._lock:
+            self._places.update(places)
+
+
+def _best(hits: Sequence[Candidate], score: str, limit: int) -> list[Candidate]:
+    return sorted(hits, key=lambda hit: -hit["scores"][score])[:limit]
+
+
+OF_SHARDS["open"] = ShardedIndex.open

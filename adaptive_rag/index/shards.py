@@ -1,0 +1,86 @@
+"""An index of shards: several indexes, each on any machine, that one question asks side by side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xxhash import xxh3_64_intdigest
+
+from adaptive_rag.errors import ConfigurationError, IndexMismatchError
+from adaptive_rag.index.database import Database
+from adaptive_rag.index.location import Location
+
+SHARDS = "shards.json"
+MOST_SHARDS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The share of some documents that belongs to one shard."""
+
+    documents: Any
+    shard: int
+    shards: int
+
+    def holds(self, source: str) -> bool:
+        """Tell whether a document belongs to the shard, by its name."""
+        return shard_of(source, self.shards) == self.shard
+
+
+def shard_of(source: str, shards: int) -> int:
+    """Return the shard that a document belongs to: it depends on its name alone."""
+    return xxh3_64_intdigest(source.encode(errors="surrogatepass")) % shards
+
+
+def shard_uris(location: Location) -> list[str]:
+    """Return where the shards of an index lie; none where it is no index of shards.
+
+    Raises:
+        IndexMismatchError: the file that says how many there are cannot be read.
+    """
+    content = None if isinstance(location, Database) else location.read(SHARDS)
+    if content is None:
+        return []
+    try:
+        count = int(json.loads(content)["shards"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise IndexMismatchError(
+            f"The index {location.uri} is damaged: its {SHARDS} cannot be read ({error}). It holds one line "
+            'such as {"shards": 4}: the number of the folders shard-0, shard-1, ... beside it.'
+        ) from error
+    return [f"{location.uri}/shard-{number}" for number in range(count)]
+
+
+def refuse_shards(location: Location, what: str, instead: str = "") -> None:
+    """Refuse to do with an index of shards what is done with each of them.
+
+    Raises:
+        ConfigurationError: it is one; `what` is what was to be done, `instead` what does it with all.
+    """
+    if uris := shard_uris(location):
+        raise ConfigurationError(
+            f"{what} is for one shard at a time: {location.uri} is an index of {len(uris)} shards. "
+            + (instead or f"Name each of them, such as {uris[0]}.")
+        )
+
+
+def join_facts(uri: str, facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what an index of shards holds, from what each of them does."""
+    sizes, recalls = [each["bytes"] for each in facts], [each["recall"] for each in facts if each["recall"]]
+    rough = any(each["vector_search"] == "approximate" for each in facts)
+    return {
+        **facts[0],
+        "index": uri,
+        "shards": len(facts),
+        "sources": sum(each["sources"] for each in facts),
+        "chunks": sum(each["chunks"] for each in facts),
+        "bytes": None if None in sizes else sum(sizes),
+        "vector_search": "approximate" if rough else "exact",
+        # that of the shard that finds least
+        "recall": min(recalls, key=lambda recall: recall["recall_at_10"], default=None),
+        "updated": max(each["updated"] for each in facts),
+        "notes": [note for each in facts for note in each["notes"]],
+    }
