@@ -37,7 +37,7 @@ from adaptive_rag.graph.caching import open_cache
 from adaptive_rag.index import Index
 from adaptive_rag.index.index import narrow_to, source_of
 from adaptive_rag.index.manifest import MANIFEST
-from adaptive_rag.index.shards import SHARDS
+from adaptive_rag.index.sharding.layout import SHARDS
 from adaptive_rag.ingest.discovery import holds_documents
 from adaptive_rag.ingest.loaders import find_loader
 from adaptive_rag.models.onnx import load_minilm

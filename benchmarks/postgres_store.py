@@ -26,7 +26,7 @@ from adaptive_rag.context import Context
 from adaptive_rag.evaluation.corpora import WHOLE_PASSAGE
 from adaptive_rag.evaluation.datasets import Dataset, load_dataset
 from adaptive_rag.index import Index
-from adaptive_rag.index.postgres import PostgresIndex
+from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.search.search import POOL, search

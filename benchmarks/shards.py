@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from adaptive_rag.index import Index, ShardedIndex
-from adaptive_rag.index.shards import SHARDS, Share
+from adaptive_rag.index.sharding.layout import SHARDS, Share
 from adaptive_rag.state import Candidate
 from benchmarks.scale import make_index
 from benchmarks.scale_corpora import Corpus, made_up

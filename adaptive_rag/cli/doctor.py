@@ -90,8 +90,8 @@ def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path 
 def _check_index(context: Context, offline: bool) -> Iterator[Finding]:
     from adaptive_rag.index.index import Index, open_source
     from adaptive_rag.index.manifest import quoted
-    from adaptive_rag.index.postgres import PostgresIndex
-    from adaptive_rag.index.sharded import ShardedIndex
+    from adaptive_rag.index.postgres.source import PostgresIndex
+    from adaptive_rag.index.sharding.source import ShardedIndex
     from adaptive_rag.models.embeddings import load_embeddings
     from adaptive_rag.text.redaction import redact
 

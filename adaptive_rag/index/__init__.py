@@ -6,7 +6,7 @@ from adaptive_rag.index.index import Index, describe_fields
 from adaptive_rag.index.manifest import describe
 from adaptive_rag.index.plan import Progress
 from adaptive_rag.index.repair import RepairReport
-from adaptive_rag.index.sharded import ShardedIndex
+from adaptive_rag.index.sharding.source import ShardedIndex
 
 __all__ = [
     "Index",

@@ -20,8 +20,6 @@ from adaptive_rag.errors import ConfigurationError, IndexingError, IndexMismatch
 from adaptive_rag.index.ahead import reading_ahead
 from adaptive_rag.index.cache import EmbeddingCache
 from adaptive_rag.index.cluster import Cluster, open_cluster, run_each
-from adaptive_rag.index.database import Database
-from adaptive_rag.index.database_writer import DatabaseWriter
 from adaptive_rag.index.faults import storing
 from adaptive_rag.index.files import changed_files, damaged, refuse_damage, seal_files
 from adaptive_rag.index.location import Location, open_location
@@ -42,7 +40,9 @@ from adaptive_rag.index.manifest import (
     written_by_another,
 )
 from adaptive_rag.index.plan import Meter, Plan, Progress, Work, content_key, plan_run
-from adaptive_rag.index.shards import MOST_SHARDS, SHARDS, Share, shard_uris
+from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.postgres.writer import DatabaseWriter
+from adaptive_rag.index.sharding.layout import MOST_SHARDS, SHARDS, Share, shard_uris
 from adaptive_rag.index.table import DOC, TableRow, TableWriter
 from adaptive_rag.index.vectorize import Vectorizer
 from adaptive_rag.models.embeddings import embedding_name, encode, load_embeddings

@@ -25,17 +25,17 @@ from adaptive_rag.errors import ConfigurationError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
 from adaptive_rag.index.build import IndexReport, build_index, nothing_read
 from adaptive_rag.index.check import check_index
-from adaptive_rag.index.database import Database
 from adaptive_rag.index.disk_cache import DiskCache, open_disk_cache
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.files import refuse_damage
 from adaptive_rag.index.location import Files, open_files, open_location
 from adaptive_rag.index.manifest import MANIFEST, Manifest, complete_manifest
 from adaptive_rag.index.neighbours import Ids
-from adaptive_rag.index.postgres import PostgresIndex
+from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.reader import TableReader
 from adaptive_rag.index.repair import repair_index
-from adaptive_rag.index.shards import refuse_shards, shard_uris
+from adaptive_rag.index.sharding.layout import refuse_shards, shard_uris
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
 from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.models.onnx import OnnxEmbeddings

@@ -14,7 +14,7 @@ from typing_extensions import Buffer
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.bucket import PIECE, Bucket
-from adaptive_rag.index.database import SCHEMES, Database
+from adaptive_rag.index.postgres.database import SCHEMES, Database
 
 
 class Folder:

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from adaptive_rag.errors import IndexingError, IndexMismatchError
 from adaptive_rag.index.bucket import Bucket
-from adaptive_rag.index.database import Database
 from adaptive_rag.index.lease import hold_lease
 from adaptive_rag.index.location import Folder, Location
 from adaptive_rag.index.manifest import HOLDER, LOCK, MANIFEST, OWN_FILES, is_ours
+from adaptive_rag.index.postgres.database import Database
 
 POLL_SECONDS = 0.2
 

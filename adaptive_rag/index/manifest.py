@@ -26,9 +26,9 @@ from adaptive_rag.errors import (
 from adaptive_rag.index import neighbours
 from adaptive_rag.index.bucket import Bucket, ChangedError
 from adaptive_rag.index.cache import FILE
-from adaptive_rag.index.database import Database
 from adaptive_rag.index.location import Location, open_location
-from adaptive_rag.index.shards import join_facts, refuse_shards, shard_uris
+from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.sharding.layout import join_facts, refuse_shards, shard_uris
 from adaptive_rag.source import SentenceVectors
 
 MANIFEST = "manifest.json"

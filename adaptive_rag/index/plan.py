@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from adaptive_rag.errors import ConfigurationError, IndexingError
 from adaptive_rag.index.manifest import Manifest, SourceRecord, key_of
-from adaptive_rag.index.shards import Share
+from adaptive_rag.index.sharding.layout import Share
 
 if TYPE_CHECKING:
     from langchain_core.documents import Document

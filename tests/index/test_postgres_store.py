@@ -35,10 +35,10 @@ from adaptive_rag.errors import (
 )
 from adaptive_rag.index import Index, describe, describe_fields
 from adaptive_rag.index.cache import FILE, EmbeddingCache
-from adaptive_rag.index.database import Database
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.index import narrow_to, open_source, source_of
-from adaptive_rag.index.postgres import PostgresIndex
+from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.index.sources import list_sources, read_chunks, remove_sources
 from adaptive_rag.ingest import SourceText
 from adaptive_rag.query.spelling import correct_spelling
@@ -264,8 +264,8 @@ def test_a_narrowed_search_finds_what_is_found_by_filtering_everything_first(
 @pytest.fixture
 def large(database: str, monkeypatch: pytest.MonkeyPatch) -> PostgresIndex:
     """The notes in a table that is large enough for the approximate vector index, and for many hits."""
-    monkeypatch.setattr("adaptive_rag.index.database_neighbours.INDEXED_ABOVE", 100)
-    monkeypatch.setattr("adaptive_rag.index.database_state.FEW", 50)
+    monkeypatch.setattr("adaptive_rag.index.postgres.neighbours.INDEXED_ABOVE", 100)
+    monkeypatch.setattr("adaptive_rag.index.postgres.state.FEW", 50)
     build(notes(), database)
     return opened(database)
 
@@ -318,8 +318,8 @@ def test_a_large_index_finds_under_a_condition_what_filtering_everything_first_f
 ) -> None:
     give_up = f"SET hnsw.max_scan_tuples = {given_up_after}"
     in_this_session(large, monkeypatch, "SET enable_seqscan = off", "SET enable_sort = off", give_up)
-    monkeypatch.setattr("adaptive_rag.index.database_neighbours.FOLLOWED", 40)
-    monkeypatch.setattr("adaptive_rag.index.database_neighbours.COMPARED", 80)
+    monkeypatch.setattr("adaptive_rag.index.postgres.neighbours.FOLLOWED", 40)
+    monkeypatch.setattr("adaptive_rag.index.postgres.neighbours.COMPARED", 80)
     for first, length in ((0, 20), (30, 200), (100, CHUNKS - 150)):
         wanted = set(range(first, first + length))
         narrowed = large.where(read_where(f"number >= {first} and number < {first + length}"))
@@ -342,8 +342,8 @@ def test_rows_that_come_after_the_vector_index_are_found_by_it(large: PostgresIn
 def test_a_server_with_an_older_pgvector_goes_on_comparing_exactly(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.database_neighbours.INDEXED_ABOVE", 10)
-    monkeypatch.setattr("adaptive_rag.index.database_neighbours.PGVECTOR", (99, 0))
+    monkeypatch.setattr("adaptive_rag.index.postgres.neighbours.INDEXED_ABOVE", 10)
+    monkeypatch.setattr("adaptive_rag.index.postgres.neighbours.PGVECTOR", (99, 0))
     build(notes()[:20], database)
     facts = opened(database).info()
     assert (facts["vector_search"], facts["recall"]) == ("exact", None)
@@ -512,7 +512,7 @@ def test_a_question_under_way_goes_on_with_the_state_that_it_began_with(kb: str,
 def test_a_version_that_is_not_held_any_more_is_the_present_one(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.database_versions.VERSIONS_HELD", 2)
+    monkeypatch.setattr("adaptive_rag.index.postgres.versions.VERSIONS_HELD", 2)
     docs = write_files(tmp_path / "docs", QUAY)
     build(docs, database)
     reader = opened(database)
@@ -537,7 +537,7 @@ def test_a_version_that_is_not_held_any_more_is_the_present_one(
 def test_the_server_ends_what_holds_a_version(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adaptive_rag.index.database_versions.HELD_SECONDS", 1)
+    monkeypatch.setattr("adaptive_rag.index.postgres.versions.HELD_SECONDS", 1)
     build(write_files(tmp_path / "docs", QUAY), database)
     reader = opened(database)
     version = reader.version
@@ -590,12 +590,12 @@ def test_words_of_other_documents_are_not_told(spelt: PostgresIndex) -> None:
     assert not spelt.holds("(a|b)") and spelt.spelt_like("(a|b)") == []
 
 
-WRITER = "adaptive_rag.index.database_writer.DatabaseWriter"
+WRITER = "adaptive_rag.index.postgres.writer.DatabaseWriter"
 MOMENTS = [
     ("before", f"{WRITER}.add"),
     ("after", f"{WRITER}.add"),
     ("after", f"{WRITER}.remove"),
-    ("before", "adaptive_rag.index.database.Database.write"),
+    ("before", "adaptive_rag.index.postgres.database.Database.write"),
     ("after", "adaptive_rag.index.manifest.Manifest.publish"),
     pytest.param("before", f"{WRITER}.index_words", marks=pytest.mark.slow),
     pytest.param("after", f"{WRITER}.optimize", marks=pytest.mark.slow),
@@ -886,7 +886,7 @@ def test_a_server_that_ended_a_connection_is_reached_again(database: str) -> Non
 
 
 def test_a_server_without_pgvector_is_told(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from adaptive_rag.index.database_writer import DatabaseWriter
+    from adaptive_rag.index.postgres.writer import DatabaseWriter
 
     real = DatabaseWriter._run
 

@@ -22,10 +22,10 @@ from adaptive_rag.errors import (
     InputError,
 )
 from adaptive_rag.index import Index, ShardedIndex, describe, describe_fields
-from adaptive_rag.index import shard as one_shard
 from adaptive_rag.index.index import open_source
-from adaptive_rag.index.shard import count_words
-from adaptive_rag.index.shards import shard_of
+from adaptive_rag.index.sharding import shard as one_shard
+from adaptive_rag.index.sharding.layout import shard_of
+from adaptive_rag.index.sharding.shard import count_words
 from adaptive_rag.index.sources import list_sources, remove_sources
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate

@@ -1,7 +1,7 @@
 """The table of stores: what every row must do."""
 
 from adaptive_rag.index.index import STORES, Index, open_source
-from adaptive_rag.index.postgres import PostgresIndex
+from adaptive_rag.index.postgres.source import PostgresIndex
 from adaptive_rag.source import ChunkSource
 
 

@@ -6,8 +6,8 @@ import threading
 import time
 import weakref
 
-from adaptive_rag.index.database import Database
-from adaptive_rag.index.database_state import DatabaseState
+from adaptive_rag.index.postgres.database import Database
+from adaptive_rag.index.postgres.state import DatabaseState
 
 # The server keeps what was removed while a transaction is open that may see it. So it ends each after some
 # time by itself, and questions that come after a part of that time have a new one.

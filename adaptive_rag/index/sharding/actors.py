@@ -8,7 +8,7 @@ from typing import Any
 from adaptive_rag.errors import IndexUnreachableError
 from adaptive_rag.index.cluster import check_nodes, connect_cluster
 from adaptive_rag.index.disk_cache import DiskCache
-from adaptive_rag.index.shard import Shard
+from adaptive_rag.index.sharding.shard import Shard
 
 # Of an actor: questions that it works on side by side, and how long one waits for it, with the time that it
 # takes to start on another node.

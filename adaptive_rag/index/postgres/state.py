@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
-from adaptive_rag.index.database import Database
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import Manifest
+from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.where import Kind
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from adaptive_rag.index.index import OF_SHARDS
 from adaptive_rag.index.location import open_files
 from adaptive_rag.index.manifest import complete_manifest, quoted
 from adaptive_rag.index.reader import split_words
-from adaptive_rag.index.shard import Chosen, Condition, Counts, Shard, total
-from adaptive_rag.index.shards import join_facts, shard_of, shard_uris
+from adaptive_rag.index.sharding.layout import join_facts, shard_of, shard_uris
+from adaptive_rag.index.sharding.shard import Chosen, Condition, Counts, Shard, total
 from adaptive_rag.index.vectorize import load_model_of, refuse_dimension
 from adaptive_rag.models.embeddings import embed_queries
 from adaptive_rag.models.onnx import OnnxEmbeddings
@@ -125,7 +125,7 @@ class ShardedIndex:
         model = load_model_of(location.uri, found[0].embeddings, embeddings)
         shards: Shards = _InThisProcess(uris, copies)
         if ray is not None:
-            from adaptive_rag.index.ray_shards import hold_shards
+            from adaptive_rag.index.sharding.actors import hold_shards
 
             shards = hold_shards(ray, uris, copies)
         opened = cls(location.uri, shards, len(uris), model, found[0].dimension)

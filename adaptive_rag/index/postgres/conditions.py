@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from adaptive_rag.index.database_state import DatabaseState
-from adaptive_rag.index.database_writer import OF_SOURCE
+from adaptive_rag.index.postgres.state import DatabaseState
+from adaptive_rag.index.postgres.writer import OF_SOURCE
 from adaptive_rag.where import Predicate, Where
 
 if TYPE_CHECKING:

@@ -15,15 +15,15 @@ from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
 from adaptive_rag.errors import IndexMismatchError
-from adaptive_rag.index.database import Database, SnapshotGoneError
-from adaptive_rag.index.database_conditions import Conditions
-from adaptive_rag.index.database_neighbours import nearest_exactly, nearest_roughly
-from adaptive_rag.index.database_spelling import holds, spelt_like
-from adaptive_rag.index.database_state import DatabaseState
-from adaptive_rag.index.database_versions import HeldVersion, HeldVersions
-from adaptive_rag.index.database_writer import LANGUAGE
 from adaptive_rag.index.fields import Fields
 from adaptive_rag.index.manifest import MANIFEST, complete_manifest
+from adaptive_rag.index.postgres.conditions import Conditions
+from adaptive_rag.index.postgres.database import Database, SnapshotGoneError
+from adaptive_rag.index.postgres.neighbours import nearest_exactly, nearest_roughly
+from adaptive_rag.index.postgres.spelling import holds, spelt_like
+from adaptive_rag.index.postgres.state import DatabaseState
+from adaptive_rag.index.postgres.versions import HeldVersion, HeldVersions
+from adaptive_rag.index.postgres.writer import LANGUAGE
 from adaptive_rag.index.reader import WORDS_PER_QUERY
 from adaptive_rag.index.table import SENTENCE_DIMENSION, to_candidate, unpack_sentences
 from adaptive_rag.index.vectorize import embed_sentences, load_model_of, refuse_dimension

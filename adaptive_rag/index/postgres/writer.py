@@ -8,9 +8,9 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 from adaptive_rag.errors import import_extra
-from adaptive_rag.index import database_neighbours as neighbours
-from adaptive_rag.index.database import Database
 from adaptive_rag.index.fields import Fields
+from adaptive_rag.index.postgres import neighbours
+from adaptive_rag.index.postgres.database import Database
 from adaptive_rag.index.table import TableRow, from_arrow
 from adaptive_rag.state import Chunk
 from adaptive_rag.where import kind_of

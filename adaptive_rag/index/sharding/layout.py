@@ -10,8 +10,8 @@ from typing import Any
 from xxhash import xxh3_64_intdigest
 
 from adaptive_rag.errors import ConfigurationError, IndexMismatchError
-from adaptive_rag.index.database import Database
 from adaptive_rag.index.location import Location
+from adaptive_rag.index.postgres.database import Database
 
 SHARDS = "shards.json"
 MOST_SHARDS = 1000

@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from adaptive_rag.index.database_conditions import escape_regex
-from adaptive_rag.index.database_state import DatabaseState
+from adaptive_rag.index.postgres.conditions import escape_regex
+from adaptive_rag.index.postgres.state import DatabaseState
 from adaptive_rag.index.reader import LONGEST_SPELT
 
 if TYPE_CHECKING:
