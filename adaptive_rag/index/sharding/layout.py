@@ -1,4 +1,4 @@
-"""An index of shards: several indexes, each on any machine, that one question asks side by side."""
+"""How an index of shards is laid out: where each lies, and which documents belong to it."""
 
 from __future__ import annotations
 
