@@ -1,4 +1,5 @@
 import os
+import random
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -152,12 +153,13 @@ def test_a_network_that_fails_now_and_then_loses_nothing(
 ) -> None:
     docs = write_files(tmp_path / "docs", OLD)
     network.seconds = 0.01
-    # one GET in seven; and the answer to a PUT of the manifest, which is written all the same
-    spoilt: list[str] = []
+    # one GET in seven, drawn: runs of as many requests each would all fail at the same one; and the
+    # answer to a PUT of the manifest, which is written all the same
+    spoilt, drawn = list[str](), random.Random(7)
 
     def fail(line: str) -> str:
         of_kind = "PUT" in line and "/manifest.json" in line if fault == "mute" else line.startswith("GET")
-        if of_kind and (fault == "mute" or len(network.asked) % 7 == 0) and line not in spoilt:
+        if of_kind and (fault == "mute" or drawn.random() < 1 / 7) and line not in spoilt:
             spoilt.append(line)
             return fault
         return ""
