@@ -42,19 +42,22 @@ def test_codes_of_one_bit_as_earlier_versions_made_them_are_not_trusted_as_far(
     tmp_path: Path, notes: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kb, model = tmp_path / "kb", HashEmbeddings(dimension=64)
-    build(write_files(tmp_path / "docs", notes), kb, embeddings=model)
     queries = np.asarray(model.embed_documents(list(notes.values())[:20]), dtype=np.float32)
     queries /= np.linalg.norm(queries, axis=1, keepdims=True)
-    exact = [set(rows.tolist()) for rows in Index.open(kb, model).reader().nearest(queries, 10)]
+
+    def nearest() -> list[set[int]]:
+        return [set(rows.tolist()) for rows in Index.open(kb, model).reader().nearest(queries, 10)]
 
     def missed() -> int:
-        rows = Index.open(kb, model).reader().nearest(queries, 10)
-        return sum(len(truth - set(found.tolist())) for truth, found in zip(exact, rows, strict=True))
+        return sum(len(truth - found) for truth, found in zip(exact, nearest(), strict=True))
 
+    with monkeypatch.context() as large:
+        large.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
+        large.setattr("adaptive_rag.index.neighbours.BITS", 1)
+        build(write_files(tmp_path / "docs", notes), kb, embeddings=model)
+    exact = nearest()
     monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
     monkeypatch.setattr("adaptive_rag.index.neighbours.REFINED", 10)
-    monkeypatch.setattr("adaptive_rag.index.neighbours.BITS", 1)
-    build(write_files(tmp_path / "docs", {"400.txt": "One more."}), kb, embeddings=model, prune=False)
     assert missed() == 0
     change_manifest(kb, lambda manifest: manifest["recall"].pop("bits"))
     assert missed() == 0
