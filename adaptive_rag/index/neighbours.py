@@ -19,7 +19,7 @@ EXACT_UP_TO = 50_000
 # The index is trained anew once the table has grown by this factor.
 RETRAIN_AT = 2.0
 # Bits of a code for each dimension. Among the fifty best by such codes one in a hundred of the ten best is
-# missing; by codes of one bit, which earlier versions made, one in five.
+# missing; by codes of one bit, which earlier versions made, one in ten even among the hundred best.
 BITS = 3
 # Vectors compared by their code, in so many cells at least: vectors of real text, which are less clustered
 # than made-up ones, need the more cells. So many of the best are ordered anew by their exact vectors, which
@@ -59,9 +59,9 @@ def nearest(table: Table, vector: Vectors, limit: int, chunks: int, bits: int) -
     cells = _cells(chunks)
     probes = min(cells, max(PROBES, math.ceil(COMPARED * cells / chunks)))
     search = search.distance_type("dot").nprobes(probes)
-    refined = REFINED if bits > 1 else REFINED_OF_ONE_BIT
     # of as many as are asked for, who asks reads the exact vectors anyway
-    if (refine := math.ceil(refined / limit)) > 1:
+    refine = math.ceil(REFINED / limit) if bits > 1 else max(2, math.ceil(REFINED_OF_ONE_BIT / limit))
+    if refine > 1:
         search = search.refine_factor(refine)
     hits = search.select(["_distance"]).with_row_id(True).limit(limit).to_arrow()
     ids: Ids = hits["_rowid"].to_numpy().astype(np.int64)
