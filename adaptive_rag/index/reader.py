@@ -275,23 +275,35 @@ class TableReader:
 
         They begin with the same letter. `among` narrows the chunks to rows.
         """
-        from lancedb.query import MatchQuery
-
         held = self.manifest.chunks if among is None else len(among)
         if len(word) > LONGEST_SPELT or not held or self.contains(word, among):
             return []
-        fuzzy: Any = MatchQuery
-        with reading(self._uri, "its word index"):
-            near = 3 if LONG_WORD <= len(word) <= VERY_LONG_WORD else 2
-            query = fuzzy(word, TEXT, fuzziness=near, prefix_length=1, max_expansions=WORDS_COMPARED)
-            search = self.table.search(query, query_type="fts")
-            if among is not None and len(among) <= NAMED_ROWS:
-                search = search.where(_one_of("_rowid", among.tolist()), prefilter=True)
-            hits = search.select([TEXT, "_score"]).with_row_id(True).limit(ROWS_SPELT).to_arrow()
+        hits = self._spelt_within(3 if LONG_WORD <= len(word) <= VERY_LONG_WORD else 2, word, among)
         if among is not None:
             hits = hits.filter(_held(hits["_rowid"].to_numpy().astype(np.int64), among))
         texts = " ".join(hits[TEXT].to_pylist()).lower()
         return list(dict.fromkeys(re.findall(r"[^\W\d_]+", texts)))
+
+    def _spelt_within(self, letters: int, word: str, among: Ids | None) -> pa.Table:
+        """Return the chunks that hold a word at most so many letters apart, or fewer where LanceDB needs it.
+
+        Its automaton has at most 10,000 states, which three letters apart of "repatriated" pass; how many
+        a word takes hangs on which of its letters repeat.
+        """
+        from lancedb.query import MatchQuery
+
+        fuzzy: Any = MatchQuery
+        query = fuzzy(word, TEXT, fuzziness=letters, prefix_length=1, max_expansions=WORDS_COMPARED)
+        with reading(self._uri, "its word index"):
+            search = self.table.search(query, query_type="fts")
+            if among is not None and len(among) <= NAMED_ROWS:
+                search = search.where(_one_of("_rowid", among.tolist()), prefilter=True)
+            try:
+                return search.select([TEXT, "_score"]).with_row_id(True).limit(ROWS_SPELT).to_arrow()
+            except RuntimeError as error:
+                if letters == 1 or "automaton exceeds" not in str(error):
+                    raise
+        return self._spelt_within(letters - 1, word, among)
 
     def holds(self, word: str, among: Ids | None = None) -> bool:
         """Tell whether a chunk holds a word as it is, in either case. `among` narrows the chunks to rows."""

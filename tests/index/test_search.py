@@ -311,3 +311,18 @@ def test_what_will_be_compared_is_embedded_and_not_looked_up(
         work()
     assert looked_up == ["How high is the wall?"]
     assert embedded == ["How high is the wall?", "I own a boat."]
+
+
+def test_words_whose_neighbours_lancedb_cannot_count_are_compared_within_fewer_letters(
+    tmp_path: Path,
+) -> None:
+    law = "Each thermometer is read at noon. Migrants may be repatriates."
+    write_files(tmp_path / "docs", {"law.txt": law})
+    Index.build(tmp_path / "docs", tmp_path / "kb")
+    index = Index.open(tmp_path / "kb")
+    # Three letters apart of each of these take LanceDB more than 10,000 states.
+    assert "thermometer" in index.spelt_like("thermometre")
+    assert index.spelt_like("repatriated") == index.spelt_like("elaboration") == []
+    assert AdaptiveRAG(index=str(tmp_path / "kb")).invoke("Should all illegal immigrants be repatriated?")[
+        "answer"
+    ]
