@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.private import make_file, make_folder
+from adaptive_rag.private import home, make_file, make_folder
 
 if TYPE_CHECKING:
     from langgraph.checkpoint.sqlite import SqliteSaver
@@ -93,16 +92,6 @@ def check_name(name: str) -> str:
             f"A conversation's name has 1 to {MAX_NAME} characters; got {name[:40]!r} with {len(name)}."
         )
     return name
-
-
-def home() -> Path:
-    """Return the folder of what belongs to the user rather than to an index."""
-    own = os.environ.get("ADAPTIVE_RAG_HOME")
-    if own:
-        return Path(own).expanduser()
-    from platformdirs import user_data_path
-
-    return user_data_path("adaptive-rag", appauthor=False)
 
 
 def read_profile(store: BaseStore | None, user_id: str | None) -> str:

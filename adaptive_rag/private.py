@@ -11,6 +11,16 @@ from pathlib import Path
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
 
 
+def home() -> Path:
+    """Return the folder of what belongs to the user rather than to an index."""
+    own = os.environ.get("ADAPTIVE_RAG_HOME")
+    if own:
+        return Path(own).expanduser()
+    from platformdirs import user_data_path
+
+    return user_data_path("adaptive-rag", appauthor=False)
+
+
 def make_folder(folder: Path) -> None:
     """Make a folder, and those above it that are missing.
 

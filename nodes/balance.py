@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.rerank import score, select_from, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
 from adaptive_rag.query.viewpoints import matter
 from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, label_sides
@@ -40,7 +44,7 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
         size = planned_size(context, state["analysis"], reading)
         return (yield from select_in_turn(state, drawn, context, size))
     if context.uses("rerank"):
-        hits[0] = _towards_first_hits(hits[0], state, context)
+        hits[0] = attempt("feedback", partial(_towards_first_hits, hits[0], state, context), hits[0])
     candidates = attribute(join_branches(hits), hits)
     if not context.uses("rerank"):
         scored = candidates
@@ -54,7 +58,10 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
     decisions: list[Decision] = []
     if context.uses("balance") and scored:
         vectors = source.vectors([candidate["id"] for candidate in scored])
-        spread = [scored[i] for i in cover(vectors, ranked_by(scored), DRAWN_FROM * k)]
+        most = min(DRAWN_FROM * k, len(scored))
+        first = list(range(most))
+        apart = attempt("diversity", partial(cover, vectors, ranked_by(scored), most), first)
+        spread = [scored[i] for i in apart]
         judged = spread[: max(k + 1, SIDES_OF)]
         held = _agreements(state, source, judged)
         if views:
@@ -77,7 +84,8 @@ def balance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
 
 def _agreements(state: StrategyState, source: ChunkSource, candidates: list[Candidate]) -> list[Scores]:
     sentences = source.sentences([candidate["id"] for candidate in candidates]) if candidates else []
-    return agreements(full_question(state), candidates, sentences)
+    neither: list[Scores] = [np.zeros(0) for _ in candidates]
+    return attempt("sides", partial(agreements, full_question(state), candidates, sentences), neither)
 
 
 def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit:

@@ -6,7 +6,7 @@ import difflib
 import hashlib
 import time
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -20,6 +20,7 @@ from adaptive_rag.conversation import read_profile
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import join_context, read_question, split_situation
 from adaptive_rag.query.small_talk import reply_to_small_talk
@@ -67,9 +68,10 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         learned=context.learned,
     )
     if not history and not user_context:
-        analysis = by_its_kind(analysis, question, routing.threshold)
-    analysis = by_its_wording(analysis, situated=bool(own))
-    found = reply_to_small_talk(question, source, situated=bool(own)) if context.uses("analysis") else None
+        analysis = attempt("wording", partial(by_its_kind, analysis, question, routing.threshold), analysis)
+    analysis = attempt("wording", partial(by_its_wording, analysis, situated=bool(own)), analysis)
+    small_talk = partial(reply_to_small_talk, question, source, situated=bool(own))
+    found = attempt("small talk", small_talk, None) if context.uses("analysis") else None
     reply, kind = found or ("", "")
     if reply:
         why = f"nothing is searched: this is {kind}"
@@ -84,7 +86,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
         analysis = yield from classify_by_model(analysis, question, user_context, history, context)
     analysis = _hedged(analysis, hedges=context.uses("hedge"))
     if analysis["type"] == "contextual" and context.uses("context"):
-        told, spelt = split_situation(spelt)
+        told, spelt = attempt("situation", partial(split_situation, spelt), ("", spelt))
         if told:
             reading.append(Decision(what="situation", chosen=told, why="the question tells it of the asker"))
         if told not in own:
@@ -150,12 +152,17 @@ def _read_in_full(
     question: str, history: Sequence[Turn], source: ChunkSource, context: Context
 ) -> tuple[str, str, list[Decision]]:
     """Return the question and the subject that it lacks, spelt as the index does, and what was done."""
-    subject = find_subject(question, history) if context.uses("context") else ""
+    subject = ""
+    if context.uses("context"):
+        subject = attempt("follow-up", partial(find_subject, question, history), "")
     if not context.uses("spelling"):
         return question, subject, _read_decisions(subject, {})
-    spelt, read_as = correct_spelling(question, source)
-    subject, also = correct_spelling(subject, source)
-    return spelt, subject, _read_decisions(subject, read_as | also)
+    as_typed: dict[str, str] = {}
+    spelt, read_as = attempt("spelling", partial(correct_spelling, question, source), (question, as_typed))
+    if subject:
+        corrected = attempt("spelling", partial(correct_spelling, subject, source), (subject, as_typed))
+        subject, read_as = corrected[0], read_as | corrected[1]
+    return spelt, subject, _read_decisions(subject, read_as)
 
 
 def _read_decisions(subject: str, read_as: Mapping[str, str]) -> list[Decision]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
@@ -9,6 +12,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.optional import attempt
 from adaptive_rag.query.contextualize import (
     MAX_CONTEXT,
     ask_to_contextualize,
@@ -22,7 +26,8 @@ from adaptive_rag.query.history import spelt_question
 from adaptive_rag.rank.rerank import early_scores
 from adaptive_rag.rank.window import READING, ReadingBudget
 from adaptive_rag.search.search import prepare
-from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState
+from adaptive_rag.source import ChunkSource
+from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState, Turn
 
 
 @step
@@ -54,13 +59,8 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
             queries = [Query(text=text, dense=1 / len(texts), sparse=1 / len(texts)) for text in texts]
         else:
             implied = user_context[:MAX_CONTEXT]
-            queries, plan = plan_contextual(*known)
-            if plan and plan["situation"]:
-                bare, bare_plan = plan_contextual(*known, situated=False)
-                if is_off_topic(source, queries[0]["text"], bare[0]["text"]):
-                    queries, plan = bare, bare_plan
-                    why = "with it the question is further from every passage"
-                    decisions = [Decision(what="situation", chosen="not searched for", why=why)]
+            planned = attempt("follow-up", partial(_plan, source, *known), None)
+            queries, plan, decisions = planned or (queries, plan, decisions)
     prepare(source, [query["text"] for query in queries], [implied] if implied else [])
     return {
         "queries": queries,
@@ -69,6 +69,19 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
         "early_scored": scored,
         "record": {"decisions": decisions},
     }
+
+
+def _plan(
+    source: ChunkSource, question: str, user_context: str, history: Sequence[Turn]
+) -> tuple[list[Query], SearchPlan | None, list[Decision]]:
+    """Return the local queries; without the asker's situation where that leads away from every passage."""
+    queries, plan = plan_contextual(question, user_context, history)
+    if plan and plan["situation"]:
+        bare, bare_plan = plan_contextual(question, user_context, history, situated=False)
+        if is_off_topic(source, queries[0]["text"], bare[0]["text"]):
+            why = "with it the question is further from every passage"
+            return bare, bare_plan, [Decision(what="situation", chosen="not searched for", why=why)]
+    return queries, plan, []
 
 
 def _infer(state: StrategyState, context: Context) -> Asking[str]:

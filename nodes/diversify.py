@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
@@ -9,6 +11,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking
 from adaptive_rag.nodes.rerank import score, score_locally, select_from, select_in_turn, selected
 from adaptive_rag.nodes.step import Steps, step
+from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.branches import join_by_rank, take_in_turn
 from adaptive_rag.rank.diversify import SELECTORS
@@ -36,7 +39,9 @@ def diversify(state: StrategyState, runtime: Runtime[Context], reading: ReadingB
     if context.uses("diversify") and scored:
         diversity = context.retrieval.diversity
         vectors = source_of(context, state).vectors([candidate["id"] for candidate in scored])
-        local = [scored[i] for i in SELECTORS[diversity](vectors, ranked_by(scored), window.size)]
+        select_apart = partial(SELECTORS[diversity], vectors, ranked_by(scored), window.size)
+        first = list(range(min(window.size, len(scored))))
+        local = [scored[i] for i in attempt("diversity", select_apart, first)]
         scored, by_model = yield from select_from(state, scored, local, context)
         chosen = "the model's choice" if by_model else diversity
         decisions.append(Decision(what="selection", chosen=chosen, why="the aspects count together"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import HumanMessage
@@ -13,7 +14,7 @@ from adaptive_rag.answer.evidence import format_abstention, nearest_quote
 from adaptive_rag.answer.grounding import MAX_SENTENCES, Review, review_draft
 from adaptive_rag.answer.message import answer_message
 from adaptive_rag.answer.near_miss import other_numbers
-from adaptive_rag.answer.parts import answer_locally
+from adaptive_rag.answer.parts import answer_locally, quote_nearest
 from adaptive_rag.answer.passages import read_passages, read_sentences
 from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Aspect
 from adaptive_rag.answer.styles import STYLES
@@ -21,6 +22,7 @@ from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
+from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.query.parts import full_parts
 from adaptive_rag.rank.stances import Side, asked_side
@@ -41,11 +43,11 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         return _answer(state, said, [], 1.0, [Decision(what="answer", chosen="small talk", why=why)])
     if not state["documents"]:
         return _abstain(state, context, "nothing was found")
-    passages, decisions = read_passages(
-        state["documents"], tokens=context.budget.context_tokens, join=context.uses("join")
-    )
-    decisions += _notes_on(passages, source_of(context, state))
-    missing = _missing_side(state)
+    read = partial(read_passages, state["documents"], tokens=context.budget.context_tokens)
+    joined = attempt("join", partial(read, join=True), None) if context.uses("join") else None
+    passages, decisions = joined or read(join=False)
+    decisions += attempt("notes", partial(_notes_on, passages, source_of(context, state)), [])
+    missing = attempt("sides", partial(_missing_side, state), None)
     # From here on the documents are what was read: [n] is the nth of them.
     state = {**state, "documents": passages}
     style, strategy = styles[state["query_type"]], state["query_type"]
@@ -65,8 +67,12 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             aspects=[aspect.label for aspect in request.aspects],
         )
     ]
+    review = None
     if reply.result is not None:
-        review = review_draft(reply.result.text, request, load_minilm().encode)
+        # Links are taken out by the check as well: a draft that it could not read is not shown.
+        check = partial(review_draft, reply.result.text, request, load_minilm().encode)
+        review = attempt("check", check, None)
+    if reply.result is not None and review is not None:
         decisions += _review_decisions(review)
         if not review.knows:
             why = "the chat model says that the passages do not hold it"
@@ -78,7 +84,9 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             return _answer(state, review.text, review.citations, grounding, decisions, message_id)
         why = "no passage supports the model's answer"
         decisions.append(Decision(what="answer", chosen="extractive", why=why))
-    evidence, extracted = answer_locally(request, abstains=context.uses("abstain"))
+    abstains = context.uses("abstain")
+    answered = attempt("answer style", partial(answer_locally, request, abstains=abstains), None)
+    evidence, extracted = answered or quote_nearest(request, abstains=abstains)
     if extracted is None or not extracted.text:
         why = evidence.reason
         if extracted is not None:
@@ -86,7 +94,7 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         return _abstain(state, context, why, decisions, request)
     decisions.insert(0, Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason))
     text = extracted.text
-    if evidence.closest and context.uses("abstain"):
+    if evidence.closest and abstains:
         text = f"**{CLOSEST_HEADING}**\n{text}"
         why = "the evidence is barely enough, which the answer's first line says"
         decisions.append(Decision(what="closest", chosen=CLOSEST_HEADING, why=why))
@@ -187,8 +195,9 @@ def _abstain(
     queries = [query for record in state["trace"] for query in record.get("queries", [])]
     source = source_of(context, state)
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
-    nearest = nearest_quote(request) if request else None
-    instead = other_numbers(request) if request else {}
+    nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
+    none = dict[str, list[str]]()
+    instead = attempt("nearest quote", partial(other_numbers, request), none) if request else none
     text = format_abstention(spelt_question(state), queries, documents, nearest, instead, where=context.where)
     decision = Decision(what="evidence", chosen="abstain", why=why)
     return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)

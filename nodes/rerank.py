@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -12,6 +13,7 @@ from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.models.chat import model_named_for
 from adaptive_rag.nodes.step import Steps, Update, step
+from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.rank.diversify import select
 from adaptive_rag.rank.relevance import score_candidates
@@ -50,7 +52,9 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
     situation = plan.get("situation", "") if plan else ""
     reserves = bool(situation and context.uses("rerank") and chosen)
     if reserves:
-        chosen = reserve_for_context(source_of(context, state), situation, chosen, window.size)
+        source = source_of(context, state)
+        reserve = partial(reserve_for_context, source, situation, chosen, window.size)
+        chosen = attempt("situation", reserve, chosen)
     documents, decisions = window.keep(chosen)
     if reserves:
         why = "the last passages were chosen for the user's situation"
@@ -139,6 +143,12 @@ def score_locally(state: StrategyState, candidates: list[Candidate], context: Co
 
     Where the question asks several, a candidate has the score of the part that it answers best.
     """
+    # Without scores of their own the candidates stay in the order of the search.
+    as_found = [10 * (1 - i / len(candidates)) for i in range(len(candidates))]
+    return attempt("relevance", partial(_score_locally, state, candidates, context), as_found)
+
+
+def _score_locally(state: StrategyState, candidates: list[Candidate], context: Context) -> list[float]:
     queries = state.get("queries", [])
     if parts := [query for query in queries if query.get("part")]:
         source = source_of(context, state)

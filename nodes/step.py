@@ -24,6 +24,7 @@ from adaptive_rag.llm.ask import aask, ask
 from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.nodes.log import log_record
+from adaptive_rag.optional import leaving_out
 from adaptive_rag.state import Decision, StandIn, TraceRecord
 from adaptive_rag.text.redaction import redact_all
 
@@ -31,6 +32,9 @@ Update: TypeAlias = dict[str, Any]
 # A node yields the requests that it makes to a chat model, is sent their replies, and returns its update.
 Steps: TypeAlias = Asking[Update]
 NodeFunction: TypeAlias = Callable[..., "Update | Steps"]
+
+# What a served graph tells in place of details.
+ELSEWHERE = "the server's log says why"
 
 
 class Step(Runnable[Any, Update]):
@@ -54,16 +58,18 @@ class Step(Runnable[Any, Update]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node, waiting for its model calls in this thread."""
-        with shown_to_callers(get_runtime()):
-            run = _Run(self.name, self._function, input)
+        runtime = get_runtime(Context)
+        with shown_to_callers(runtime), leaving_out(strict=context_of(runtime).strict) as left_out:
+            run = _Run(self.name, self._function, input, left_out)
             while run.advance():
                 run.replies = ask(run.requests, run.context, run.budget())
             return run.close()
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node; a model call that it waits for holds no thread."""
-        with shown_to_callers(get_runtime()):
-            run = _Run(self.name, self._function, input)
+        runtime = get_runtime(Context)
+        with shown_to_callers(runtime), leaving_out(strict=context_of(runtime).strict) as left_out:
+            run = _Run(self.name, self._function, input, left_out)
             while await asyncio.to_thread(run.advance):
                 run.replies = await aask(run.requests, run.context, run.budget())
             return run.close()
@@ -105,7 +111,7 @@ def cache_policy(step: str) -> CachePolicy[Any]:
 class _Run:
     """One run of one node, and what it cost."""
 
-    def __init__(self, name: str, function: NodeFunction, state: Any) -> None:
+    def __init__(self, name: str, function: NodeFunction, state: Any, left_out: list[Decision]) -> None:
         runtime = get_runtime(Context)
         self.context = context_of(runtime)
         self._served = is_served(runtime)
@@ -114,6 +120,7 @@ class _Run:
         self._work = _as_steps(function, state, runtime)
         self._name = name
         self._state = state
+        self._left_out = left_out
         # classify starts the question anew: what a thread's earlier question left does not count.
         self._earlier: Mapping[str, Any] = {} if name == "classify" else state
         self._write = runtime.stream_writer
@@ -168,6 +175,7 @@ class _Run:
             for request, reply in self._asked
             if reply.cut
         ]
+        notes += [{**part, "why": ELSEWHERE} if self._served else part for part in self._left_out]
         if notes:
             given = {**given, "decisions": [*given.get("decisions", ()), *notes]}
         record.update(given)
@@ -215,7 +223,7 @@ def _without_details(step: str, reply: Reply[Any]) -> Reply[Any]:
         return reply
     said = "; ".join((*reply.notes, reply.reason))
     logging.getLogger("adaptive_rag.serving").warning("No usable reply in %s: %s", step, said)
-    reason = reply.reason and "the server's log says why"
+    reason = reply.reason and ELSEWHERE
     return replace(reply, reason=reason, notes=())
 
 

@@ -25,6 +25,7 @@ ROOMS = (
     "where",
     "source",
     "text",
+    "optional",
     "context",
     "ingest",
     "models",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from functools import partial
 
 from adaptive_rag.answer.passages import chunks_of, text_at
 from adaptive_rag.answer.speakers import (
@@ -15,6 +16,7 @@ from adaptive_rag.answer.speakers import (
     TURN,
     in_first_person,
 )
+from adaptive_rag.optional import attempt
 from adaptive_rag.state import Candidate
 
 # "Dr Amrita Solanki, engineer to the council": a name, then a comma or nothing.
@@ -98,6 +100,9 @@ class Contributions:
             start: where the sentence starts, as the passage's span counts.
             text: the sentence.
         """
+        return attempt("speakers", partial(self._speaker_at, start, text), None)
+
+    def _speaker_at(self, start: int, text: str) -> str | None:
         at = start - self._passage["start"]
         return (
             self._author

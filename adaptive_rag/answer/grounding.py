@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from adaptive_rag.answer.citations import Claim, add_markers, cite, first_sentences, read_markers
 from adaptive_rag.answer.claims import CitedSentences, is_held, read_tokens, stated_words
@@ -15,6 +16,7 @@ from adaptive_rag.answer.passages import text_at
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.wording import UNITS
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Citation
 from adaptive_rag.text.vectors import cosines
@@ -132,14 +134,16 @@ def review_draft(draft: str, request: AnswerRequest, encode: Callable[[Sequence[
     if denies or not claims:
         return Review(text, [], Grounding(0.0, [], []), False, not denies, marked.unknown, removed, left_out)
     vectors = encode([claim.text for claim in [*claims, *marked.others]])
-    added = _find_markers(claims, vectors, request)
+    added = attempt("check", partial(_find_markers, claims, vectors, request), dict[int, int]())
     text = add_markers(text, {claims[index].place: number for index, number in added.items()})
     claims = [replace(c, markers=(added[i],)) if i in added else c for i, c in enumerate(claims)]
     # What claims nothing is quoted where nothing else is of its passage: each marker leads somewhere.
     led = {marker for claim in claims for marker in claim.markers}
     others = [replace(c, markers=tuple(m for m in c.markers if m not in led)) for c in marked.others]
     checked = vectors[: len(claims)]
-    grounding = ground(claims, checked, request.documents, request.sentences, _asked(request))
+    unchecked = Grounding(0.0, [], [])
+    check = partial(ground, claims, checked, request.documents, request.sentences, _asked(request))
+    grounding = attempt("check", check, unchecked)
     return Review(
         text,
         cite([*claims, *others], vectors, request.documents, request.sentences),

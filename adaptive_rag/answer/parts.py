@@ -6,14 +6,19 @@ from dataclasses import replace
 
 from adaptive_rag.analysis.features import asks_for_views
 from adaptive_rag.answer.draft import ExtractedAnswer, extract_answer
-from adaptive_rag.answer.evidence import Evidence, judge_evidence
+from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
 from adaptive_rag.answer.factual import FACTUAL_STYLE
+from adaptive_rag.answer.passages import cite_span
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.request import AnswerRequest, Aspect
 from adaptive_rag.answer.views import read_views
 from adaptive_rag.state import Candidate, Citation
+from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.text.visible import plain
 from adaptive_rag.text.words import words
 
+# Sentences that are quoted where they cannot be judged.
+QUOTED_NEAREST = 3
 NOTHING = "The documents hold nothing on “{part}”."
 
 
@@ -39,6 +44,26 @@ def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence,
             lines.append(answer.text)
             citations += answer.citations
     return max(judged, key=lambda evidence: evidence.score), ExtractedAnswer("\n".join(lines), citations)
+
+
+def quote_nearest(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, ExtractedAnswer | None]:
+    """Quote the sentences nearest to the question by their vectors alone, where `answer_locally` fails."""
+    found = [
+        (float(sentences.vectors[position] @ request.question_vector), number, start, end)
+        for number, sentences in enumerate(request.sentences)
+        for position, (start, end) in enumerate(sentences.spans.tolist())
+    ]
+    best = sorted(found, reverse=True)[:QUOTED_NEAREST]
+    score = best[0][0] if best else 0.0
+    reason = f"quoted by nearness alone, {score:.2f} at best: the usual way to answer failed"
+    if not best or (abstains and score < NEAR):
+        return Evidence(score, False, reason), None
+    quoted = [cite_span(request.documents[number], number + 1, start, end) for _, number, start, end in best]
+    lines = [
+        f"{respell_markers(' '.join(plain(citation['quote']).split()))} {write_marker(citation['marker'])}"
+        for citation in quoted
+    ]
+    return Evidence(score, True, reason, closest=True), ExtractedAnswer("\n".join(lines), quoted)
 
 
 def _asked(request: AnswerRequest, part: Aspect) -> AnswerRequest:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.optional import attempt
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
@@ -92,11 +93,19 @@ class AnswerRequest:
     def answer_sentences(self) -> list[AnswerSentence]:
         """Return the sentences of the documents that may be quoted, each once; of rows what is asked for."""
         return [
-            replace(sentence, text=say_row(sentence.cells, self.question)) if sentence.cells else sentence
+            self._with_row_said(sentence) if sentence.cells else sentence
             for sentence in collect_sentences(self.documents, self.sentences)
         ]
+
+    def _with_row_said(self, row: AnswerSentence) -> AnswerSentence:
+        said = attempt("rows", partial(say_row, row.cells, self.question), row.text)
+        return replace(row, text=said)
 
     @cached_property
     def contributions(self) -> list[Contributions]:
         """Return whose words each document holds."""
-        return [Contributions(document) for document in self.documents]
+        return [
+            attempt("speakers", partial(Contributions, document), None)
+            or Contributions({**document, "text": ""})
+            for document in self.documents
+        ]

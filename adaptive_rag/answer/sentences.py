@@ -6,14 +6,15 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from adaptive_rag.answer.outline import Paragraph, paragraph_at, read_outline
 from adaptive_rag.answer.passages import parts_at, ranks_of, text_at
-from adaptive_rag.answer.units import read_units
+from adaptive_rag.answer.units import Unit, read_units
 from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.markdown import sub_in_prose
@@ -29,7 +30,8 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _NOTE_MARK = re.compile(
     r"(?<=[^\W_])\[(?:\d{1,3}|[a-z]|note \d+)\]|"
     r"(?<=[\w.,;:!?”\"’')])\[(?:citation needed|not in citation given)\]|"
-    r"(?<=[.,;:!?”\"’')\]])[¹²³⁴-⁹⁰]+|"
+    # not "O((log N)³)" and "[m]²", where it is a power or a unit
+    r"(?<=[.,;:!?”\"])[¹²³⁴-⁹⁰]+|"
     r"(?P<before>[\w’'-]+|[.,;:!?”\"’')])[ \t]?(?:\[\d{1,3}(?:[,–-][ ]?\d{1,3})*\])+"
 )
 _SPEAKS_OF = {
@@ -239,7 +241,7 @@ def _units_of(
 ) -> Iterator[AnswerSentence]:
     """Make the rows, lists, code and messages of a passage, each with the mean of its sentences' vectors."""
     spans = found.spans.tolist()
-    for unit in read_units(passage, spans):
+    for unit in attempt("units", partial(read_units, passage, spans), list[Unit]()):
         inside = [i for i, (start, end) in enumerate(spans) if start < unit.end and unit.start < end]
         if not inside:
             continue

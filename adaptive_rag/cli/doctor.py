@@ -25,6 +25,7 @@ ADVICE = {
     "unknown model": "Check the model's name and models.base_url.",
     "connection": "Start the server, or check models.base_url (OPENAI_BASE_URL).",
 }
+MOST_FAILURES = 5
 TIMEOUT = 30  # seconds that a check of a model may take
 # The smallest form: a model that can fill it can fill ours.
 FORM = {
@@ -79,6 +80,7 @@ def _diagnose(settings: dict[str, Any], offline: bool, server: bool, data: Path 
         "chat model": _check_chat_models(context, offline),
         "router": _check_router(),
         "files": _check_files(context),
+        "answers": _check_failures(),
     }
     for what, check in checks.items():
         try:
@@ -185,6 +187,18 @@ def _fill_form(model: Any, method: Any) -> str:
 
 def _check_router() -> Iterator[Finding]:
     yield Finding("router", "ok", format_routing())
+
+
+def _check_failures() -> Iterator[Finding]:
+    """Name the parts of answers that failed on this machine; the answers were given without them."""
+    from adaptive_rag.optional import failure_file, read_failures
+
+    if not (failures := read_failures()):
+        yield Finding("answers", "ok", "no part of an answer has failed")
+    for part, error, place, times, last in failures[:MOST_FAILURES]:
+        found = f"{part} failed {count_of(times, 'time')} ({error} in {place}), last on {last[:10]}"
+        mend = f"Those answers were given without it. Ask with -v to see why; {failure_file()} lists all."
+        yield Finding("answers", "note", found, mend)
 
 
 def _check_files(context: Context) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from rich.table import Table
 from rich.text import Text
 from typer import Exit, echo
 
+from adaptive_rag.optional import keep_failures
 from adaptive_rag.samples import samples_path
 from adaptive_rag.text.markdown import without_emphasis
 from adaptive_rag.text.places import format_place
@@ -260,6 +261,7 @@ class _LogLines(logging.Handler):
 @contextmanager
 def _log_on_stderr(verbose: int) -> Iterator[None]:
     """Show the log of the steps while a command runs: nothing, a line a step, or the scores too."""
+    keep_failures()
     if not verbose:
         yield
         return

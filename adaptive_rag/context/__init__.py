@@ -134,6 +134,11 @@ class Context(BaseSettings):
     without: Annotated[frozenset[Mechanism], NoDecode, BeforeValidator(listed)] = Field(
         frozenset(), description="Parts to leave out, to see what they are worth."
     )
+    strict: bool = Field(
+        False,
+        description="Raise where a part that only improves an answer fails, such as spelling, rather than "
+        "leave it out and say so in the trace: for tests.",
+    )
     routing: RoutingSettings = Field(
         default_factory=RoutingSettings, description="Routing: who classifies, and when the router is unsure."
     )

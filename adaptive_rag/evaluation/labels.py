@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from adaptive_rag.analysis.learning import QuestionLine, read_questions
-from adaptive_rag.conversation import home
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.evaluation.records import QuestionRecord
-from adaptive_rag.private import make_folder
+from adaptive_rag.private import home, make_folder
 
 FILE = "questions.jsonl"
 

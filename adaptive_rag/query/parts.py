@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import lend_subject
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.text.sentences import sentence_spans
@@ -41,7 +43,8 @@ _TELLS = re.compile(r"\w (who|which|that|where|when|what|how|why|whose|whom)\b",
 
 def full_parts(state: Mapping[str, Any]) -> list[str]:
     """Return the questions that a state's question asks, as they are searched and compared."""
-    parts = split_question(spelt_question(state))
+    spelt = spelt_question(state)
+    parts = attempt("parts", partial(split_question, spelt), [spelt])
     return [full_question({**state, "spelt_question": part}) for part in parts]
 
 

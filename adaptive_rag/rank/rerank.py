@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,6 +18,7 @@ from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.optional import attempt
 from adaptive_rag.rank.relevance import best_sentence
 from adaptive_rag.rank.trust import trust
 from adaptive_rag.rank.window import largest_size, ranked_by
@@ -254,7 +256,7 @@ def join_scores(
     known = {candidate["id"]: candidate["scores"]["judged"] for candidate in scored}
     both = [(score, known[c["id"]]) for c, score in zip(candidates, local, strict=True) if c["id"] in known]
     if both and weight < 1:
-        weight *= trust(judge, *zip(*both, strict=True)) / (1 - weight)
+        weight *= attempt("trust", partial(trust, judge, *zip(*both, strict=True)), 1.0) / (1 - weight)
         weight /= 1 + weight
     slope, start, most = _line(both)
 

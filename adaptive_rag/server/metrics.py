@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from prometheus_client import Counter, Gauge, Histogram
 
+from adaptive_rag.optional import LEFT_OUT
 from adaptive_rag.state import OutputState
 
 _SECONDS = (0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -24,6 +25,9 @@ MODEL_TOKENS = Counter("adaptive_rag_model_tokens", "Tokens that a chat model re
 STAND_INS = Counter(
     "adaptive_rag_stand_ins", "Steps that went their local way after a model failed.", ["step"]
 )
+LEFT_OUT_PARTS = Counter(
+    "adaptive_rag_left_out", "Parts of an answer that failed, and without which it was given.", ["part"]
+)
 INSIDE = Gauge("adaptive_rag_questions_inside", "Questions that are being answered, or wait for it.")
 JOBS = Gauge("adaptive_rag_jobs", "Jobs of indexing by state.", ["state"])
 
@@ -40,6 +44,9 @@ def count_answer(output: OutputState, seconds: float) -> None:
             MODEL_CALLS.labels(step).inc(calls)
         for kind, tokens in record.get("tokens", {}).items():
             MODEL_TOKENS.labels(kind).inc(tokens)
+        for decision in record.get("decisions", ()):
+            if decision["what"] == LEFT_OUT:
+                LEFT_OUT_PARTS.labels(decision["chosen"]).inc()
         if record.get("stand_ins"):
             STAND_INS.labels(step).inc(len(record["stand_ins"]))
 

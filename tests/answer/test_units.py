@@ -278,6 +278,9 @@ def test_code_that_began_before_the_passage_does_not_turn_prose_into_code():
     ("text", "shown"),
     [
         ("The wall was built in 1957[3] by the county.[4, 5]", "The wall was built in 1957 by the county."),
+        ("The wall was raised again in 1968.³", "The wall was raised again in 1968."),
+        ("Sorting them takes O((log N)³) steps.", "Sorting them takes O((log N)³) steps."),
+        ("It is given in [kg m]² and in (m/s)².", "It is given in [kg m]² and in (m/s)²."),
         ("R. Tolland led the survey of the wall.", "R. Tolland led the survey of the wall."),
         ("The method is that shown in [3] for the gates.", "The method is that shown in [3] for the gates."),
     ],

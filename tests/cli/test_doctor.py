@@ -1,6 +1,7 @@
 """The doctor names every fault with the line that mends it, and its exit code serves scripts."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,21 @@ def test_without_a_model_all_is_well_and_it_says_who_answers(run: Run, town_inde
     assert "384 dimensions" in result.stdout
     assert "every step is done locally" in result.stdout
     assert "All is well" in result.stdout
+
+
+def test_parts_of_answers_that_failed_are_told(
+    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "no part of an answer has failed" in run("doctor", "-i", town_index).stdout
+    monkeypatch.delenv("ADAPTIVE_RAG_STRICT")
+    classify = import_module("adaptive_rag.nodes.classify")
+    monkeypatch.setattr(classify, "correct_spelling", lambda *_: {}["no such word"])
+    asked = run("ask", "How long is the sea wall?", "-i", town_index, "-v")
+    assert asked.exit_code == 0 and "2,340 metres" in asked.stdout
+    assert "left out spelling" in asked.stderr and "KeyError" in asked.stderr
+    told = run("doctor", "-i", town_index)
+    assert told.exit_code == 0
+    assert "spelling failed 1 time (KeyError" in " ".join(told.stdout.split())
 
 
 def test_a_missing_index_is_a_fault_with_its_command(run: Run) -> None:

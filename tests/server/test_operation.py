@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,23 @@ def test_figures_tell_routes_and_steps_and_no_name(serve: Serve, sample_index: P
         assert 'route="/api/v1/collections/{collection}/ask"' in figures
         assert "secret-plans" not in figures
         assert client_of(client.app, "10.1.2.3").get("/metrics").status_code == 403  # type: ignore[arg-type]
+
+
+def test_a_part_of_an_answer_that_fails_is_counted_and_its_reason_stays_in_the_log(
+    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: Any) -> Any:
+        raise RuntimeError("of the word planted-secret")
+
+    monkeypatch.delenv("ADAPTIVE_RAG_STRICT")
+    monkeypatch.setattr(import_module("adaptive_rag.nodes.classify"), "correct_spelling", fail)
+    with serve() as client:
+        add_samples(client, sample_index)
+        answer = client.post("/api/v1/collections/samples/ask", json=QUESTION)
+        assert answer.status_code == 200 and "4.83" in answer.json()["answer"]
+        assert "planted-secret" not in answer.text and "the server's log says why" in answer.text
+        assert "planted-secret" in caplog.text
+        assert 'adaptive_rag_left_out_total{part="spelling"}' in client.get("/metrics").text
 
 
 @pytest.fixture

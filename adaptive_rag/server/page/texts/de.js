@@ -319,6 +319,7 @@ export const de = {
   what_repeated: "Wiederholt",
   what_unsupported: "Von den Textstellen nicht gedeckt",
   what_shortened: "Gekürzt",
+  what_left_out: "Weggelassen, da es fehlschlug",
   chosen_mmr: "treffend und untereinander verschieden",
   chosen_enough: "genug für eine Antwort",
   details: "Einzelheiten",

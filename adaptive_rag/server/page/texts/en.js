@@ -308,6 +308,7 @@ export const en = {
   what_repeated: "Repeated",
   what_unsupported: "Not supported by the passages",
   what_shortened: "Shortened",
+  what_left_out: "Left out, since it failed",
   chosen_mmr: "relevant and unlike each other",
   chosen_enough: "enough to answer",
   details: "Details",

@@ -1,0 +1,149 @@
+"""Parts that only improve an answer: where one fails, the question goes on without it, and the trace says so.
+
+Storage, settings and access are no such parts: what they raise ends the question.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
+
+from adaptive_rag.errors import ConfigurationError, MissingExtraError
+from adaptive_rag.private import home, make_file, make_folder, replace_text
+from adaptive_rag.text.redaction import redact
+
+if TYPE_CHECKING:
+    from adaptive_rag.state import Decision
+
+T = TypeVar("T")
+Part = Literal[
+    "answer style",
+    "check",
+    "diversity",
+    "feedback",
+    "follow-up",
+    "join",
+    "nearest quote",
+    "notes",
+    "parts",
+    "relevance",
+    "rows",
+    "sides",
+    "situation",
+    "small talk",
+    "speakers",
+    "spelling",
+    "trust",
+    "units",
+    "wording",
+]
+# What a decision of the trace is called that names a part which failed.
+LEFT_OUT = "left out"
+# Bytes of the kept list of failures beyond which its older half goes.
+LONGEST_LIST = 200_000
+
+_log = logging.getLogger("adaptive_rag.left_out")
+_left_out: ContextVar[list[Decision] | None] = ContextVar("left_out", default=None)
+
+
+def attempt(part: Part, work: Callable[[], T], otherwise: T) -> T:
+    """Return what a part gives, or `otherwise` where it fails within `leaving_out`.
+
+    Elsewhere, and where a setting or a missing package is at fault, the error is raised.
+    """
+    try:
+        return work()
+    except (ConfigurationError, MissingExtraError):
+        raise
+    except Exception as error:  # whatever it is, the answer can be given without this part
+        left_out = _left_out.get()
+        if left_out is None:
+            raise
+        _log.warning("%s failed and was left out", part, exc_info=True, extra={"part": part})
+        why = redact(f"it failed: {type(error).__name__}: {error}")
+        decision: Decision = {"what": LEFT_OUT, "chosen": part, "why": why}
+        if decision not in left_out:  # a part of each passage may fail with each
+            left_out.append(decision)
+        return otherwise
+
+
+@contextmanager
+def leaving_out(*, strict: bool = False) -> Iterator[list[Decision]]:
+    """Let parts fail without the answer, and collect a decision for each that did; with `strict` none may."""
+    left_out: list[Decision] = []
+    token = _left_out.set(None if strict else left_out)
+    try:
+        yield left_out
+    finally:
+        _left_out.reset(token)
+
+
+class FailureList(logging.Handler):
+    """Keeps when and where parts failed, for `doctor`: no message, since it may quote a document."""
+
+    def __init__(self, file: Path | None = None) -> None:
+        super().__init__(logging.WARNING)
+        self.file = file or failure_file()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Add a line for a part that failed; a list that cannot be written stops nothing."""
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None:
+            return
+        trace = error.__traceback__
+        while trace is not None and trace.tb_next is not None:
+            trace = trace.tb_next
+        code = trace.tb_frame.f_code if trace else None
+        place = f"{Path(code.co_filename).name}:{code.co_name}" if code else ""
+        when = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="seconds")
+        line = {"when": when, "part": vars(record).get("part"), "error": type(error).__name__, "place": place}
+        with suppress(OSError):
+            make_folder(self.file.parent)
+            make_file(self.file)
+            if self.file.stat().st_size > LONGEST_LIST:
+                lines = self.file.read_text(encoding="utf-8").splitlines(keepends=True)
+                replace_text(self.file, "".join(lines[len(lines) // 2 :]))
+            with self.file.open("a", encoding="utf-8") as out:
+                out.write(json.dumps(line) + "\n")
+
+
+def keep_failures() -> None:
+    """Keep a list of the parts that fail in this process, for `doctor` to read."""
+    if not any(isinstance(handler, FailureList) for handler in _log.handlers):
+        _log.addHandler(FailureList())
+
+
+def failure_file() -> Path:
+    """Return the file that lists the parts which failed."""
+    return home() / "left-out.jsonl"
+
+
+class KeptFailure(NamedTuple):
+    """A part that failed, how often at this place, and when last."""
+
+    part: str
+    error: str
+    place: str
+    times: int
+    last: str
+
+
+def read_failures(file: Path | None = None) -> list[KeptFailure]:
+    """Return what the list holds, most frequent first; lines that are damaged are passed over."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    last: dict[tuple[str, str, str], str] = {}
+    with suppress(OSError):
+        for line in (file or failure_file()).read_text(encoding="utf-8", errors="replace").splitlines():
+            with suppress(ValueError, KeyError, TypeError):
+                found = json.loads(line)
+                key = str(found["part"]), str(found["error"]), str(found["place"])
+                counts[key] += 1
+                last[key] = str(found["when"])
+    return [KeptFailure(*key, times, last[key]) for key, times in counts.most_common()]
