@@ -324,11 +324,20 @@ class TableWriter:
         trained_on = int(stats.num_indexed_rows) if stats else 0
         if total <= neighbours.EXACT_UP_TO or (trained_on and total < neighbours.RETRAIN_AT * trained_on):
             return None
-        config = neighbours.index_config(total, self._dimension)
-        self._table.create_index(VECTOR, config=config, replace=True)
+        self._make_cells(total)
         # drops empty cells, which the next run would do else
         self._table.optimize(cleanup_older_than=NEVER)
         return neighbours.measure_recall(self._table, total)
+
+    def _make_cells(self, total: int, most: int | None = None) -> None:
+        """Index the vectors, in fewer cells where too few of them differ for the usual number."""
+        config = neighbours.index_config(total, self._dimension, most)
+        try:
+            self._table.create_index(VECTOR, config=config, replace=True)
+        except RuntimeError as error:
+            if most is not None or "IVF partitions" not in str(error):
+                raise
+            self._make_cells(total, neighbours.CELLS_AT_ONCE)
 
     def _index_stats(self, column: str) -> Any:
         names = [index.name for index in self._table.list_indices() if column in index.columns]

@@ -105,3 +105,27 @@ def test_a_state_that_has_no_vector_index_yet_is_no_damage(
     assert Index.check(kb).healthy and Index.check(kb, deep=True).healthy
     change_manifest(kb, lambda manifest: manifest.update(recall={"recall_at_10": 1.0}))
     assert ("vector index", "is missing") in Index.check(kb).damages
+
+
+def test_equal_rows_are_indexed_searched_removed_and_rebuilt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # More than 256 cells, as 65,000 chunks have: LanceDB refuses them where fewer vectors differ.
+    monkeypatch.setattr("adaptive_rag.index.neighbours._cells", lambda chunks: 300)
+    monkeypatch.setattr("adaptive_rag.index.neighbours.EXACT_UP_TO", 100)
+    rows = '{"note": "The gate was closed."}\n' * 3000
+    docs, kb = (
+        write_files(tmp_path / "docs", {"equal.jsonl": rows, "other.txt": "A siren sounds."}),
+        tmp_path / "kb",
+    )
+    build(docs, kb)
+    recall = open_index(kb).info()["recall"]["recall_at_10"]
+    assert recall == 1.0, "one of equal rows is as good as another"
+    assert open_index(kb).search(["The gate was closed."], limit=5)[0]
+    for change in ({"rebuild": True}, {}):
+        write_files(docs, {"third.txt": "One more note."})
+        report = build(docs, kb, **change)
+        assert not report.failed
+    (docs / "equal.jsonl").unlink()
+    build(docs, kb)
+    assert len(open_index(kb)) == 2
