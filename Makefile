@@ -1,8 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
+.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-questions fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
+# What the questions are made from and asked of: any folders of documents.
+FOLDERS ?= adaptive_rag/samples/documents $(DATA)/documents
+COUNT ?= 20000
 STRATEGIES = only-factual,only-analytical,only-opinion,only-contextual
 PARTS = without-fusion,without-rerank,without-window,without-analysis,without-context,without-fan-out,without-enhance,without-diversify,without-balance,without-hedge
 ARMS = standard,bm25,fusion,adaptive,oracle,random,costliest,$(STRATEGIES),$(PARTS),with-low-confidence
@@ -61,6 +64,9 @@ campaigns: ## Try to break it, as docs/reliability.md tells (about an hour)
 
 fuzz-server: ## Send a running server requests made from its OpenAPI document for 20 minutes
 	python -m benchmarks.fuzz_server
+
+fuzz-questions: ## Ask 20,000 questions of every kind over folders of real documents (about half an hour)
+	python -m benchmarks.fuzz_questions $(FOLDERS) --count $(COUNT)
 
 kill-server: ## Kill the server, its workers and its commands at random moments (about half an hour)
 	python -m benchmarks.server_kills

@@ -31,6 +31,7 @@ from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State, Turn
+from adaptive_rag.text.visible import without_surrogates
 
 # Where the edge leads what asks nothing of the documents.
 SMALL_TALK = "small talk"
@@ -54,7 +55,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     prepare(source, [f"{spelt}\n{subject}" if subject else spelt])
     profile = read_profile(runtime.store, user_of(runtime, context))
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
-    own = (state.get("user_context") or "").removesuffix(state.get("profile", ""))
+    own = without_surrogates(state.get("user_context") or "").removesuffix(state.get("profile", ""))
     user_context = join_context(own, profile)
     ontology = _ontology(context.ontology) if context.ontology else None
     routing = context.routing

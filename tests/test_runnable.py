@@ -524,3 +524,16 @@ async def test_an_apps_own_retriever_is_searched_instead_of_an_index() -> None:
 def test_an_apps_own_vector_store_is_searched_instead_of_an_index() -> None:
     store = InMemoryVectorStore.from_texts(TOWN, DeterministicFakeEmbedding(size=16))
     assert AdaptiveRAG(retriever=store, k=18).invoke(LONG)["citations"][0]["quote"] in TOWN[1]
+
+
+@pytest.mark.parametrize("route", [None, "factual", "analytical", "opinion", "contextual"])
+def test_half_a_character_is_read_as_a_question_mark(town: MemoryIndex, route: str | None) -> None:
+    asked = {
+        "question": "How long is the sea wall of \ud800Saltmere?",
+        "user_context": "I rent \udfff a flat.",
+        "history": [{"role": "user", "text": "\ud800 walls"}, {"role": "agent", "text": "Which one \udfff?"}],
+    }
+    output = AdaptiveRAG(town).invoke(asked, context={"route": route})
+    assert output["question"] == "How long is the sea wall of ?Saltmere?"
+    assert output["citations"]
+    json.dumps(output["answer"], ensure_ascii=False).encode()

@@ -226,7 +226,7 @@ def format_abstention(
     asked = _on_one_line(question)
     beyond = (_on_one_line(_on_one_line(query).replace(asked, "")) for query in queries)
     others = [
-        f"“{query.rstrip('.!')}”"
+        f"“{respell_markers(query.rstrip('.!'))}”"
         for query in dict.fromkeys(beyond)
         if len(query) <= LONGEST_QUERY and set(terms(query)) - set(terms(asked))
     ]

@@ -176,6 +176,8 @@ def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit
     heads = [head for start, _ in spans if (head := read_head(text, start, speakers))]
     if not speakers and max(Counter(head.speaker for head in heads).values(), default=0) < 2:
         return  # "12:30 Lunch: soup" stands in a timetable
+    if not heads:
+        return  # all of it goes on with a turn that began before
     ends = [head.start for head in heads[1:]] + [len(text)]
     asked: Unit | None = None
     for head, end in zip(heads, ends, strict=True):

@@ -20,6 +20,7 @@ from adaptive_rag.index.neighbours import VECTOR
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate, Chunk
 from adaptive_rag.text.vectors import Vectors
+from adaptive_rag.text.visible import without_surrogates
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +124,7 @@ def to_arrow(rows: Sequence[TableRow], dimension: int) -> pa.Table:
         json.dumps(m, ensure_ascii=False, default=str) if m else None for m in columns["metadata"]
     ]
     # a lone surrogate cannot be stored as UTF-8
-    columns["text"] = [text.encode(errors="replace").decode() for text in columns["text"]]
+    columns["text"] = [without_surrogates(text) for text in columns["text"]]
     columns["doc"] = [row.doc for row in rows]
     flat = np.concatenate([row.vector for row in rows]).astype(np.float32)
     columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(flat), dimension)

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from adaptive_rag.errors import InputError
 from adaptive_rag.state import InputState, Turn
 from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.visible import without_surrogates
 from adaptive_rag.text.words import ASKING_WORDS, stem, terms
 
 MAX_QUESTION = 20_000
@@ -59,7 +60,7 @@ def read_question(state: InputState) -> tuple[str, list[Turn]]:
         question, earlier = state.get("question", ""), messages
     if not isinstance(question, str):
         raise InputError(f"question = {question!r} is not usable: expected a text.")
-    question = question.strip()
+    question = without_surrogates(question).strip()
     if not question:
         raise InputError(
             "The question is empty. Pass a text as 'question', or 'messages' that end with the user's."
@@ -114,7 +115,11 @@ def read_history(history: Sequence[Turn], messages: Sequence[AnyMessage]) -> lis
         for message in messages
         if isinstance(message, HumanMessage | AIMessage) and message.text
     ]
-    return [turn for turn in turns if turn["role"] == "user" or not turn["text"].startswith(REFUSAL)]
+    return [
+        Turn(role=turn["role"], text=without_surrogates(turn["text"]))
+        for turn in turns
+        if turn["role"] == "user" or not turn["text"].startswith(REFUSAL)
+    ]
 
 
 def join_context(user_context: str, profile: str) -> str:

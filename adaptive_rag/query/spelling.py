@@ -54,6 +54,8 @@ IN_FULL = {
     for word in before.split()
 } | dict(entry.split(maxsplit=1) for entry in _SHORT_FORMS.strip().split(","))
 _SHORT = re.compile(r"(?<![\w'’/.-])(?:w/o|[^\W_]+)(?![\w'’/-]|\.\w)")
+# Letters of the longest word that is looked up: a longer one is no word, or several without blanks.
+LONGEST = 40
 # Words of one question that are looked up; a pasted page is not a question with many slips.
 MOST = 8
 
@@ -70,7 +72,7 @@ def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str,
     if not isinstance(source, SpellsWords):
         return question, in_full
     known = load_minilm().is_word
-    unknown = (match for match in _WORD.finditer(question) if not known(match[0]))
+    unknown = (m for m in _WORD.finditer(question) if len(m[0]) <= LONGEST and not known(m[0]))
     rare = [match for match in unknown if not _is_form(match[0].lower(), known)][:MOST]
     read_as = {}
     for match in rare:

@@ -43,6 +43,11 @@ _PLAIN = {
 }
 
 
+def without_surrogates(text: str) -> str:
+    """Return a text with a question mark for each half of a surrogate pair, which no encoding can write."""
+    return text.encode(errors="replace").decode()
+
+
 def visible(text: str) -> str:
     """Drop what no reader sees: escape sequences, control and format characters, variation selectors.
 

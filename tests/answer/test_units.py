@@ -246,7 +246,15 @@ def test_the_chunks_of_a_transcript_know_its_speakers(tmp_path):
 
     chunks = list(split(extract_text(tmp_path / "talk.txt"), size=100, overlap=0))
     assert len(chunks) > 5
-    assert [chunk["metadata"]["speakers"] for chunk in chunks] == [["Ana", "Frank"]] * len(chunks)
+    for chunk in chunks:
+        assert set(chunk["metadata"]["speakers"]) >= {
+            name for name in ("Ana", "Frank") if name in chunk["text"]
+        }
+
+
+def test_a_passage_that_goes_on_with_a_turn_has_no_messages():
+    text = "The tide was high on Monday. The gauge stood at four metres."
+    assert not any("“" in unit for unit in read(text, metadata={"speakers": ["Ana", "Frank"]}))
 
 
 def test_a_question_on_what_somebody_said_prefers_their_messages():

@@ -28,6 +28,12 @@ def memory() -> MemoryIndex:
     return MemoryIndex.from_texts(list(TEXTS.values()))
 
 
+def test_a_text_without_blanks_is_no_misspelt_word(index: Index) -> None:
+    # Each of its splits would be looked up, which takes minutes.
+    long = "这是一个很长的问题" * 2000
+    assert correct_spelling(f"what is {long}", index) == (f"what is {long}", {})
+
+
 READINGS = [
     ("How long is the warenty?", {"warenty": "warranty"}),
     ("How much anual leave is there?", {"anual": "annual"}),
