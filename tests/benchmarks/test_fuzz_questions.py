@@ -12,7 +12,7 @@ NAMES = ("ABC", "Kim")
 MINUTES = "\n\n".join(f"{name}: I think that gate {n} should be closed." for n in range(9) for name in NAMES)
 POST = "---\ntitle: Post {n}\nurl: /p/{n}\n---\nPost {n} says that the wall holds."
 DOCUMENTS = {
-    "page.md": "---\ntitle: Gates\nurl: /gates\n---\n# Gates\n\nThe {{ site.name }} gate shuts at [[Noon|noon]].\n",
+    "page.md": "---\ntitle: Gates\nurl: /gates\n---\n# Gates\n\nThe {{ site.name }} gate: [[Noon|noon]].\n",
     "posts.md": "\n\n".join(POST.format(n=n) for n in range(9)),
     "minutes.txt": MINUTES,
     "guide.rst": "Guide\n=====\n\n.. note:: See :ref:`gates <gates>`.\n\nSorting takes O((log N)³) steps.\n",
