@@ -35,7 +35,7 @@ from adaptive_rag.index import Index, describe
 
 NOTES, PARAGRAPHS = 24, 12
 QUESTIONS = ["high tide in the harbour", "note 3 storm wall", "paragraph 7 of the marsh", "siren"]
-WORDS = "tide storm wall harbour marsh siren flood gate quay beach dune ferry".split()  # noqa: SIM905
+WORDS = "tide storm wall harbour marsh siren flood gate quay beach dune ferry".split()
 # What a small index has of each kind of file; the first that fits a pattern is damaged.
 KINDS = {
     "data": "chunks-*.lance/data/*",

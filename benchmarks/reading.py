@@ -33,7 +33,7 @@ from typing import Any
 
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.text import add_markdown
+from adaptive_rag.ingest.markdown import add_markdown
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.tables import find_tables
 from benchmarks.made_documents import Document, Heading, Table, make_documents

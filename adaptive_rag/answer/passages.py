@@ -24,6 +24,7 @@ _POSITION_KEYS = {
     "page_starts",
     "page_end",
     "section_starts",
+    "speakers",
     "start_index",
     "ocr",
     "ocr_confidence",
@@ -273,6 +274,9 @@ def _join(first: Candidate, second: Candidate) -> Candidate:
     }
     if "line" in first["metadata"]:
         passage["metadata"]["line"] = first["metadata"]["line"]
+    if any("speakers" in chunk["metadata"] for chunk in (first, second)):
+        named = [name for chunk in (first, second) for name in chunk["metadata"].get("speakers", ())]
+        passage["metadata"]["speakers"] = list(dict.fromkeys(named))
     if any("section_starts" in chunk["metadata"] for chunk in (first, second)):
         sections = {**_section_starts(first), **_section_starts(second)}
         passage["metadata"]["section_starts"] = dict(sorted(sections.items(), key=lambda pair: int(pair[0])))

@@ -12,7 +12,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.ingest.documents import SECTION_SEPARATOR, Record, SourceText
 from adaptive_rag.text.ocr import ocr_confidence
 from adaptive_rag.text.sentences import iter_blocks
-from adaptive_rag.text.speech import find_speakers
+from adaptive_rag.text.speech import find_turns
 from adaptive_rag.text.tables import find_tables
 from adaptive_rag.text.tokens import UNLIMITED, TextLimit
 
@@ -61,10 +61,10 @@ def split(
     says where each later page begins; `metadata["section_starts"]` says the same of sections, where there are
     several, and `metadata["line"]` names the file's line on which a chunk of plain text begins. One that
     begins inside a table has the names of the table's columns as `metadata["columns"]`, and those of a
-    transcript have the names of who speaks as `metadata["speakers"]`. One that holds text read from a picture
-    has `metadata["ocr"]`, true, the mean confidence as `metadata["ocr_confidence"]`, and the confidence of
-    each line as `metadata["ocr_spans"]`. No chunk crosses a record or ends with a heading. Ids are stable:
-    the same source, span and text give the same id.
+    transcript have the names of who speaks in them as `metadata["speakers"]`. One that holds text read from a
+    picture has `metadata["ocr"]`, true, the mean confidence as `metadata["ocr_confidence"]`, and the
+    confidence of each line as `metadata["ocr_spans"]`. No chunk crosses a record or ends with a heading. Ids
+    are stable: the same source, span and text give the same id.
 
     Raises:
         ConfigurationError: `size` or `overlap` is out of bounds.
@@ -77,16 +77,33 @@ def _split(
     text: SourceText, overlap: float, size: int, limit: TextLimit, notes: list[str] | None
 ) -> Iterator[Chunk]:
     bounds = _Bounds(text, size, limit)
-    speakers = find_speakers(text.text) if not text.records else ()
+    turns = find_turns(text.text) if not text.records else []
     for record in _records(text):
         for start, end, fresh in _pack(_units(bounds, record), bounds, overlap):
-            noted = {"columns": list(bounds.columns_at(start)), "speakers": list(speakers)}
+            noted = {
+                "columns": list(bounds.columns_at(start)),
+                "speakers": _speakers_between(turns, text, start, end),
+            }
             known = {name: values for name, values in noted.items() if values}
             yield _chunk(text, record, start, end, text.section_at(fresh), known)
     if bounds.cut and notes is not None:
         many = "sentences, table rows or list items are longer than a chunk and were"
         one = "sentence, table row or list item is longer than a chunk and was"
         notes.append(f"{bounds.cut} {one if bounds.cut == 1 else many} cut")
+
+
+def _speakers_between(turns: Sequence[tuple[int, str]], text: SourceText, start: int, end: int) -> list[str]:
+    """Return who has a turn in a stretch, first whoever's turn goes on into it; a heading ends a turn."""
+    first = bisect_left(turns, (start, ""))
+    last = bisect_left(turns, (end, ""))
+    begun = turns[first - 1 : first] if first and (first == len(turns) or turns[first][0] > start) else []
+    headings = text.headings
+    if begun and (
+        bisect_right(headings, begun[0][0], key=lambda heading: heading.offset)
+        < bisect_right(headings, start, key=lambda heading: heading.offset)
+    ):
+        begun = []
+    return list(dict.fromkeys(name for _, name in [*begun, *turns[first:last]]))
 
 
 def _records(text: SourceText) -> Sequence[Record]:

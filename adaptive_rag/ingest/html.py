@@ -12,7 +12,9 @@ from lxml import etree
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
+from adaptive_rag.ingest.front_matter import take_front_matter
 from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.templates import without_tags
 from adaptive_rag.ingest.text import decode
 
 _is_hidden = re.compile(
@@ -46,8 +48,12 @@ _HEAD_FIELDS = {
 
 
 def load_html(path: Path, builder: TextBuilder) -> None:
-    """Write an HTML file's visible text and headings into `builder`; its title goes to the metadata."""
-    write_page(path.read_bytes(), None, builder)
+    """Write an HTML file's visible text and headings into `builder`; its title goes to the metadata.
+
+    A file may be the template of a page, with front matter.
+    """
+    page = decode_page(path.read_bytes(), None, builder)
+    write_html(without_tags(page[take_front_matter(page, builder) :], builder), builder)
 
 
 def load_mhtml(path: Path, builder: TextBuilder) -> None:

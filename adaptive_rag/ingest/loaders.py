@@ -50,7 +50,7 @@ _CODE += " .lua .r .jl .sh .sql"
 LOADERS: dict[str, Loader] = {
     "PDF": Loader((".pdf",), "adaptive_rag.ingest.pdf:load_pdf"),
     "text": Loader((".txt", ".text"), "adaptive_rag.ingest.text:load_text"),
-    "Markdown": Loader((".md", ".markdown"), "adaptive_rag.ingest.text:load_markdown"),
+    "Markdown": Loader((".md", ".markdown", ".mdx"), "adaptive_rag.ingest.markdown:load_markdown"),
     "reStructuredText": Loader((".rst",), "adaptive_rag.ingest.rst:load_rst"),
     "AsciiDoc": Loader((".adoc", ".asciidoc"), "adaptive_rag.ingest.asciidoc:load_asciidoc"),
     "HTML": Loader((".html", ".htm"), "adaptive_rag.ingest.html:load_html"),

@@ -9,8 +9,9 @@ from typing import Any
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import write_page
+from adaptive_rag.ingest.markdown import add_markdown
 from adaptive_rag.ingest.tables import read_json
-from adaptive_rag.ingest.text import add_markdown, decode
+from adaptive_rag.ingest.text import decode
 
 # In characters: of what one cell printed, such as the log of a training run.
 _LONGEST_OUTPUT = 20_000

@@ -1,4 +1,8 @@
-"""The loader of reStructuredText: the file as it stands, with its underlined headings."""
+"""The loader of reStructuredText: what a reader of the page sees, each line where the file has it.
+
+docutils would read it too, but it knows none of the directives and roles of Sphinx, and keeps the places of
+paragraphs only.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,11 @@ import re
 from pathlib import Path
 
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.front_matter import take_front_matter
+from adaptive_rag.ingest.marks import Kept, numbered_lines, same_lines, tidy_lines, without_signs
+from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.rst_blocks import Names, read_blocks
+from adaptive_rag.ingest.rst_inline import read_inline
 from adaptive_rag.ingest.text import decode
 
 _SIGNS = r"[!-/:-@\[-`{-~]"
@@ -19,13 +28,38 @@ _TITLE = re.compile(
 
 
 def load_rst(path: Path, builder: TextBuilder) -> None:
-    """Write a reStructuredText file into `builder`, and note its headings.
+    """Write what a reStructuredText file shows into `builder`, and note its headings and what it says of
+    itself.
 
     Each sign under which a title stands is a level, in the order in which they first appear.
     """
     builder.keeps_lines = True
-    text = decode(path.read_bytes(), builder)
+    text = without_signs(decode(path.read_bytes(), builder))
+    start = take_front_matter(text, builder)
+    text = "\n" * text.count("\n", 0, start) + text[start:].expandtabs(8)
+    lines = text.split("\n")
+    titles = _find_titles(text, lines)
+    kept, names = Kept(), Names()
+    seen = read_blocks(lines, kept, names)
+    read = same_lines(text, kept.restore(read_inline("\n".join(seen), kept, names)))
+    read = tidy_lines(text, read)
+    shown = list(numbered_lines(read))
+    for line, level in titles:
+        builder.mark_heading(shown[line][1], level, offset=builder.length + shown[line][0])
+    note_properties(
+        builder,
+        author=names.fields.get("author") or names.fields.get("authors"),
+        date=names.fields.get("date"),
+        tags=names.fields.get("keywords", ""),
+    )
+    builder.add(read)
+
+
+def _find_titles(text: str, lines: list[str]) -> list[tuple[int, int]]:
+    """Return the line and the level of each title, and blank the rules around it."""
     levels: list[tuple[bool, str]] = []
+    titles: list[tuple[int, int]] = []
+    line = last = 0
     for match in _TITLE.finditer(text):
         title, overlined = match["title"], match["above"] is not None
         indented = title[:1].isspace() and not overlined
@@ -41,5 +75,11 @@ def load_rst(path: Path, builder: TextBuilder) -> None:
         style = (overlined, match["mark"])
         if style not in levels:
             levels.append(style)
-        builder.mark_heading(title, levels.index(style) + 1, offset=match.start("title"))
-    builder.add(text)
+        line += text.count("\n", last, match.start("title"))
+        last = match.start("title")
+        titles.append((line, levels.index(style) + 1))
+        lines[line + 1] = ""
+        lines[line] = title.strip()
+        if overlined:
+            lines[line - 1] = ""
+    return titles

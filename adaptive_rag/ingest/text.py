@@ -1,17 +1,14 @@
-"""The loaders of plain text and Markdown: the file as it stands, so that spans count in the file itself."""
+"""The loader of plain text: the file as it stands, so that spans count in the file itself."""
 
 from __future__ import annotations
 
 import codecs
-import re
-from bisect import bisect_right
 from contextlib import suppress
 from pathlib import Path
 from statistics import median_low
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.properties import note_properties
 
 _BYTE_ORDER_MARKS = (
     (b"\xef\xbb\xbf", "utf-8-sig"),
@@ -23,83 +20,12 @@ _BYTE_ORDER_MARKS = (
 # Python's encodings of domain names take forever for a page; what names its encoding in ASCII is not UTF-16
 _NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
 _WIDE = ["utf_16_le", "utf_16_be"]
-_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^ \t\n].*)$", re.MULTILINE)
-_SETEXT = re.compile(r"^(?! {0,3}(?:[-=#>|*+]|\d+[.)] ))(\S[^\n]*)\n {0,3}(=+|-{3,})[ \t]*$", re.MULTILINE)
-_EMPHASIS = re.compile(r"[*`]+|(?<!\w)_+|_+(?!\w)")
-# "{3,}+" gives nothing back of what it took, so that a long line of backticks is not tried at each of them
-_FENCE = re.compile(
-    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
-# a longer line is no heading, and would only be cut
-_LONGEST_HEADING = 1000
-_FRONT_MATTER = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 
 
 def load_text(path: Path, builder: TextBuilder) -> None:
     """Write a text file into `builder`."""
     builder.keeps_lines = True
     builder.add(decode(path.read_bytes(), builder))
-
-
-def load_markdown(path: Path, builder: TextBuilder) -> None:
-    """Write a Markdown file into `builder`, and note its headings."""
-    builder.keeps_lines = True
-    add_markdown(decode(path.read_bytes(), builder), builder)
-
-
-def add_markdown(text: str, builder: TextBuilder) -> None:
-    """Append Markdown as it stands, and note its headings; code blocks hold none."""
-    before_all = builder.length
-    fences = [match.span() for match in _FENCE.finditer(text)]
-    front = _FRONT_MATTER.match(text)
-    first = front.end() if front else 0
-    if front:
-        _note_front_matter(front[0], builder)
-    found = [(match.start(), _without_closing(match[2]), len(match[1])) for match in _ATX.finditer(text)]
-    found += [(match.start(), match[1], 1 if match[2][0] == "=" else 2) for match in _SETEXT.finditer(text)]
-    for offset, title, level in found:
-        before = bisect_right(fences, offset, key=lambda span: span[0])
-        fenced = before > 0 and offset < fences[before - 1][1]
-        if offset >= first and not fenced:
-            builder.mark_heading(
-                _EMPHASIS.sub("", title[:_LONGEST_HEADING]), level, offset=before_all + offset
-            )
-    builder.add(text)
-
-
-def _note_front_matter(front: str, builder: TextBuilder) -> None:
-    """Note what a Markdown file says of itself above its text, in YAML; what cannot be read is text alone."""
-    import yaml  # type: ignore[import-untyped]
-
-    try:
-        # dates and numbers as they are written: a version 1.10 is no number
-        known = yaml.load(front.strip("-. \n\t"), Loader=yaml.BaseLoader)
-    except (yaml.YAMLError, RecursionError) as error:
-        builder.notes.append(f"its front matter is not YAML ({str(error).splitlines()[0]})")
-        return
-    if not isinstance(known, dict):
-        return
-    fields = {str(name).lower(): value for name, value in known.items()}
-    author = fields.get("author") or fields.get("authors") or ""
-    note_properties(
-        builder,
-        title=_plain(fields.get("title")),
-        author=author if isinstance(author, list) else _plain(author),
-        date=_plain(fields.get("date")),
-        language=_plain(fields.get("lang") or fields.get("language")),
-        tags=fields.get("tags") or fields.get("keywords") or "",
-    )
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _without_closing(title: str) -> str:
-    """Return a heading without the marks that may close it: "Storms ##"."""
-    title = title.rstrip()
-    bare = title.rstrip("#")
-    return bare.rstrip() if bare.endswith((" ", "\t")) else title
 
 
 def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> str:

@@ -49,7 +49,12 @@ class MarkdownPart:
 
 def is_maze(text: str) -> bool:
     """Tell whether a text opens more brackets, quotes or lists than a parser should be given."""
-    return len(_OPENINGS.findall(text)) > MOST_OPENINGS or _DEEP.search(text) is not None
+    return len(_OPENINGS.findall(text)) > MOST_OPENINGS or is_deep(text)
+
+
+def is_deep(text: str) -> bool:
+    """Tell whether a text opens quotes or lists inside one another deeper than a parser should follow."""
+    return _DEEP.search(text) is not None
 
 
 def verbatim_spans(text: str) -> list[tuple[int, int]]:

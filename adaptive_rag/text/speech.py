@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import NamedTuple
@@ -25,6 +24,37 @@ _TURN = re.compile(rf"^[ \t]*(?:[-*] )?{_MARKED}[ \t]+(?=\S)", re.MULTILINE)
 _MAIL_HEADER = {"From", "To", "Cc", "Date", "Sent", "Subject"}
 # In words: the values of "Price: 4.20" are shorter than what people say.
 _SHORTEST_TALK = 4
+_INITIALS = 4  # letters: "DLM", "WHB"
+_LONG = 8  # words: what is longer is no value
+# The share of turns that say "I" or "you" or ask, from which on it is a conversation.
+_PERSONAL_SHARE = 0.2
+_SENTENCE = re.compile(r"[.?!…][\"'”’)\]*_]*$|[,;–—-]$")
+# English, German, French, Spanish, Italian, Portuguese, Dutch and Russian; what ends in "?" asks
+_PERSONAL = re.compile(
+    r"\?|\b(?:I|[Ww]e|[Mm]e|[Mm]y|us|[Oo]ur|[Yy]ou|[Yy]our|[Ll]et['’]s|[Ii]ch|[Ww]ir|mich|mir|uns|[Dd]u|[Jj]e|[Nn]ous|[Vv]ous|"
+    r"moi|[Yy]o|[Nn]osotros|usted|[Nn]os|[Ii]o|[Nn]oi|[Vv]oi|[Ee]u|[Nn]ós|[Vv]ocê|[Ii]k|[Ww]ij|[Jj]ij|[Яя]|[Мм]ы|[Вв]ы|[Тт]ы)\b|"
+    r"\b[JjMm]['’](?=\w)|^(?:[Yy]es|[Yy]eah|[Nn]o|[Oo]k(?:ay)?|OK|[Tt]hanks?|[Ss]ure|[Hh]i|[Hh]ello|[Jj]a|[Nn]ein|[Oo]ui|[Nn]on|[Ss][ií])\b"
+)
+# They announce a text, and nobody who speaks.
+_LABELS = frozenset(
+    "note notes tip tips hint warning caution danger important info example examples todo fixme "
+    "question questions answer answers q a faq problem problems solution cause fix input output "
+    "result results default type description summary conclusion background methods method objective "
+    "abstract discussion motivation rationale pros cons pro con before after update updates step "
+    "usage syntax returns return args parameters required optional title url name date status "
+    "version author authors location impact consequence steps goal goals agenda topic topics action "
+    "actions decision decisions conclusions recommendation recommendations aim aims outcome purpose "
+    "definition remark".split()
+)
+# What speakers are called, and given names, that are also words: "Will: I will."
+_ROLES_AND_NAMES = frozenset(
+    "interviewer interviewee moderator host guest chair chairman chairwoman chairperson president "
+    "speaker presenter audience narrator judge witness student teacher doctor patient nurse agent "
+    "customer client user assistant caller operator reporter secretary mayor councillor clerk mother "
+    "father counsel court will mark bill rob sue grace may april june august jack frank art pat drew "
+    "hope faith joy rose dean guy chase ray max sky bob dick don gene jean ken lance nick norm penny "
+    "ruby sandy skip summer victor wade woody miles rich josh iris ivy lily".split()
+)
 _SAYS = (
     r"(?:say|said|think|thought|suggest|propos|promis|mention|argu|believ|feel|felt|claim|complain|explain|"
     r"agree|object|recommend|advi[sc]|warn|prefer|want|answer|repl[iy]|tell|told)\w*"
@@ -54,23 +84,78 @@ def read_head(text: str, at: int, speakers: Collection[str] = ()) -> Head | None
     return Head(at, turn.end(), turn["name"], "") if turn and turn["name"] in speakers else None
 
 
-def find_speakers(text: str) -> tuple[str, ...]:
-    """Return who speaks by turns in a text that marks no times, as "Ana: we ship on Friday"; else ().
+def find_turns(text: str) -> list[tuple[int, str]]:
+    """Return where each turn begins in a text that marks no times, as "Ana: we ship on Friday", and who
+    speaks.
 
-    Two of them or more speak twice or more, they alternate, half of the lines or paragraphs begin with a
-    name, and what they say is longer than the values of a form.
+    Two names or more speak twice or more, they alternate, and half of the lines or paragraphs begin with one.
+    What they say is talk: sentences, some of which say "I" or "you" or ask. Labels that announce a text
+    ("Note:") and the fields of records, which come in the same order each time, are no names.
     """
     turns = [(turn["name"], turn.start(), _rest_of_line(text, turn.end())) for turn in _TURN.finditer(text)]
-    counts = Counter(name for name, _, _ in turns)
-    spoken = [turn for turn in turns if counts[turn[0]] > 1 and turn[0] not in _MAIL_HEADER]
+    said: dict[str, list[str]] = {}
+    for name, _, what in turns:
+        said.setdefault(name, []).append(what)
+    for name in [name for name, what in said.items() if len(what) < 2 or not _is_talk(what)]:
+        del said[name]
+    if len(said) < 2:
+        return []
+    words = set(re.findall(r"\b[^\W\d_A-Z]+\b", text))
+    speakers = {name for name in said if _may_be_name(name, words)}
+    spoken = [turn for turn in turns if turn[0] in speakers]
     names = [name for name, _, _ in spoken]
-    if len(set(names)) < 2:
-        return ()
+    if len(speakers) < 2 or _cycles(names) or not _converse([what for _, _, what in spoken], speakers):
+        return []
     between = text[spoken[0][1] : spoken[-1][1]]
     parts = 1 + min(filter(None, (len(re.findall(gap, between)) for gap in (r"\n+", r"\n\s*\n"))))
     alternating = sum(one != two for one, two in pairwise(names)) / (len(names) - 1)
-    talk = median(len(said.split()) for _, _, said in spoken) >= _SHORTEST_TALK
-    return tuple(dict.fromkeys(names)) if talk and alternating >= 0.5 and len(names) >= 0.5 * parts else ()
+    dense = alternating >= 0.5 and len(names) >= 0.5 * parts
+    return [(start, name) for name, start, _ in spoken] if dense else []
+
+
+def find_speakers(text: str) -> tuple[str, ...]:
+    """Return who speaks by turns in a text that marks no times; () where nobody does, as `find_turns`
+    tells.
+    """
+    return tuple(dict.fromkeys(name for _, name in find_turns(text)))
+
+
+def _may_be_name(name: str, words: Collection[str]) -> bool:
+    """Tell whether a label can name somebody: "Ana", "WH", "Moderator"; not "Results" beside "the
+    results".
+    """
+    parts = re.findall(r"[^\W\d_]+", name)
+    if name in _MAIL_HEADER or any(part.lower() in _LABELS for part in parts):
+        return False
+    plain = [part.lower() for part in parts if not (part.isupper() and len(part) <= _INITIALS)]
+    return not plain or any(part in _ROLES_AND_NAMES or part not in words for part in plain)
+
+
+def _is_talk(said: Sequence[str]) -> bool:
+    """Tell whether most of what stands behind a label reads as said, and not as the value of a field."""
+    spoken = sum(
+        bool(_SENTENCE.search(one) or len(one.split()) >= _LONG or _PERSONAL.search(one)) for one in said
+    )
+    return spoken >= len(said) / 2
+
+
+def _cycles(names: Sequence[str]) -> bool:
+    """Tell whether three labels or more come in the same order again and again, as the fields of records
+    do.
+    """
+    order = {name: at for at, name in enumerate(dict.fromkeys(names))}
+    if len(order) < 3 or len(names) < 2 * len(order):
+        return False
+    onward = sum(order[two] > order[one] or not order[two] for one, two in pairwise(names))
+    return onward >= 0.9 * (len(names) - 1)
+
+
+def _converse(said: Sequence[str], speakers: Collection[str]) -> bool:
+    """Tell whether what is said is long enough, and some of it said to somebody or of oneself."""
+    personal = sum(bool(_PERSONAL.search(one)) for one in said) / len(said)
+    capital = all(name[:1].isupper() or not name[:1].islower() for name in speakers)
+    enough = _PERSONAL_SHARE if capital else 2 * _PERSONAL_SHARE
+    return median(len(one.split()) for one in said) >= _SHORTEST_TALK and personal >= enough
 
 
 def _rest_of_line(text: str, at: int) -> str:

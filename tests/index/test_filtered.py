@@ -18,7 +18,7 @@ from adaptive_rag.where import read_where
 from tests.index.made import HashEmbeddings
 
 CHUNKS = 400
-WORDS = "tide storm wall harbour marsh siren flood gate quay beach dune ferry".split()  # noqa: SIM905
+WORDS = "tide storm wall harbour marsh siren flood gate quay beach dune ferry".split()
 QUERIES = ["storm wall", "the ferry and the quay", "siren", "nothing of this"]
 
 

@@ -46,7 +46,7 @@ QUERIES = [
     "nothing_known",
 ]
 WORDS = """tide storm wall walls harbour marsh siren flood flooded gate quay beach dune ferry because being
-very the of and note notes Café naïve""".split()  # noqa: SIM905
+very the of and note notes Café naïve""".split()
 
 
 def notes() -> list[Document]:

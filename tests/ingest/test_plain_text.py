@@ -5,7 +5,7 @@ import pytest
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.text import load_markdown
+from adaptive_rag.ingest.markdown import load_markdown
 
 WORDS = "Naïve café: “déjà vu”."
 

@@ -71,17 +71,17 @@ def test_what_a_document_says_of_itself_goes_with_its_text(tmp_path: Path, write
     ("front", "noted"),
     [
         ("title: [unclosed", "its front matter is not YAML"),
-        ("- just\n- a list", ""),
         ("title: 5\ndate: soon\ntags: {a: 1}", ""),
     ],
 )
-def test_front_matter_that_says_nothing_usable_leaves_the_text_whole(
+def test_front_matter_is_no_text_even_where_it_says_nothing_usable(
     tmp_path: Path, front: str, noted: str
 ) -> None:
     path = tmp_path / "a.md"
     path.write_text(f"---\n{front}\n---\n\nA day.\n")
     source = extract_text(path)
-    assert source.text == path.read_text()
+    assert source.text.strip() == "A day."
+    assert source.text.count("\n") == path.read_text().count("\n")
     assert [note.startswith(noted) for note in source.notes] == ([True] if noted else [])
 
 
@@ -110,3 +110,29 @@ def test_what_is_noted_first_stands_and_what_is_too_long_is_left_out() -> None:
     note_properties(builder, title="One", author=["Ann Lee", "Bo Ray", "Ann Lee"], tags="a, a ,b;c")
     note_properties(builder, title="Two", language="x" * (LONGEST + 1), tags="d")
     assert builder.metadata == {"title": "One", "author": ["Ann Lee", "Bo Ray"], "tags": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        "---\ntitle: Fees\nweight: 3\ndraft: true\nkind: x\nrow: 9\n---\n",
+        "+++\ntitle = 'Fees'\nweight = 3\ndraft = true\nkind = 'x'\nrow = 9\n+++\n",
+    ],
+)
+def test_fields_of_front_matter_are_metadata_but_for_names_of_our_own(tmp_path: Path, front: str) -> None:
+    (tmp_path / "a.md").write_text(front + "A day.\n")
+    source = extract_text(tmp_path / "a.md")
+    assert dict(source.metadata) == {"title": "Fees", "weight": 3, "draft": True}
+    assert source.text.strip() == "A day."
+
+
+def test_a_rule_above_text_is_no_front_matter(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("---\n- just\n- a list\n---\n\nA day.\n")
+    assert "just" in extract_text(tmp_path / "a.md").text
+
+
+def test_front_matter_keeps_a_bounded_number_of_bounded_fields(tmp_path: Path) -> None:
+    fields = "".join(f"f{n}: {n}\n" for n in range(500)) + f"long: {'x' * 5000}\n"
+    (tmp_path / "a.md").write_text(f"---\nlong: {'x' * 5000}\n{fields}---\nA day.\n")
+    metadata = extract_text(tmp_path / "a.md").metadata
+    assert 10 < len(metadata) < 60 and "long" not in metadata

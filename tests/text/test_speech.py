@@ -29,6 +29,15 @@ Frank: In 1968, when my uncle's eyes went.
         ("From: Ana Ruiz\nSubject: The fair on Saturday afternoon\n\nI come.\n\n" * 3, ()),
         # a form: what follows the labels is short
         ("Name: Ana Ruiz\nCity: Oldbridge\n\nName: Ben Holt\nCity: Exley\n", ()),
+        # fields of records, in the same order each time
+        (
+            "Area: the harbour, as you know it.\nState: open to all of you.\nUse: ask us for boats.\n\n" * 4,
+            (),
+        ),
+        # labels of paragraphs, though what stands behind them is long
+        ("Impact: a boat was lost in the harbour.\n\nConsequence: nobody sails there now.\n\n" * 3, ()),
+        # a name with a value beside names that speak
+        (CALL + "Presenter: Kim Lee\n" + CALL + "Presenter: Bo Ray\n", ("Ana", "Frank")),
         # notes and warnings stand among other lines
         ("Open the lid.\nLift the tray.\nPull the cord.\nNote: the tray may still be hot.\n" * 3, ()),
         (

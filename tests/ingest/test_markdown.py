@@ -1,0 +1,105 @@
+# ruff: noqa: E501 - pieces of markup stand side by side
+import random
+import time
+
+import pytest
+
+from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.html import load_html
+from adaptive_rag.ingest.markdown import add_markdown, load_markdown
+from adaptive_rag.ingest.rst import load_rst
+from adaptive_rag.text.places import place_at
+
+
+def read(text):
+    builder = TextBuilder()
+    add_markdown(text, builder)
+    assert builder.text.count("\n") == text.count("\n")
+    return builder.text
+
+
+@pytest.mark.parametrize(
+    ("text", "seen"),
+    [
+        ("See [[Harbour Page|the harbour]].", "See the harbour."),
+        ("See [[Tides#High tide]].", "See Tides > High tide."),
+        ("See [[the harbour|dev.harbour]].", "See the harbour."),
+        ("A![[p.png|300]] b", "A b"),
+        ("Mind %%not this%% it. ^abc123", "Mind  it."),
+        ("> [!note]+ Mind\n> the gap", "> Mind\n> the gap"),
+        ("A<br>b <kbd>Ctrl</kbd> &eacute; <your-name> <!-- c -->d", "A b Ctrl é <your-name> d"),
+        (
+            "[the `x` fees](./fees.md#a) and [web](https://a.example)",
+            "the `x` fees and [web](https://a.example)",
+        ),
+        ("The [fees][r] rise.\n\n[r]: ./fees.md", "The fees rise.\n\n"),
+        ("![The wall](wall.png)", "The wall"),
+        ("It rose.[^1]\n\n[^1]: In 1957.", "It rose.\n\nIn 1957."),
+        ("{% if a %}It is {{ page.title }} open.{% endif %}", "It is  open."),
+        ("{{< figure src='a.png' caption='The wall' >}}", "The wall"),
+        ("{% raw %}{{ x }}{% endraw %}", "{{ x }}"),
+        ("{% highlight sh %}\nls {{ x }}\n{% endhighlight %}", "```\nls {{ x }}\n```"),
+        ("# Fees {#fees}\nIt.{: .lead}", "# Fees\nIt."),
+        (":::note Take care\nHm.\n:::", "Take care\nHm.\n"),
+        ("See {ref}`the gate <gate>`.", "See the gate."),
+        ('<Tabs>\n<Tab label="Linux">\n\nRun.\n</Tab>\n</Tabs>', "\nLinux\n\nRun.\n\n"),
+        (
+            "<table>\n<tr><th>A</th><th>B</th></tr>\n<tr><td>1</td>\n<td>2</td></tr>\n</table>",
+            "\nA | B\n1 | 2\n\n",
+        ),
+    ],
+)
+def test_markdown_is_read_as_a_reader_of_the_page_sees_it(text, seen):
+    assert read(text) == seen
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "```\n{{ x }} [[a]] <b> {% raw %}\n```",
+        "`{{ x }} [[a]] <b>`",
+        "- a\n\n  ```\n  [a](b.md) <!-- c -->\n  ```",
+        "$x_{{2}}$",
+    ],
+)
+def test_code_and_formulas_stay_as_they_are(code):
+    assert read(f"See:\n\n{code}\n") == f"See:\n\n{code}\n"
+
+
+def test_lines_of_a_citation_are_those_of_the_file(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("---\ntitle: x\n---\n\n<!-- a\nb -->\n# Wall\n\nThe wall is 5 m high.\n")
+    source = extract_text(path)
+    [chunk] = split(source)
+    start = source.text.index("The wall is")
+    assert place_at(chunk, start, start + 20)["lines"] == [9, 9]
+    assert source.text[chunk["start"] : chunk["end"]] == chunk["text"]
+
+
+PIECES = ["[", "]", "(", ")", "{{", "}}", "{%", "%}", "`", "```", "\n", "\n\n", "<", ">", "a", " ", "::", ".. ", "|", "!", "<table>",
+          "</table>", "<tr>", "<pre>", "</pre>", "<code", "#", "$", "%%", "- ", "> ", "    ", "[^1]", "]: ", "_", "\ufdd0", "\ufdd1", "=",
+          "+--+", ":a:", "note::", "<!--", "-->", "raw", "endraw", "highlight", "&lt;", "\\", "---", ":::", "import 'a'"]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_malformed_markup_neither_fails_nor_moves_a_line(tmp_path, seed):
+    text = "".join(random.Random(seed).choices(PIECES, k=150))
+    for name, load in (("a.md", load_markdown), ("a.rst", load_rst)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        builder = TextBuilder()
+        load(tmp_path / name, builder)
+        assert builder.text.count("\n") == text.count("\n")
+
+
+HOSTILE = {"brackets": "[", "links": "[[a", "braces": "{{", "tags": "{% raw %}", "ticks": "`a``b", "comments": "<!--", "open": "<a ",
+           "tables": "<table", "dollars": "$a", "quotes": "> ", "roles": ":a:`", "notes": ".. note::\n"}  # fmt: skip
+
+
+@pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_markup_is_read_in_linear_time(tmp_path, piece):
+    for name, load in (("a.md", load_markdown), ("a.rst", load_rst), ("a.html", load_html)):
+        (tmp_path / name).write_text(piece * (300_000 // len(piece)) + "\nThe tide comes in.")
+        started = time.process_time()
+        load(tmp_path / name, TextBuilder())
+        assert time.process_time() - started < 5
