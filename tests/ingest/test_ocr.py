@@ -61,6 +61,46 @@ def test_a_picture_is_read_whichever_way_up_it_stands(quarters):
     assert [line.y0 for line in lines] == sorted(line.y0 for line in lines)
 
 
+def sign(text: str) -> np.ndarray:
+    """Draw some letters in italics."""
+    with pymupdf.open() as document:
+        page = document.new_page(width=200, height=70)
+        page.insert_text((20, 45), text, fontsize=30, fontname="tiit")
+        return np.ascontiguousarray(pixels_of(page.get_pixmap(dpi=150)))
+
+
+@pytest.mark.parametrize("text", ["Sold", "Spool", "Old soup"])
+@pytest.mark.parametrize("quarters", [0, 2])
+def test_a_line_that_looks_alike_both_ways_up_is_read_the_surer_way(text, quarters):
+    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+    from adaptive_rag.ingest.ocr import read_picture
+
+    lines = read_picture(np.ascontiguousarray(np.rot90(sign(text), quarters)), 72 / 150)
+    assert [line.text for line in lines] == [text]
+
+
+def test_few_lines_are_read_both_ways_up(monkeypatch):
+    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+    from adaptive_rag.ingest import ocr
+
+    read, read_line = [], ocr._read_line
+    monkeypatch.setattr(ocr, "_read_line", lambda line: read.append(1) or read_line(line))
+    lines = ocr.read_picture(pixels_of(note(GATE)), 72 / 150)
+    assert len(read) == len(lines) + 1
+
+
+def test_a_line_that_cannot_be_read_turns_no_page(monkeypatch):
+    pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
+    from adaptive_rag.ingest import ocr
+
+    # of the longest line a stain is read, and that the wrong way up
+    readings = iter([ocr._Reading("", 0.0), ocr._Reading("T", 0.56)])
+    read_line = ocr._read_line
+    monkeypatch.setattr(ocr, "_read_line", lambda line: next(readings, None) or read_line(line))
+    lines = ocr.read_picture(pixels_of(note(GATE)), 72 / 150)
+    assert lines and all(line.text in GATE for line in lines)
+
+
 @pytest.mark.parametrize("suffix", ["png", "jpg", "tif", "webp"])
 def test_an_image_is_read_and_each_page_of_a_tiff(tmp_path, suffix):
     pytest.importorskip("rapidocr", reason="the extra `ocr` is not installed")
