@@ -62,7 +62,7 @@ _ATTRIBUTED = re.compile(
     re.MULTILINE,
 )
 # A row of a file, in lines of "column: value", and the columns that tell who wrote it.
-_CELL = re.compile(r"^(?P<column>[^:\n]{1,60}): (?P<value>[^\n]+)$", re.MULTILINE)
+_CELL = re.compile(r"^(?P<column>[^:\n]+): (?P<value>[^\n]+)$", re.MULTILINE)
 _AUTHOR = re.compile(
     r"\b(?:author|customer|guest|participant|respondent|reviewer|sender|user|visitor|writer)\b", re.IGNORECASE
 )

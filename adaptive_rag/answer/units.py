@@ -25,7 +25,7 @@ SHORT_ITEM = 10
 
 # Opens and closes a block of code that is shown on lines of its own.
 CODE_FENCE = "```"
-_FIELD = re.compile(r"(?P<name>[^:\n]{1,60}): (?P<value>[^\n]+)")
+_FIELD = re.compile(r"(?P<name>[^:\n]+): (?P<value>[^\n]+)")
 _FENCE = re.compile(r"^[ \t]*(?:```+|~~~+)[ \t]*(?P<language>[\w+#.-]*)[^\n`]*$", re.MULTILINE)
 _COMMENTED = re.compile(
     r"(?:^[ \t]*(?:#|//|--|;)[^\n]*\n)*(?:^(?![ \t]*(?:#|//|--|;))[^\n]*\S[^\n]*(?:\n|\Z))+", re.M

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
 NAMED = 3
 KINDS_NAMED = 8
 # Old kinds, and those that the programs which wrote them save today.
-_SAVED_AS = {".doc": ".docx", ".xls": ".xlsx", ".ppt": ".pptx"}
+_SAVED_AS = {
+    ".doc": ".docx",
+    ".ppt": ".pptx",
+    ".wpd": ".docx",
+    ".pub": ".pdf",
+    ".pages": ".docx",
+    ".numbers": ".xlsx",
+    ".key": ".pptx",
+}
 _INSTALL = re.compile(r"pip install '[^']+'")
 
 

@@ -14,7 +14,7 @@ from adaptive_rag.ingest.file import in_plain_words
 from adaptive_rag.ingest.loaders import find_loader
 
 # Mails and archives hold further files, which would be bounded by nothing.
-_CONTAINERS = (".eml", ".mbox")
+_CONTAINERS = (".eml", ".mbox", ".msg")
 
 
 def add_attachment(

@@ -58,6 +58,7 @@ LOADERS: dict[str, Loader] = {
     "Word": Loader((".docx",), "adaptive_rag.ingest.docx:load_docx"),
     "PowerPoint": Loader((".pptx",), "adaptive_rag.ingest.powerpoint:load_pptx"),
     "Excel": Loader((".xlsx", ".xlsm"), "adaptive_rag.ingest.excel:load_xlsx"),
+    "older Excel": Loader((".xls", ".xlsb"), "adaptive_rag.ingest.binary_sheets:load_workbook"),
     "OpenDocument text": Loader((".odt",), "adaptive_rag.ingest.opendocument:load_odt"),
     "OpenDocument spreadsheet": Loader((".ods",), "adaptive_rag.ingest.ods:load_ods"),
     "OpenDocument presentation": Loader((".odp",), "adaptive_rag.ingest.opendocument:load_odp"),
@@ -70,6 +71,7 @@ LOADERS: dict[str, Loader] = {
     "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
     "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
     "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
+    "mail of Outlook": Loader((".msg",), "adaptive_rag.ingest.outlook:load_msg"),
     "mailbox": Loader((".mbox",), "adaptive_rag.ingest.mail:load_mbox"),
     "image": Loader(
         (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),

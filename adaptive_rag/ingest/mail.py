@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import binascii
+import codecs
 import email
+import quopri
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -43,9 +46,14 @@ _OLDER = re.compile(
 
 def load_eml(path: Path, builder: TextBuilder) -> None:
     """Write a mail into `builder`: its headers and text, what it quotes, and what is attached to it."""
-    message = email.message_from_bytes(path.read_bytes())
+    message = email.message_from_bytes(_eight_bit(path.read_bytes()))
     if not any(name in message for name in ("From", "Subject", "Date", "To", "Received")):
         raise IndexingError("is no mail: it begins with no line such as From: or Subject:")
+    add_mail(message, builder)
+
+
+def add_mail(message: Message, builder: TextBuilder) -> None:
+    """Write a whole mail into `builder`, and name the document by its subject."""
     _add_message(message, builder, set())
     if subject := _header(message, "Subject"):
         builder.metadata["title"] = subject
@@ -76,7 +84,7 @@ def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: 
     read = TextBuilder()  # whose notes say what encoding was guessed
     for part in _parts(message):
         if part.get_content_type() == "message/rfc822":
-            inner += [each for each in part.get_payload() if isinstance(each, Message)]
+            inner += _mails_in(part)
         elif part.get_filename() or part.get_content_maintype() != "text":
             attached.append(part)
         else:
@@ -108,6 +116,27 @@ def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: 
             break
         _add_message(each, builder, said, depth + 1)
     said |= _lines(new)
+
+
+def _eight_bit(data: bytes) -> bytes:
+    """Return a mail that was saved as UTF-16 as the UTF-8 that its parser reads."""
+    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    return data.decode("utf-16", errors="replace").encode() if marked else data
+
+
+def _mails_in(part: Message) -> list[Message]:
+    """Return the mails that a part of type message/rfc822 holds, some packed as base64 against the rules."""
+    mails = [each for each in part.get_payload() if isinstance(each, Message)]
+    encoding = str(part.get("Content-Transfer-Encoding", "")).strip().lower()
+    if encoding not in ("base64", "quoted-printable"):
+        return mails
+    # the parser took the packed text for the body of a mail without headers
+    packed = "".join(str(each.get_payload()) for each in mails if not each.keys())
+    unpack = binascii.a2b_base64 if encoding == "base64" else quopri.decodestring
+    try:
+        return [email.message_from_bytes(unpack(packed.encode()))] if packed else mails
+    except binascii.Error:
+        return mails
 
 
 def _parts(message: Message, depth: int = 0) -> Iterator[Message]:

@@ -303,3 +303,13 @@ def test_a_review_in_a_row_is_read_by_sentences_beside_its_other_cells():
     row, beginning = read_units(passage, sentence_spans(text, 0))
     assert row.text == "Olu: stars 1"
     assert beginning.text == "A party next door until three in the morning."
+
+
+def test_a_row_is_a_record_however_long_the_names_of_its_columns_are():
+    name = "How satisfied are you with the opening hours of the reading room on weekdays"
+    text = f"{name}: very satisfied\nMember since: 2019"
+    passage = candidate(text)
+    passage |= {"start": 0, "end": len(text), "metadata": {"row": 2}}
+    [unit] = read_units(passage, [(0, len(text))])
+    assert (unit.start, unit.end) == (0, len(text))
+    assert (name.lower(), "very satisfied") in unit.cells

@@ -191,3 +191,23 @@ def test_broken_encodings_and_headers_do_no_harm(tmp_path):
 def test_what_is_no_mail_is_refused(tmp_path, name, data, reason):
     with pytest.raises(IndexingError, match=reason):
         read(tmp_path / name, data)
+
+
+def test_a_mail_packed_as_base64_in_a_mail_is_read_with_its_headers(tmp_path):
+    inner = base64.encodebytes(b"Subject: Ropes\nFrom: bo@example.org\n\nTen metres of rope.\n").decode()
+    path = tmp_path / "a.eml"
+    path.write_text(
+        "Subject: Fwd\nMIME-Version: 1.0\nContent-Type: multipart/mixed; boundary=b\n\n--b\n"
+        "Content-Type: text/plain\n\nSee below.\n--b\nContent-Type: message/rfc822\n"
+        f"Content-Transfer-Encoding: base64\n\n{inner}\n--b--\n"
+    )
+    text = extract_text(path).text
+    assert "Subject: Ropes\nFrom: bo@example.org\n\nTen metres of rope." in text
+
+
+def test_a_mail_saved_as_utf_16_is_read(tmp_path):
+    path = tmp_path / "a.eml"
+    path.write_bytes("Subject: Ropes\nFrom: bo@example.org\n\nTen metres for the café.\n".encode("utf-16"))
+    source = extract_text(path)
+    assert source.metadata["title"] == "Ropes"
+    assert "Ten metres for the café." in source.text

@@ -1,0 +1,71 @@
+"""The loader of older and binary Excel workbooks, .xls and .xlsb, by the library calamine."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any
+
+from python_calamine import (
+    CalamineError,
+    CalamineSheet,
+    CalamineWorkbook,
+    PasswordError,
+    SheetTypeEnum,
+    SheetVisibleEnum,
+)
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.sheets import Sheet, SheetRow, add_sheets
+
+# A cell of each row and column up to the last one is held in memory.
+_MOST_CELLS = 20_000_000
+
+
+def load_workbook(path: Path, builder: TextBuilder) -> None:
+    """Write the rows of a workbook's sheets into `builder`; hidden sheets are noted and left out."""
+    try:
+        book = CalamineWorkbook.from_path(path)
+        shown = [each for each in book.sheets_metadata if each.typ == SheetTypeEnum.WorkSheet]
+        hidden = [each.name for each in shown if each.visible != SheetVisibleEnum.Visible]
+        sheets = [_read_sheet(book.get_sheet_by_name(each.name)) for each in shown if each.name not in hidden]
+    except PasswordError as error:
+        raise IndexingError("asks for a password. Save it without one") from error
+    except CalamineError as error:
+        raise IndexingError(
+            "is not an Excel workbook or is damaged. Open it in Excel or LibreOffice and save it as .xlsx"
+        ) from error
+    add_sheets(builder, sheets)
+    if hidden:
+        builder.notes.append(f"hidden sheets were left out: {', '.join(hidden)}")
+
+
+def _read_sheet(sheet: CalamineSheet) -> Sheet:
+    if sheet.total_height * sheet.total_width > _MOST_CELLS:
+        raise IndexingError(f"holds a sheet of more than {_MOST_CELLS:,} cells. Split it")
+    rows: dict[int, list[str]] = {}
+    for number, cells in enumerate(sheet.to_python(skip_empty_area=False), start=1):
+        if any(cell != "" for cell in cells):
+            rows[number] = [_show(cell) for cell in cells]
+    for (top, left), (bottom, right) in sheet.merged_cell_ranges or ():
+        text = rows[top + 1][left] if top + 1 in rows and left < len(rows[top + 1]) else ""
+        for number in range(top + 1, min(bottom + 1, sheet.total_height) + 1) if text else ():
+            if number in rows:
+                width = min(right + 1, len(rows[number])) - left
+                rows[number][left : left + width] = [text] * width
+    width = max(map(len, rows.values()), default=0)
+    return Sheet(sheet.name, [SheetRow(*row) for row in rows.items()], list(range(1, width + 1)))
+
+
+def _show(cell: Any) -> str:
+    """Return the text of a cell: a whole number without ".0", a date as 2025-03-01."""
+    if isinstance(cell, bool):
+        return str(cell).upper()
+    if isinstance(cell, float):
+        return f"{cell:.15g}"
+    if isinstance(cell, datetime) and not (cell.hour or cell.minute or cell.second):
+        cell = cell.date()
+    if isinstance(cell, date):
+        return cell.isoformat().replace("T", " ")
+    return " ".join(str(cell).split())
