@@ -51,6 +51,9 @@ _SPEAKS_OF = {
     "refs",
     "than",
 }
+# A line that opens a block of code, and the beginning of a link's definition: Markdown makes something else of
+# what would stand behind them, the marker too.
+_UNFINISHED = re.compile(r"(?:```|~~~)[^\n]*$|\[[^\n]*\]:$")
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
 _OPENING = re.compile(r"^[\"'“‘(\[|*_`]*[^\W_]")
@@ -199,7 +202,7 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
         text = text[heading + bullet :]
         start += heading + bullet + len(text) - len(text.lstrip())
         text = text.strip()
-        if not any(character.isalnum() for character in text):
+        if not any(character.isalnum() for character in text) or _UNFINISHED.match(text):
             continue
         opens = start == answer
         shown = sub_in_prose(_NOTE_MARK, _without_note, text)

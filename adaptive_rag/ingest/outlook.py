@@ -16,7 +16,7 @@ from adaptive_rag.ingest.mail import add_mail
 
 # numbers of properties, [MS-OXPROPS]
 _SUBJECT, _SENDER, _ADDRESS, _TO, _CC = "0037", "0C1A", "0C1F", "0E04", "0E03"
-_BODY, _HTML, _HEADERS = "1000", "1013", "007D"
+_BODY, _HTML, _RTF, _HEADERS = "1000", "1013", "1009", "007D"
 _DATA, _LONG_NAME, _NAME = "3701", "3707", "3704"
 _DEEPEST = 10
 
@@ -27,7 +27,9 @@ def load_msg(path: Path, builder: TextBuilder) -> None:
         raise IndexingError("is no mail of Outlook. Save it again in Outlook, or as .eml")
     with olefile.OleFileIO(path) as file:
         streams = {tuple(part.upper() for part in name): name for name in file.listdir()}
-        message = _Reader(file, streams).read(())
+        reader = _Reader(file, streams)
+        message = reader.read(())
+    builder.notes += reader.notes
     add_mail(message, builder)
 
 
@@ -35,6 +37,7 @@ class _Reader:
     def __init__(self, file: Any, streams: dict[tuple[str, ...], list[str]]) -> None:
         self._file = file
         self._streams = streams
+        self.notes: list[str] = []
 
     def read(self, folder: tuple[str, ...], depth: int = 1) -> EmailMessage:
         """Return the mail that lies in a storage."""
@@ -58,12 +61,18 @@ class _Reader:
             message.set_content(body)
         elif html := self._data(folder, f"{_HTML}0102") or self._text(folder, _HTML).encode():
             message.set_content(html, maintype="text", subtype="html", disposition="inline")
+        elif self._data(folder, f"{_RTF}0102"):
+            self.notes.append(
+                "the text of a mail is compressed RTF, which is not read: save it as .eml or .html"
+            )
         for storage in self._attachments(folder):
             inner = (*storage, f"__SUBSTG1.0_{_DATA}000D")
             if depth < _DEEPEST and any(name[: len(inner)] == inner for name in self._streams):
                 message.add_attachment(self.read(inner, depth + 1))
                 continue
-            name = self._text(storage, _LONG_NAME) or self._text(storage, _NAME)
+            name = (
+                self._text(storage, _LONG_NAME) or self._text(storage, _NAME) or "attachment without a name"
+            )
             data = self._data(storage, f"{_DATA}0102")
             message.add_attachment(
                 data, maintype="application", subtype="octet-stream", filename=" ".join(name.split())

@@ -36,3 +36,10 @@ def test_what_is_no_mail_of_outlook_is_named(tmp_path):
     (tmp_path / "a.msg").write_bytes(b"From: ana@example.org\n\nhello")
     with pytest.raises(IndexingError, match="is no mail of Outlook"):
         extract_text(tmp_path / "a.msg")
+
+
+def test_a_text_in_compressed_rtf_alone_is_named(tmp_path):
+    tree = {**text("0037", "Ropes"), "__substg1.0_10090102": b"LZFu" * 1100}
+    (tmp_path / "a.msg").write_bytes(make_ole(tree))
+    [note] = extract_text(tmp_path / "a.msg").notes
+    assert "compressed RTF" in note
