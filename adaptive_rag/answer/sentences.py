@@ -51,8 +51,8 @@ _SPEAKS_OF = {
     "refs",
     "than",
 }
-# A line that opens a block of code, and the beginning of a link's definition: Markdown makes something else of
-# what would stand behind them, the marker too.
+# A line that opens a block of code, or the beginning of a link's definition: Markdown makes something else of
+# what would stand behind it, the marker too.
 _UNFINISHED = re.compile(r"(?:```|~~~)[^\n]*$|\[[^\n]*\]:$")
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
