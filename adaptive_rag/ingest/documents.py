@@ -1,7 +1,7 @@
 """What flows through this room: a file to read, its text, or why it could not be read; and who collects it.
 
 A span counts characters of `SourceText.text`, which `extract_text(path)` returns for the same file, every
-time. For plain text and Markdown it is also a span of the file's content, as `Path.read_text` returns it.
+time. For plain text and code it is also a span of the file's content, as `Path.read_text` returns it.
 """
 
 from __future__ import annotations
