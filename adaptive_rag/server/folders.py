@@ -10,7 +10,7 @@ import shutil
 import unicodedata
 from collections.abc import Collection as AnyOf
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
@@ -32,7 +32,7 @@ LOCK_SECONDS = 60
 # Line ends, escapes and such; then what is not seen, or turns the reading direction: "fdp.exe" for "exe.pdf".
 _HOSTILE = {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
 _TURNING = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
-_PARTIAL = ".partial"
+_PARTIAL, _DELETED = ".partial", ".deleted"
 
 
 @dataclass(frozen=True)
@@ -111,6 +111,18 @@ class CollectionFolder:
             written.replace(place)
         _sync(self.documents)
 
+    def clear_partial(self) -> None:
+        """Remove the files that were being written when the server ended: nobody was told of them."""
+        for entry in os.scandir(self.documents) if self.documents.is_dir() else ():
+            if entry.name.endswith(_PARTIAL):
+                shutil.rmtree(entry.path, ignore_errors=True)
+
+    def remove(self) -> None:
+        """Remove the folder of a collection that somebody deleted; a start finishes what is interrupted."""
+        deleted = self.path.with_name(f"{self.path.name}{_DELETED}")
+        with suppress(FileNotFoundError):  # nothing was ever added to it
+            shutil.rmtree(self.path.rename(deleted), ignore_errors=True)
+
     def clear(self, documents: AnyOf[Document]) -> None:
         """Remove the files of no document: replaced, deleted, or left by an interruption."""
         kept = {_version(document) for document in documents}
@@ -122,6 +134,16 @@ class CollectionFolder:
 def folder_of(data: Path, collection_id: str) -> CollectionFolder:
     """Return the folder of a collection."""
     return CollectionFolder(data.absolute() / "collections" / collection_id)
+
+
+def finish_deleting(data: Path) -> list[CollectionFolder]:
+    """Remove what is left of collections that somebody deleted, and return the folders of all others."""
+    places = data.absolute() / "collections"
+    folders = list(places.iterdir()) if places.is_dir() else []
+    for path in folders:
+        if path.name.endswith(_DELETED):
+            shutil.rmtree(path, ignore_errors=True)
+    return [CollectionFolder(path) for path in folders if not path.name.endswith(_DELETED)]
 
 
 def safe_name(given: str) -> str:

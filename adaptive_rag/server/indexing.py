@@ -6,7 +6,7 @@ works on a collection holds a lock that the system takes away from a process tha
 
 from __future__ import annotations
 
-import shutil
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,9 +29,11 @@ from adaptive_rag.ingest import Failure, Site, SourceFile
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.private import make_folder
-from adaptive_rag.server.folders import CollectionFolder, folder_of
+from adaptive_rag.server.folders import CollectionFolder, finish_deleting, folder_of
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job, JobState, Thread, now
+
+log = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 5
 SECONDS_PER_NOTE = 1.0
@@ -75,7 +77,7 @@ def work_off(workshop: Workshop, engine: Engine, collection_id: str, stops: Call
             return  # who holds the lock looks once more after letting go of it
     with Session(engine) as db:
         if db.get(Collection, collection_id) is None:
-            shutil.rmtree(folder.path, ignore_errors=True)
+            folder.remove()
 
 
 def waiting_collections(engine: Engine) -> Sequence[str]:
@@ -85,21 +87,31 @@ def waiting_collections(engine: Engine) -> Sequence[str]:
 
 
 def clear_leftovers(data: Path, engine: Engine) -> None:
-    """Remove what an interruption has left: folders of deleted collections, files of no document."""
+    """Finish what an interruption has left: deleted collections, and files that were being written.
+
+    Folders that this database knows no collection for stay as they are: it may be the wrong one, or empty.
+    """
     with Session(engine) as db:
         if engine.dialect.name == "sqlite":  # one server alone uses it: what the last one answered has ended
             db.execute(update(Thread).values(asked=None))
             db.commit()
-    places = data.absolute() / "collections"
+    unknown = []
     # listed before we ask which are known: a collection has its row before its folder
-    for path in list(places.iterdir()) if places.is_dir() else []:
-        folder = CollectionFolder(path)
+    for folder in finish_deleting(data):
         with Session(engine) as db:
-            if db.get(Collection, path.name) is None:
-                shutil.rmtree(path, ignore_errors=True)
-                continue
+            known = db.get(Collection, folder.path.name) is not None
+        if known:
             with folder.changing():
-                folder.clear(_documents(db, path.name))
+                folder.clear_partial()
+        else:
+            unknown.append(folder.path)
+    if unknown:
+        log.warning(
+            "%d of the folders in %s belong to no collection of this database, and are left as they are. Is "
+            "server.database the one that they were made with?",
+            len(unknown),
+            unknown[0].parent,
+        )
 
 
 def _documents(db: Session, collection_id: str) -> Sequence[Document]:

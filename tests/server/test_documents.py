@@ -469,9 +469,33 @@ def test_files_that_an_interruption_left_are_cleared_at_the_start(serve: Serve) 
         services = client.app.state.services  # type: ignore[attr-defined]
         [place] = (services.settings.data / "collections").iterdir()
         folder = services.folder_of(Collection(id=place.name))
-        for place in (folder.documents / "1.partial" / "a.md", folder.path.parent / "gone" / "b.md"):
+        for place in (folder.documents / "1.partial" / "a.md", folder.path.parent / "gone.deleted" / "b.md"):
             place.parent.mkdir()
             place.write_text("left")
     with serve() as client:
         assert files_below(client) == ["ferry.md"]
-        assert not (folder.path.parent / "gone").exists()
+        assert not (folder.path.parent / "gone.deleted").exists()
+
+
+def test_a_start_with_an_empty_database_deletes_no_document(
+    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "tides"})
+        upload(client, {"ferry.md": FERRY, "tides.md": TIDE})
+        data = client.app.state.services.settings.data  # type: ignore[attr-defined]
+    held = sorted(path for path in (data / "collections").rglob("*") if path.is_file())
+    aside = tmp_path / "aside"
+    aside.mkdir()
+    for file in data.glob("server.sqlite*"):
+        file.rename(aside / file.name)
+    with serve() as client:
+        assert "tides" not in client.get("/api/v1/collections").text
+    assert "1 of the folders" in caplog.text and "server.database" in caplog.text
+    for file in data.glob("server.sqlite*"):
+        file.unlink()
+    for file in aside.iterdir():
+        file.rename(data / file.name)
+    with serve() as client:
+        assert sorted(path for path in (data / "collections").rglob("*") if path.is_file()) == held
+        assert files_below(client) == ["ferry.md", "tides.md"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from datetime import datetime
 from typing import Annotated
 
@@ -117,15 +116,14 @@ def delete_collection(
     found: OwnCollection, db: Db, caller: CurrentCaller, parts: Parts, request: Request
 ) -> None:
     """Delete a collection with its documents, its index, and the conversations over it."""
-    folder = parts.folder_of(found).path
+    folder = parts.folder_of(found)
     threads = db.scalars(select(Thread.id).where(Thread.collection_id == found.id)).all()
     note(db, request, caller, "collection.delete", found.name)
     db.delete(found)
     db.commit()
     for thread_id in threads:
         parts.conversations.forget(thread_id)
-    # What an interruption leaves here belongs to nobody, and is cleared away at the next start.
-    shutil.rmtree(folder, ignore_errors=True)
+    folder.remove()
 
 
 def _shown(db: Db, row: Collection, role: Role | None) -> CollectionShown:
