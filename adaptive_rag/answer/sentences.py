@@ -53,7 +53,7 @@ _SPEAKS_OF = {
 }
 # A line that opens a block of code, or the beginning of a link's definition: Markdown makes something else of
 # what would stand behind it, the marker too.
-_UNFINISHED = re.compile(r"(?:```|~~~)[^\n]*$|\[[^\n]*\]:$")
+_UNFINISHED = re.compile(r"```|~~~|\[[^\n]*\]:$")
 _ANSWER_LABEL = re.compile(r"^(?:A|Answer)\s*:\s*", re.I)
 _END = re.compile(r"[.!…][\"'”’)\]»*_]*(?:\s*\[\d+\])*$|[.!]$")
 _OPENING = re.compile(r"^[\"'“‘(\[|*_`]*[^\W_]")

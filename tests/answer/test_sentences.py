@@ -156,5 +156,10 @@ def test_a_row_whose_numbers_stand_in_a_sentence_repeats_it():
 
 
 def test_a_line_that_opens_code_or_defines_a_link_is_no_sentence():
-    for text in ("```go-html-template", "~~~ yaml title=x", "[cfg(not(foo))]:"):
+    for text in (
+        "```go-html-template",
+        "~~~ yaml title=x",
+        "[cfg(not(foo))]:",
+        "~~~ .rs\n#![feature(phase)]",
+    ):
         assert collect(candidate(text)) == []
