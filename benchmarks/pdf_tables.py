@@ -57,7 +57,9 @@ class Cell:
 class Grid:
     """A table's cells by the places that they cover."""
 
-    def __init__(self, cells: Sequence[Cell]) -> None:
+    def __init__(self, cells: Sequence[Cell], body: int | None = None) -> None:
+        """Take the cells, and the first row below the header where the ground truth says it."""
+        self._body = body
         self.places = {
             (row, column): cell
             for cell in cells
@@ -87,7 +89,14 @@ class Grid:
         for cell in sorted(self.cells, key=lambda cell: cell.row):
             if cell.row < body:
                 body = max(body, cell.last_row + 1)
-        while self.cells and (body, left) not in self.places and any(row == body for row, _ in self.places):
+        if self._body is not None:
+            body = self._body
+        while (
+            self._body is None
+            and self.cells
+            and (body, left) not in self.places
+            and any(row == body for row, _ in self.places)
+        ):
             body += 1
         for (row, column), cell in self.places.items():
             name = self.places.get((row, left))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,10 @@ from python_calamine import (
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.sheets import Sheet, SheetRow, add_sheets
+from adaptive_rag.ingest.sheet_tables import SheetRow
+from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
+_SUFFIXES = (".xls", ".xlsb")
 # A cell of each row and column up to the last one is held in memory.
 _MOST_CELLS = 20_000_000
 
@@ -26,13 +29,19 @@ _MOST_CELLS = 20_000_000
 def load_workbook(path: Path, builder: TextBuilder) -> None:
     """Write the rows of a workbook's sheets into `builder`; hidden sheets are noted and left out."""
     try:
-        book = CalamineWorkbook.from_path(path)
+        if path.suffix.lower() in _SUFFIXES:
+            book = CalamineWorkbook.from_path(path)
+        else:  # the library goes by the suffix, which is wrong
+            book = CalamineWorkbook.from_filelike(BytesIO(path.read_bytes()))
         shown = [each for each in book.sheets_metadata if each.typ == SheetTypeEnum.WorkSheet]
         hidden = [each.name for each in shown if each.visible != SheetVisibleEnum.Visible]
         sheets = [_read_sheet(book.get_sheet_by_name(each.name)) for each in shown if each.name not in hidden]
     except PasswordError as error:
         raise IndexingError("asks for a password. Save it without one") from error
-    except CalamineError as error:
+    except BaseException as error:
+        # a panic of the library is no Exception, and its class cannot be imported
+        if not isinstance(error, CalamineError) and type(error).__name__ != "PanicException":
+            raise
         raise IndexingError(
             "is not an Excel workbook or is damaged. Open it in Excel or LibreOffice and save it as .xlsx"
         ) from error

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.text.tables import EMPTY_CELL, is_row, names_columns
 
 # HTML's own bound of "colspan"; that of "rowspan" is higher, but no row is known to need more
 _LONGEST_SPAN = 1000
 # In characters: the cells of a table that only sets a page's prose in place are longer.
 _LONGEST_CELL = 400
+# In characters: what is longer in a first row is no name of a column.
+_LONGEST_NAME = 60
 
 
 @dataclass
@@ -25,9 +28,16 @@ class _Cell:
 
 
 class Rows:
-    """Collects the cells of one table, row by row."""
+    """Collects the cells of one table, row by row.
 
-    def __init__(self) -> None:
+    With `named` the cells of a row that is too long to stand on one line are written each below the name that
+    the first row gives to its column.
+    """
+
+    def __init__(self, *, named: bool = False) -> None:
+        self.is_apart = False
+        """Whether the last row was written so."""
+        self._names: list[str] | None = None if named else []
         self._cells: list[_Cell] = []
         # by column: for how many more rows a cell goes on, and its text
         self._above: dict[int, tuple[int, str]] = {}
@@ -46,7 +56,17 @@ class Rows:
         """Return the row, or its paragraphs where its cells only set prose in place; [] where it is empty."""
         cells, self._cells = self._cells, []
         texts = [cell.text() for cell in cells]
-        if (len(cells) == 1 and not self._above) or any(len(text) > _LONGEST_CELL for text in texts):
+        is_long = any(len(text) > _LONGEST_CELL for text in texts)
+        self.is_apart = is_long and bool(self._names)
+        if self._names is None and any(texts):
+            self._names = _column_names(cells)
+        if self.is_apart and self._names:
+            row = self._spread([(text, cell) for text, cell in zip(texts, cells, strict=True)])
+            names = self._names + [""] * (len(row) - len(self._names))
+            return [
+                f"{name}: {text}" if name else text for name, text in zip(names, row, strict=False) if text
+            ]
+        if (len(cells) == 1 and not self._above) or is_long:
             self._above.clear()
             lines = (line for cell in cells for line in "".join(cell.parts).split("\n"))
             return [text for line in lines if (text := " ".join(line.split()))]
@@ -76,6 +96,53 @@ class Rows:
         take_from_above()
         self._above = above
         return row
+
+
+def _column_names(cells: list[_Cell]) -> list[str]:
+    """Return the texts of a first row that may name columns; [] where one is long, empty or said twice."""
+    names = [cell.text() for cell in cells if cell.columns == 1]
+    known = all(0 < len(name) <= _LONGEST_NAME for name in names)
+    return names if known and len(set(names)) == len(cells) > 1 else []
+
+
+def add_table(builder: TextBuilder, rows: Iterable[tuple[list[str], bool]], *, has_header: bool) -> None:
+    """Write a table's rows as lines, and those that stand apart as paragraphs.
+
+    Where the document says that the first row is a header, and its words do not, a rule stands below it.
+
+    Args:
+        builder: of the document.
+        rows: the lines of each, and whether they stand apart.
+        has_header: whether the document says that the first row names the columns.
+    """
+    written = [(lines, apart) for lines, apart in rows if lines]
+    if any(apart for _, apart in written):
+        written = _set_apart(written)
+    lines = [line for each, apart in written for line in each if not apart]
+    cells = [tuple(line.split(" | ")) for line in lines]
+    if has_header and len(cells) > 1 and all(map(is_row, lines[:2])) and not names_columns(cells):
+        written[0][0].append(" | ".join("---" for _ in cells[0]))
+    text, after_apart = "", False
+    for each, apart in written:
+        text += ("\n\n" if apart or after_apart else "\n") if text else ""
+        text += "\n".join(each)
+        after_apart = apart
+    if text:
+        builder.add_paragraph(text)
+
+
+def _set_apart(rows: Sequence[tuple[list[str], bool]]) -> list[tuple[list[str], bool]]:
+    """Write all rows of a table as those that stand apart; the names of its columns stand in each of them."""
+    (header, _), *body = rows
+    names = header[0].split(" | ")
+    written: list[tuple[list[str], bool]] = []
+    for lines, apart in body:
+        cells = lines[0].split(" | ")
+        if not apart and len(lines) == 1 and len(cells) <= len(names):
+            pairs = zip(names, cells, strict=False)
+            lines = [f"{name}: {cell}" for name, cell in pairs if cell != EMPTY_CELL]
+        written.append((lines, True))
+    return written
 
 
 def _span(value: str) -> int:

@@ -40,7 +40,7 @@ class _Unit(NamedTuple):
     after: int
     """The tokens of the text up to its start, and up to its end."""
     leads: bool
-    """Whether it belongs to what follows: a heading, or "You need:"."""
+    """Whether it belongs to what follows: a heading, "You need:", or the names of a table's columns."""
 
 
 def split(
@@ -151,6 +151,7 @@ def _lead_tokens(section: str | None, columns: tuple[str, ...], limit: TextLimit
 class _Table(NamedTuple):
     """The rows of a table in a source, below the names of its columns."""
 
+    header: int
     start: int
     end: int
     columns: tuple[str, ...]
@@ -168,9 +169,9 @@ class _Bounds:
         self.tokens = lru_cache(4)(lambda start, end: limit.count(text.text[start:end]))
         self._limit = limit
         self._tables = [
-            _Table(record.start + table.rows[0].start, record.start + table.rows[-1].end, table.columns)
-            for record in _records(text)
-            for table in find_tables(text.text[record.start : record.end])
+            _Table(at + table.start, at + table.rows[0].start, at + table.rows[-1].end, table.columns)
+            for at, end in ((record.start, record.end) for record in _records(text))
+            for table in find_tables(text.text[at:end])
             if table.rows
         ]
 
@@ -178,6 +179,11 @@ class _Bounds:
         """Return the names of the columns above a place inside a table."""
         at = bisect_right(self._tables, offset, key=lambda table: table.start) - 1
         return self._tables[at].columns if at >= 0 and offset < self._tables[at].end else ()
+
+    def in_header(self, offset: int) -> bool:
+        """Tell whether a place lies in the names of a table's columns."""
+        at = bisect_right(self._tables, offset, key=lambda table: table.header) - 1
+        return at >= 0 and offset < self._tables[at].start
 
     def fullness(self, first: _Unit, last: _Unit, fresh: _Unit) -> float:
         """Return which part of a chunk some units fill, of which the first new one is `fresh`."""
@@ -214,7 +220,7 @@ def _units(bounds: _Bounds, record: Record) -> Iterator[_Unit]:
             for part_start, part_end in parts:
                 tokens += bounds.tokens(before, part_start)
                 after = tokens + bounds.tokens(part_start, part_end)
-                leads = border == _HEADING or text[part_end - 1] in ":："
+                leads = border == _HEADING or text[part_end - 1] in ":：" or bounds.in_header(part_start)
                 yield _Unit(part_start, part_end, border, tokens, after, leads)
                 before, tokens, border = part_end, after, _INSIDE
 
@@ -273,9 +279,11 @@ def _best_cut(units: list[_Unit], fresh: int, limit: int, bounds: _Bounds) -> in
         if cuts and bounds.fullness(units[0], units[cuts[0] - 1], units[fresh]) >= full:
             limit = cuts[0]
             break
-    while limit - 1 > fresh and units[limit - 1].leads:
-        limit -= 1  # a heading goes with what it heads
-    return limit
+    led = limit
+    while led - 1 > fresh and units[led - 1].leads:
+        led -= 1  # a heading goes with what it heads
+    # Of headings alone a chunk holds all that fit but the last: one a chunk would read each 200 times.
+    return max(limit - 1, fresh + 1) if units[led - 1].leads else led
 
 
 def _step_back(units: list[_Unit], fresh: int, cut: int, bounds: _Bounds, overlap: float) -> int:
@@ -287,6 +295,13 @@ def _step_back(units: list[_Unit], fresh: int, cut: int, bounds: _Bounds, overla
         if repeated > overlap or bounds.fullness(candidate, new, new) > 1:
             break
         first -= 1
+    while (
+        first < cut
+        and first > fresh
+        and bounds.in_header(units[first].start)
+        and bounds.in_header(units[first - 1].start)
+    ):
+        first += 1  # half a header names nothing
     return first
 
 

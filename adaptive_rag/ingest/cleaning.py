@@ -22,6 +22,7 @@ _ACCENTS = {
 _DIRT = re.compile(
     r"(?P<ligature>[\ufb00-\ufb06])"
     r"|(?P<form>[\ufb1d-\ufdff\ufe70-\ufefc]+)"
+    r"|(?P<small>[\uf730-\uf739\uf761-\uf77a])"
     r"|(?P<accent>(?:[¨´ˆ˜ˇ¸]|(?<=[^\W\d_])`)[^\W\d_])"
     r"|(?P<leader>(?:\. ?){5,})"
     r"|(?P<blanks>(?! (?=\S))[\s\u200b\u2060]+)"
@@ -49,7 +50,9 @@ def _mend(match: re.Match[str]) -> str:
     if match["ligature"]:
         return _LIGATURES[match[0]]
     if match["form"]:  # a letter as it is set at the start, in the middle or at the end of an Arabic word
-        return unicodedata.normalize("NFKC", match[0])
+        return "".join(map(_letters_of, match[0]))
+    if match["small"]:  # an old-style figure or a small capital in Adobe's own codes: "\uf761" is an "a"
+        return chr(ord(match[0]) - 0xF700)
     if accented := match["accent"]:
         letter = {"ı": "i", "ȷ": "j"}.get(accented[1], accented[1])
         composed = unicodedata.normalize("NFC", letter + _ACCENTS[accented[0]])
@@ -57,6 +60,11 @@ def _mend(match: re.Match[str]) -> str:
     if match["leader"]:
         return "… "
     return " " if match["blanks"] else ""
+
+
+def _letters_of(form: str) -> str:
+    letters = unicodedata.normalize("NFKC", form)
+    return letters.lstrip(" ")  # that a mark stands on alone
 
 
 class Vocabulary:

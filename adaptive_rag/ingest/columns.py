@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain, groupby, pairwise
+from itertools import chain, groupby, pairwise, takewhile
 from statistics import median
 
-from adaptive_rag.ingest.layout import LEADER, Line, make_row, merge, side_by_side
+from adaptive_rag.ingest.layout import FIGURE, LEADER, Line, least_gap, levels, make_row, merge, side_by_side
+from adaptive_rag.ingest.table_headers import MOST_LINES, count_header_lines, lines_of_names
 from adaptive_rag.text.tables import EMPTY_CELL
 
-# In type sizes: a wider gap parts two cells, a higher one two tables.
-_GAP, _APART = 1.2, 2.0
+# In type sizes: a higher gap parts two tables, or a row from one.
+_APART, _ROWS_APART = 2.0, 3.0
 _FEWEST_ROWS = 3
+# The share of a table's width that a line between two rows takes at most, if it names the rows below it.
+_SHORT = 0.6
+# Rows without names, and the share of their cells that is not empty: fewer may be a formula or a chart.
+_FEWEST_FIGURES, _FILLED = 5, 0.6
 _HEADER_ROWS = 2
 # Lines that the cells of a row may take before a page goes on with its next cell.
 _TALLEST = 8
+# Lines that are looked back to for what stands beside one.
+_WIDEST = 60
+# Lines above a table that may belong to it: names, and rows that a line between them parted from it.
+_FARTHEST = 60
 # In characters: a table has a column that is narrower than any of a page of prose in columns.
 _NARROW = 30
 _WORD = re.compile(r"[^\W\d_]{3}")
@@ -34,17 +43,20 @@ def read_columns(lines: Iterable[Line]) -> list[Line]:
     """
     found: list[Line] = []
     run: list[list[Line]] = []
+    lines = list(lines)
+    spare = {id(line): line for line in lines if not line.columns}
     for framed, part in groupby(lines, key=lambda line: bool(line.columns)):
         if framed:
             found += part
             continue
         for group in _in_rows(part):
             if run and not _goes_on(run[-1], group):
-                found += _read_run(run)
+                found += _read_run(run, spare)
                 run = []
             run.append(group)
-        found += _read_run(run)
+        found += _read_run(run, spare)
         run = []
+    found = [line for line in found if line.columns or id(line) in spare]
     joined: list[Line] = []
     for is_row, these in groupby(found, key=lambda line: bool(line.columns)):
         lines_there = list(these)
@@ -68,64 +80,181 @@ def without_repeated_headers(pages: Iterable[tuple[int, list[Line]]]) -> Iterato
 
 def _in_rows(lines: Iterable[Line]) -> list[list[Line]]:
     """Group the lines of a row, also where a page writes all lines of a cell before the next cell."""
-    groups: list[list[Line]] = []
+    bands: list[list[Line]] = []
     for line in lines:
-        row: list[Line] = []
-        taken = 0
-        for back in range(1, min(_TALLEST, len(groups)) + 1):
-            row = [*groups[-back], *row]
-            if any(one.x1 - 1 > line.x0 for one in groups[-back]):
-                break
-            if row[0].is_left_of(line):
-                taken = back
-                break
-        groups[len(groups) - taken :] = [[*row, line] if taken else [line]]
-    return groups
+        if bands and _stands_beside(line, bands[-1]):
+            bands[-1].append(line)
+        else:
+            bands.append([line])
+    return _with_names_around(list(chain.from_iterable(map(levels, bands))))
 
 
-def _apart(group: Sequence[Line]) -> _Cells:
+def _with_names_around(rows: Sequence[list[Line]]) -> list[list[Line]]:
+    """Put the two lines of a name into the row of figures that is set at the middle of their height."""
+    named: dict[int, list[Line]] = {}
+    taken: set[int] = set()
+    for at, row in enumerate(rows):
+        if len(row) < 2 or not all(FIGURE.fullmatch(line.text) for line in row):
+            continue
+        near = range(max(0, at - 2), min(len(rows), at + 3))
+        beside = [each for each in near if each not in taken and _is_set_around(rows[each], row)]
+        if len(beside) == 2:
+            upper, lower = sorted((rows[each][0] for each in beside), key=lambda line: line.y0)
+            if upper.y0 < row[0].y0 < lower.y0:
+                named[at] = [upper, lower, *row]
+                taken.update(beside)
+    return [named.get(at, row) for at, row in enumerate(rows) if at not in taken]
+
+
+def _is_set_around(row: Sequence[Line], figures: Sequence[Line]) -> bool:
+    """Tell a line by itself that stands left of figures, and reaches into their height."""
+    line, first = row[0], figures[0]
+    return len(row) == 1 and line.x1 <= first.x0 and line.y0 < first.y1 and line.y1 > first.y0
+
+
+def _stands_beside(line: Line, band: Sequence[Line]) -> bool:
+    """Tell whether a line begins or continues the next cell of a row; its cells may end at one height."""
+    last = band[-1]
+    if last.is_left_of(line) or last.y0 < line.y0:
+        near = line.y0 < last.y1 + _APART * line.size
+        return near and not any(one.x1 - 1 > line.x0 for one in band[-_WIDEST:] if one.is_beside(line))
+    beside = [one for one in band[-_WIDEST:] if one.y1 > line.y0]
+    tall = last.y1 - line.y0 > _TALLEST * (line.y1 - line.y0)
+    return not tall and all(one.x1 - 1 <= line.x0 for one in beside)
+
+
+def apart(group: Sequence[Line]) -> _Cells:
     """Part the lines of a row where a wide gap stands between them."""
     cells: list[list[int]] = []
-    right = 0.0
+    before, right = group[0], 0.0
     for index in sorted(range(len(group)), key=lambda index: group[index].x0):
         line = group[index]
-        if cells and line.x0 - right <= _GAP * line.size:
+        if cells and line.x0 - right <= least_gap(before.text, line.text) * line.size:
             cells[-1].append(index)
             right = max(right, line.x1)
         else:
             cells.append([index])
             right = line.x1
+        before = line
     return [[group[index] for index in sorted(cell)] for cell in cells]
 
 
 def _goes_on(before: Sequence[Line], group: Sequence[Line]) -> bool:
     """Tell whether a line may go on from the one before in a table."""
     last, line = before[0], group[0]
-    near = last.y0 < line.y0 < max(one.y1 for one in before) + _APART * line.size
+    apart_by = _APART if min(len(before), len(group)) == 1 else _ROWS_APART
+    near = last.y0 < line.y0 < max(one.y1 for one in before) + apart_by * line.size
     if not near or abs(line.size - last.size) > 0.1 * line.size:
         return False
-    # a text by itself may be the rest of a cell, and then does not reach into the next column
-    return len(group) > 1 or not any(line.x0 < cell[0].x0 < line.x1 for cell in _apart(before)[1:])
+    # a text by itself may be a short name, or the rest of a cell, which does not reach into the next column
+    start, end = _extent(before)
+    short = line.x1 - line.x0 < _SHORT * (end - start)
+    return len(group) > 1 or short or not any(line.x0 < cell[0].x0 < line.x1 for cell in apart(before)[1:])
 
 
-def _read_run(run: Sequence[list[Line]]) -> list[Line]:
-    """Return the rows of a table, or the lines as they stand where they are none."""
-    cells = [_apart(group) for group in run]
+def _read_run(run: Sequence[list[Line]], spare: dict[int, Line]) -> list[Line]:
+    """Return the rows of a table, or the lines as they stand where they are none.
+
+    What becomes part of a table is taken out of `spare`, where the other lines of the page are.
+    """
+    run = [group for group in ([line for line in group if id(line) in spare] for group in run) if group]
+    cells = [apart(group) for group in run]
     several = [index for index, row in enumerate(cells) if len(row) > 1]
-    if len(several) < _FEWEST_ROWS:
+    columns = find_columns(cells) if len(several) >= _FEWEST_ROWS else []
+    if not columns:
         return list(chain.from_iterable(run))
     first, last = several[0], several[-1] + 1
-    columns = _columns(cells)
-    for at in range(first, last) if columns else ():
-        if len(cells[at]) == 1 and len(_placed(cells[at], columns)) > 1:  # prose between two tables
-            return [*_read_run(run[:at]), *run[at], *_read_run(run[at + 1 :])]
-    rows = _read_table(cells[first:last], columns)
+    cells = [_at_columns(row, columns) for row in cells]
+    while first and _stands_above(cells[first - 1], columns):
+        first -= 1
+    table = cells[first:last]
+    header = _count_header(table, columns)
+    for at in range(first + header, last):
+        if _is_prose(cells, at, columns):
+            return [*_read_run(run[:at], spare), *run[at], *_read_run(run[at + 1 :], spare)]
+    above = _lines_above(table, columns, spare)
+    if header:  # what stands above several of its names alone
+        above = list(takewhile(lambda cells: _names_several(cells, columns), reversed(above)))[::-1]
+    if above or not header:
+        whole = [*above, *table]
+        found = _count_header(whole, columns)
+        table, header = (whole, found) if found else (table, header)
+    rows = _read_table(table, columns, header)
     if not rows:
         return list(chain.from_iterable(run))
+    for line in (line for row in table for cell in row for line in cell):
+        spare.pop(id(line), None)
     return [*chain.from_iterable(run[:first]), *rows, *chain.from_iterable(run[last:])]
 
 
-def _columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
+def _count_header(rows: Sequence[_Cells], columns: Sequence[tuple[float, float]]) -> int:
+    return count_header_lines([_placed(cells, columns) for cells in rows[: MOST_LINES + 1]])
+
+
+def _lines_above(
+    table: Sequence[_Cells], columns: Sequence[tuple[float, float]], spare: Mapping[int, Line]
+) -> list[_Cells]:
+    """Return the lines right above the figures of a table, which the page may write before or after them."""
+    inside = {id(line) for row in table for cell in row for line in cell}
+    left, right = columns[0][0], columns[-1][1]
+    top = min(line.y0 for cell in table[0] for line in cell)
+    size = table[0][0][0].size
+    near = [
+        line
+        for line in spare.values()
+        if id(line) not in inside
+        and left - size < (line.x0 + line.x1) / 2 < right + size
+        and top - _FARTHEST * 2 * size < line.y0
+        and line.y1 < top + size / 2
+    ]
+    above: list[_Cells] = []
+    for level in reversed(levels(near)):
+        cells = _at_columns(apart(level), columns)
+        far = top - max(line.y1 for line in level) > _APART * size
+        alone = len(cells) == 1 and not _stands_above(cells, columns)
+        if far or (alone and len(_under(cells[0], columns)) > 1) or len(above) == _FARTHEST:
+            break
+        above.insert(0, cells)
+        top = min(line.y0 for line in level)
+    return above
+
+
+def _at_columns(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Cells:
+    """Part the cells whose lines stand in a column each, though no wide gap is between them."""
+    parted: _Cells = []
+    for cell in cells:
+        places = [_under([line], columns) for line in cell]
+        if len(cell) > 1 and all(len(at) == 1 for at in places) and len({at[0] for at in places}) > 1:
+            both = sorted(zip(places, cell, strict=True), key=lambda each: each[0])
+            parted += [[line for _, line in group] for _, group in groupby(both, key=lambda each: each[0])]
+        else:
+            parted.append(cell)
+    return parted
+
+
+def _names_several(cells: _Cells, columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell a line of names above several columns each from a title."""
+    return len(cells) > 1 or _stands_above(cells, columns)
+
+
+def _is_prose(rows: Sequence[_Cells], at: int, columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell a line of prose between two tables; a short one between two rows names those below it."""
+    if len(rows[at]) > 1 or len(_under(rows[at][0], columns)) < 2:
+        return False
+    start, end = _extent(rows[at][0])
+    between = at + 1 < len(rows) and len(rows[at - 1]) > 1 and len(rows[at + 1]) > 1
+    return not between or end - start > _SHORT * (columns[-1][1] - columns[0][0])
+
+
+def _stands_above(cells: _Cells, columns: Sequence[tuple[float, float]]) -> bool:
+    """Tell a name above all columns but the first from a title above them all."""
+    start, end = _extent(cells[0])
+    middle, first, last = start + end, columns[0], columns[-1]
+    beside = start > first[1] and len(columns) > 2
+    return beside and abs(middle - columns[1][0] - last[1]) < abs(middle - first[0] - last[1])
+
+
+def find_columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
     """Return the columns that the cells stand in; [] where they stand in none.
 
     Most rows have as many cells as there are columns, or the few do that name the group of those below.
@@ -142,20 +271,29 @@ def _columns(rows: Sequence[_Cells]) -> list[tuple[float, float]]:
 
 def _columns_of(rows: Sequence[_Cells], count: int) -> list[tuple[float, float]]:
     """Return the columns of the rows with so many cells; [] where they do not stand in as many."""
-    columns = _overlapping(_extent(cell) for cells in rows if len(cells) == count for cell in cells)
+    extents = [[_extent(cell) for cell in cells] for cells in rows if len(cells) == count]
+    columns = _overlapping(chain.from_iterable(extents))
+    if len(columns) > count:  # a short name may stand beside the figures below it, not over them
+        columns = [_around(column) for column in zip(*extents, strict=True)]
+        if any(left[1] > right[0] for left, right in pairwise(columns)):
+            return []
     return columns if len(columns) == count else []
 
 
-def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]]) -> list[Line]:
-    """Return the rows of a table, or [] where the lines are none."""
+def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]], header: int) -> list[Line]:
+    """Return the rows of a table below so many lines of names, or [] where the lines are none."""
     if not columns:
         return []
     places = tuple(start for start, _ in columns)
-    rows = _fold([_placed(cells, columns) for cells in run])
-    made = [make_row([row.get(at, []) for at in range(len(columns))], places) for row in rows]
-    if len(made) < _FEWEST_ROWS or not _is_table([row.pieces for row in made]):
+    body = _fold([_placed_row(cells, columns) for cells in run[header:]])
+    names = lines_of_names(run[:header], columns) if header else []
+    rows = [*names, *([row.get(at, []) for at in range(len(columns))] for row in body)]
+    made = [make_row(cells, places) for cells in rows]
+    # dots lead to the pages of a table of contents, and to figures in more columns
+    led = len(columns) == 2 and any(LEADER.search(line.text) for row in run for cell in row for line in cell)
+    if len(made) < _FEWEST_ROWS or led or not _is_table([row.pieces for row in made]):
         return []
-    return _with_groups(_with_wide_names(made))
+    return _with_groups(made if header else _with_wide_names(made))
 
 
 def _with_wide_names(rows: Sequence[Line]) -> list[Line]:
@@ -198,12 +336,11 @@ def _with_groups(rows: Sequence[Line]) -> list[Line]:
 
 
 def _is_table(rows: Sequence[Sequence[str]]) -> bool:
-    """Tell a table from prose in columns, numbered clauses, formulas and a table of contents."""
+    """Tell a table from prose in columns, numbered clauses and formulas."""
     columns = list(zip(*rows, strict=True))
     named = sum(bool(_WORD.search(cell)) for cell in rows[0]) > len(columns) / 2
     labelled = sum(bool(_WORD.search(cell)) for cell in columns[0]) > len(rows) / 2
     numbered = sum(bool(_MARK.fullmatch(cell)) for cell in columns[0]) > len(rows) / 2
-    led = any(LEADER.search(cell) for row in rows for cell in row)
     widths = [median(map(len, column)) for column in columns]
     if len(columns) == 2:
         # "1.  The tenant ..." is a clause; "A System of Analysis.  With" is a line set wide
@@ -211,11 +348,18 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
         numbered = numbered or (widths[0] > _NARROW and not amounts)
     else:
         numbered = False
-    return (named or labelled) and min(widths) <= _NARROW and not led and not numbered
+    filled = sum(cell != EMPTY_CELL for row in rows for cell in row)
+    full = len(columns) > 2 and len(rows) >= _FEWEST_FIGURES and filled > _FILLED * len(rows) * len(columns)
+    return (named or labelled or full) and min(widths) <= _NARROW and not numbered
 
 
 def _extent(cell: Sequence[Line]) -> tuple[float, float]:
     return min(line.x0 for line in cell), max(line.x1 for line in cell)
+
+
+def _around(extents: Iterable[tuple[float, float]]) -> tuple[float, float]:
+    starts, ends = zip(*extents, strict=True)
+    return min(starts), max(ends)
 
 
 def _overlapping(extents: Iterable[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -233,11 +377,22 @@ def _placed(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
     """Put each cell into the columns that it stands under, or into the nearest."""
     row: _Row = {}
     for cell in cells:
-        start, end = _extent(cell)
-        nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
-        for at in _under(cell, columns) or [nearest]:
+        for at in columns_under(cell, columns):
             row.setdefault(at, []).extend(cell)
     return row
+
+
+def _placed_row(cells: _Cells, columns: Sequence[tuple[float, float]]) -> _Row:
+    """Put each cell into its columns, and a line by itself that reaches over several into the first."""
+    row = _placed(cells, columns)
+    return {0: cells[0]} if len(cells) == 1 and len(row) > 1 else row
+
+
+def columns_under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
+    """Return the columns that a cell stands under, or the nearest."""
+    start, end = _extent(cell)
+    nearest = min(range(len(columns)), key=lambda at: max(columns[at][0] - end, start - columns[at][1]))
+    return _under(cell, columns) or [nearest]
 
 
 def _under(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> list[int]:
@@ -250,7 +405,7 @@ def _fold(rows: Sequence[_Row]) -> list[_Row]:
     """Join a line that holds no more than the rest of some cells with the row above it."""
     heights = [min(line.y0 for cell in row.values() for line in cell) for row in rows]
     steps = [below - above for above, below in pairwise(heights)]
-    pitch = median([step for step, row in zip(steps, rows[1:], strict=True) if 0 in row] or steps)
+    pitch = median([step for step, row in zip(steps, rows[1:], strict=True) if 0 in row] or steps or [0.0])
     folded = [rows[0]]
     for step, row in zip(steps, rows[1:], strict=True):
         first = row.get(0)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, InputError
+from adaptive_rag.ingest.conversions import how_to_convert
 from adaptive_rag.ingest.documents import SourceFile, printable
 from adaptive_rag.ingest.ignore import EVERY_FILE, Ignored, Patterns
 from adaptive_rag.ingest.loaders import find_loader, list_suffixes
@@ -137,9 +138,10 @@ def _find(asked: Path, walk: _Walk) -> Iterator[SourceFile]:
         elif find_loader(path):
             yield _name_file(path)
         elif path == asked:
+            way = how_to_convert(path)
             raise InputError(
                 f"{str(path)!r} is not of a kind that is read: its suffix is {path.suffix!r}, and these are "
-                f"read: {list_suffixes()}."
+                f"read: {list_suffixes()}.{f' {way}.' if way else ''}"
             )
 
 

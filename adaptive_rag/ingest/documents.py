@@ -155,6 +155,10 @@ class TextBuilder:
         self.length = 0
         self.metadata: dict[str, Any] = {}
         self.notes: list[str] = []
+        self.hidden_words = 0
+        """Words of the file that its reader does not see, which were left out."""
+        self.depth = 0
+        """In how many files the source lies that holds it as a part or an attachment."""
         self.keeps_lines = False
         """Whether the lines of the text are those of the file; the loader says so."""
         self._text = io.StringIO()
@@ -221,8 +225,7 @@ class TextBuilder:
         self.begin_paragraph()
         start = self.length
         self.mark_heading(title, level)
-        self.add(part.text)
-        self._headings += [(start + offset, level + below, name) for offset, below, name in part._headings]
+        self._append(part, level)
         for record in part._records or [Record(0, part.length, {})]:
             known = {**part.metadata, **record.metadata, **metadata}
             self._records.append(Record(start + record.start, start + record.end, known, record.page))
@@ -232,8 +235,21 @@ class TextBuilder:
             self._pages += [*before, *pages, Page(None, self.length)]
         elif self._pages:
             self._pages.append(Page(None, start))
-        self._ocr += [OcrSpan(start + span.start, start + span.end, span.confidence) for span in part._ocr]
         self.notes += [f"{title}: {note}" for note in part.notes]
+
+    def insert(self, part: TextBuilder) -> None:
+        """Append what another builder collected as a passage of this text, without its records and pages."""
+        if part.length:
+            self.begin_paragraph()
+        self._append(part, 0)
+        self.notes += part.notes
+
+    def _append(self, part: TextBuilder, level: int) -> None:
+        start = self.length
+        self.add(part.text)
+        self._headings += [(start + offset, level + below, name) for offset, below, name in part._headings]
+        self._ocr += [OcrSpan(start + span.start, start + span.end, span.confidence) for span in part._ocr]
+        self.hidden_words += part.hidden_words
 
     def mark_page(self, number: int) -> None:
         """Note that a page begins where the text ends now."""
@@ -245,6 +261,7 @@ class TextBuilder:
 
     def build(self, source: str, content_hash: str) -> SourceText:
         """Return what was collected."""
+        notes = [*self.notes, hidden] if (hidden := _note_hidden(self.hidden_words)) else self.notes
         return SourceText(
             source=source,
             text=self.text,
@@ -256,10 +273,17 @@ class TextBuilder:
                 name: without_half_characters(value) if isinstance(value, str) else value
                 for name, value in self.metadata.items()
             },
-            notes=tuple(self.notes),
+            notes=tuple(notes),
             lines=(0, *(found.end() for found in re.finditer("\n", self.text))) if self.keeps_lines else (),
             ocr=tuple(self._ocr),
         )
+
+
+def _note_hidden(words: int) -> str:
+    """Return the note on words that a reader does not see; "" where there are none."""
+    if words == 1:
+        return "1 word that the document hides was left out"
+    return f"{words:,} words that the document hides were left out" if words else ""
 
 
 def printable(name: str) -> str:

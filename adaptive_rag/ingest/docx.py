@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from io import BytesIO
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,16 +16,20 @@ from docx.oxml.exceptions import XmlchemyError
 from docx.oxml.ns import qn
 from lxml import etree
 
-from adaptive_rag.ingest.cells import Rows
+from adaptive_rag.ingest.cells import Rows, add_table
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
-from adaptive_rag.ingest.package import note_core, open_archive, read_xml
+from adaptive_rag.ingest.package import note_core, open_archive, read_transitional, read_xml
+from adaptive_rag.ingest.word_looks import WordLooks
+from adaptive_rag.ingest.word_parts import DRAWN, WordParts
 
-_P, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:tbl", "w:tr", "w:tc"))
+_P, _RUN, _TABLE, _ROW, _CELL = map(qn, ("w:p", "w:r", "w:tbl", "w:tr", "w:tc"))
 _REFERENCES = {qn(f"w:{kind}Reference"): kind for kind in ("footnote", "endnote")}
 # the elements that stand for characters, and which; "w:t" holds its own
 _BLANKS = dict.fromkeys(map(qn, ("w:tab", "w:br", "w:cr")), " ")
 _CHARACTERS = {qn("w:t"): "", qn("w:noBreakHyphen"): "-", **_BLANKS}
+_EQUATION = "{http://schemas.openxmlformats.org/officeDocument/2006/math}oMath"
 # formatting, text that was moved away, how to pronounce a word, and the second copy of a text box
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _LEFT_OUT = {*map(qn, ("w:pPr", "w:rPr", "w:moveFrom", "w:rt")), _FALLBACK}
@@ -37,7 +41,16 @@ _LIST = f"{qn('w:pPr')}/{qn('w:numPr')}"
 _NUMBER, _DEPTH, _VALUE = map(qn, ("w:numId", "w:ilvl", "w:val"))
 # What marks a line of a list. A longer number, "4.2" or "Article 3", begins a paragraph of its own.
 _MARK = re.compile(r"-|\(?(?:\d{1,3}|[a-z]|[ivx]{2,5})[.)]", re.IGNORECASE)
+_COLUMN_NAME = re.compile(r"[^\W\d_][^\d£$€%.,;]{0,40}\d{0,2}")
+# a row of two cells is understood without the names of columns
+_FEW_COLUMNS = 2
 _NUMBERING = "word/numbering.xml"
+_KINDS = "[Content_Types].xml"
+_DOCUMENT_KIND = rb"application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+_OTHER_KINDS = re.compile(
+    rb"application/vnd\.(?:ms-word\.(?:document|template)\.macroEnabled(?:Template)?|"
+    rb"openxmlformats-officedocument\.wordprocessingml\.template)\.main\+xml"
+)
 
 
 class _Style(NamedTuple):
@@ -59,11 +72,14 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
             root = read_xml(archive, _NUMBERING) if _NUMBERING in archive.namelist() else None
             numbering = Numbering(root)
             styles = {style.style_id: _read_style(style, numbering) for style in document.styles}
-            notes = {kind: _read_notes(archive, kind) for kind in _REFERENCES.values()}
-            reader = _Reader(styles, numbering, notes)
-            for text, level, marker in reader.blocks(document.element.body):
-                builder.add_paragraph(text, level=level, marker=marker)
+            looks = WordLooks(document.styles.element, document.element)
+            reader = _Reader(
+                styles, numbering, looks, WordParts(archive, document.part.partname[1:], builder)
+            )
+            reader.read_notes(archive)
+            reader.write(document.element.body)
             note_core(archive, builder)
+            reader.finish()
         except (OpcError, XmlchemyError) as error:
             raise ValueError(str(error)) from error
 
@@ -83,7 +99,9 @@ def _text_parts(whole: zipfile.ZipFile) -> BytesIO:
                         links.remove(link)
                 copy.writestr(name, etree.tostring(links))
             elif name.endswith(".xml"):
-                copy.writestr(name, whole.read(name))
+                part = read_transitional(whole, name)
+                # a template or a document with macros is one to the library once it is called so
+                copy.writestr(name, _OTHER_KINDS.sub(_DOCUMENT_KIND, part) if name == _KINDS else part)
     return kept
 
 
@@ -118,49 +136,81 @@ def _list_of(element: Any) -> tuple[str | None, int | None]:
     return known.get(_NUMBER), min(int(depth), DEEPEST) if depth else None
 
 
-def _read_notes(archive: zipfile.ZipFile, kind: str) -> dict[str | None, str]:
-    """Return the text of each footnote or endnote by its number in the file."""
-    name = f"word/{kind}s.xml"
-    found = read_xml(archive, name).findall(qn(f"w:{kind}")) if name in archive.namelist() else ()
-    return {note.get(qn("w:id")): " ".join(filter(None, map(_text, _find(note, _P)))) for note in found}
-
-
 class _Reader:
     """Reads paragraphs and tables in their order, which their numbers follow."""
 
     def __init__(
-        self,
-        styles: Mapping[str, _Style],
-        numbering: Numbering,
-        notes: Mapping[str, Mapping[str | None, str]],
+        self, styles: Mapping[str, _Style], numbering: Numbering, looks: WordLooks, parts: WordParts
     ) -> None:
         self._styles = styles
         self._numbering = numbering
-        self._notes = notes
+        self._looks = looks
+        self._parts = parts
+        self._builder = parts.builder
+        self._styled_tables = looks.tables_with_header()
+        self._notes: dict[str, dict[str | None, str]] = {}
 
-    def blocks(self, element: Iterable[Any]) -> Iterator[tuple[str, int | None, str]]:
-        """Yield the text of each paragraph and table, its heading level, and what marks a list item.
+    def read_notes(self, archive: zipfile.ZipFile) -> None:
+        """Read the text of each footnote and endnote by its number in the file."""
+        names = archive.namelist()
+        for kind in _REFERENCES.values():
+            part = f"word/{kind}s.xml"
+            found = read_xml(archive, part).findall(qn(f"w:{kind}")) if part in names else ()
+            self._notes[kind] = {
+                note.get(qn("w:id")): " ".join(filter(None, map(self._text, _find(note, _P))))
+                for note in found
+            }
 
-        The number of a heading is part of its text. The notes that a block refers to come after it.
+    def finish(self) -> None:
+        """Write what is embedded, and note what was left out."""
+        self._parts.finish()
+
+    def write(self, element: Iterable[Any]) -> None:
+        """Write each paragraph and table, with its heading level and what marks a list item.
+
+        The number of a heading is part of its text. What a block refers to or holds apart comes after it.
         """
-        for block in _find(element, _P, _TABLE):
-            if block.tag == _TABLE:
-                if table := "\n".join(self._table_lines(block)):
-                    yield table, None, ""
-                references = block.iter(*_REFERENCES)
-            else:
-                text, style, marker, depth = self._read(block)
-                if text and style.level is None and _MARK.fullmatch(marker):
-                    yield text, None, "  " * depth + marker
-                elif text:
-                    yield _after(marker, text), style.level, ""
-                references = (found for found in _find(block, *_REFERENCES, _P) if found.tag != _P)
-            for found in references:
-                if note := self._notes[_REFERENCES[found.tag]].get(found.get(qn("w:id"))):
-                    yield note, None, ""
+        for block in _find(element, _P, _TABLE, *DRAWN):
             if block.tag == _P:
-                for run in block:
-                    yield from self.blocks(run)  # text boxes
+                self._write_paragraph(block)
+            elif block.tag == _TABLE:
+                self._write_table(block)
+            else:
+                self._parts.write(block)
+
+    def _write_paragraph(self, paragraph: Any) -> None:
+        text, style, marker, depth = self._read(paragraph)
+        if text and style.level is None and _MARK.fullmatch(marker):
+            self._builder.add_paragraph(text, marker="  " * depth + marker)
+        elif text:
+            self._builder.add_paragraph(_after(marker, text), level=style.level)
+        self._write_notes(found for found in _find(paragraph, *_REFERENCES, _P) if found.tag != _P)
+        self._write_drawn(paragraph)
+
+    def _write_table(self, table: Any) -> None:
+        """Write a table, then what its cells refer to or hold apart, tables of their own among them."""
+        add_table(self._builder, self._table_rows(table), has_header=_has_header(table, self._styled_tables))
+        parts = list(_find_cells(table, _P, *DRAWN))
+        self._write_notes(found for part in parts if part.tag == _P for found in part.iter(*_REFERENCES))
+        for part in parts:
+            if part.tag == _P:
+                self._write_drawn(part)
+            else:
+                self.write((part,))
+
+    def _write_notes(self, references: Iterable[Any]) -> None:
+        for found in references:
+            if note := self._notes[_REFERENCES[found.tag]].get(found.get(qn("w:id"))):
+                self._builder.add_paragraph(note)
+
+    def _write_drawn(self, paragraph: Any) -> None:
+        """Write the text boxes, charts and the like that are anchored in a paragraph."""
+        for run in paragraph:
+            if run.tag == _RUN and self._looks.hides(run, paragraph):
+                boxes = (box for each in _find(run, _P) for box in each.iter(qn("w:t")))
+                self._builder.hidden_words += sum(len((text.text or "").split()) for text in boxes)
+            else:
+                self.write((run,))
 
     def _read(self, paragraph: Any) -> tuple[str, _Style, str, int]:
         """Return a paragraph's text, its style, and what stands before it in a list, at which level.
@@ -170,11 +220,12 @@ class _Reader:
         style = self._styles.get(paragraph.style, _Style())
         number, depth = _list_of(paragraph)
         number, depth = number or style.number or _NO_LIST, style.depth if depth is None else depth
-        marker = "" if number == _NO_LIST else self._numbering.count(number, depth)
-        return _text(paragraph), style, marker, depth
+        text = self._text(paragraph)
+        counted = number != _NO_LIST and (text or not self._looks.hides_mark(paragraph))
+        return text, style, self._numbering.count(number, depth) if counted else "", depth
 
-    def _table_lines(self, table: Any) -> Iterator[str]:
-        """Yield the rows of a table; what is merged stands in each place that it covers."""
+    def _table_rows(self, table: Any) -> Iterator[tuple[list[str], bool]]:
+        """Yield the lines of each row; what is merged stands in each place that it covers."""
         grid: list[dict[int, tuple[Any, int]]] = []  # by row and column: a cell, and the columns it covers
         for row in _find(table, _ROW):
             grid.append({})
@@ -184,7 +235,7 @@ class _Reader:
                 columns = int(spans[0]) if spans else 1
                 grid[-1][column] = cell, columns
                 column += columns
-        rows = Rows()
+        rows = Rows(named=True)
         for at, cells in enumerate(grid):
             for column, (cell, columns) in cells.items():
                 if not _goes_on(cell):
@@ -192,12 +243,24 @@ class _Reader:
                     height = 1 + sum(takewhile(bool, below))
                     rows.begin_cell({"colspan": str(columns), "rowspan": str(height)})
                     rows.add("\n".join(self._cell_lines(cell)))
-            yield from rows.end_row()
+            yield rows.end_row(), rows.is_apart
 
     def _cell_lines(self, cell: Any) -> Iterator[str]:
-        for paragraph in _find(cell, _P):
-            text, _, marker, _ = self._read(paragraph)
-            yield _after(marker, text)
+        for paragraph in _find_cells(cell, _P):
+            if paragraph.tag == _P:
+                text, _, marker, _ = self._read(paragraph)
+                yield _after(marker, text)
+
+    def _text(self, paragraph: Any) -> str:
+        """Return a paragraph's own text, without that of a text box in it; what is not seen is counted."""
+        shown, hidden = list[str](), list[str]()
+        for part in _find(paragraph, *_CHARACTERS, _EQUATION, _P):
+            unseen = part.tag in _CHARACTERS and self._looks.hides(part.getparent(), paragraph)
+            (hidden if unseen else shown).append(_characters(part))
+            if not unseen:
+                hidden.append(" ")
+        self._builder.hidden_words += len("".join(hidden).split())
+        return " ".join("".join(shown).split())
 
 
 def _after(marker: str, text: str) -> str:
@@ -205,15 +268,65 @@ def _after(marker: str, text: str) -> str:
     return text if marker in ("", BULLET) else f"{marker} {text}".strip()
 
 
+def _is_grid(table: Any) -> bool:
+    """Tell whether a table has rows and columns; what has not only sets its text in place."""
+    rows = list(_find(table, _ROW))
+    return len(rows) > 1 and all(len(list(_find(row, _CELL))) > 1 for row in rows[:2])
+
+
+def _find_cells(element: Iterable[Any], *tags: str) -> Iterator[Any]:
+    """Yield the elements of these kinds as `_find` does, but of a table with rows and columns only itself."""
+    for child in element:
+        if child.tag in tags or (child.tag == _TABLE and _is_grid(child)):
+            yield child
+        elif child.tag not in _LEFT_OUT:
+            yield from _find_cells(child, *tags)
+
+
+def _has_header(table: Any, styles: Collection[str]) -> bool:
+    """Tell whether a table's first row is set apart: repeated on each page, by its style, bold or shaded."""
+    rows = list(islice(_find(table, _ROW), 2))
+    if len(rows) < 2:
+        return False
+    first, second = rows
+    if first.xpath("./w:trPr/w:tblHeader[not(@w:val='0' or @w:val='false')]"):
+        return True
+    style = table.xpath("string(./w:tblPr/w:tblStyle/@w:val)")
+    if style in styles and table.xpath("./w:tblPr/w:tblLook[@w:firstRow='1']"):
+        return True
+    if table.xpath("./w:tblPr/w:tblLook[@w:firstRow='1']") and _is_all_names(first):
+        return True
+    return any(
+        _is_all(first, whole, marked) and not _is_all(second, whole, marked)
+        for whole, marked in (
+            ("w:r[w:t]", "w:rPr/w:b[not(@w:val='0')]"),
+            ("w:tc", "w:tcPr/w:shd[not(@w:fill='auto')]"),
+        )
+    )
+
+
+def _is_all_names(row: Any) -> bool:
+    """Tell whether a row of three cells or more holds words and at most a number: "Level", "Week 12"."""
+    texts = [" ".join("".join(cell.itertext(qn("w:t"))).split()) for cell in _find(row, _CELL)]
+    named = all(map(_COLUMN_NAME.fullmatch, texts))
+    return named and len(set(texts)) == len(texts) > _FEW_COLUMNS
+
+
+def _is_all(row: Any, whole: str, marked: str) -> bool:
+    """Tell whether all elements of a kind in a row have a mark."""
+    found = row.xpath(f".//{whole}")
+    return bool(found) and all(each.xpath(f"./{marked}") for each in found)
+
+
 def _goes_on(cell: Any) -> bool:
     """Tell whether a cell is merged with the one above it."""
     return bool(cell.xpath("./w:tcPr/w:vMerge[not(@w:val) or @w:val='continue']"))
 
 
-def _text(paragraph: Any) -> str:
-    """Return a paragraph's own text, without that of a text box in it."""
-    found = _find(paragraph, *_CHARACTERS, _P)
-    return " ".join("".join(part.text or _CHARACTERS[part.tag] for part in found if part.tag != _P).split())
+def _characters(part: Any) -> str:
+    if part.tag == _EQUATION:
+        return f" {read_equation(part)} "
+    return "" if part.tag == _P else part.text or _CHARACTERS[part.tag]
 
 
 def _find(element: Iterable[Any], *tags: str) -> Iterator[Any]:

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import string
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from lxml import etree
 
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.embedded import EmbeddedFiles
+from adaptive_rag.ingest.excel_beside import Beside, read_beside
 from adaptive_rag.ingest.number_formats import BUILT_IN, show_number
 from adaptive_rag.ingest.package import (
     find_part,
@@ -25,7 +28,8 @@ from adaptive_rag.ingest.package import (
     open_main,
     read_xml,
 )
-from adaptive_rag.ingest.sheets import Sheet, SheetRow, add_sheets
+from adaptive_rag.ingest.sheet_grid import Grid
+from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _LETTERS = string.ascii_uppercase
 _LAST_COLUMN = 16_384
@@ -34,15 +38,21 @@ _LAST_COLUMN = 16_384
 def load_xlsx(path: Path, builder: TextBuilder) -> None:
     """Write the rows of a workbook's sheets into `builder`; a formula counts as the value it last had.
 
-    Hidden sheets and columns are left out, and a note says so. Hidden rows are read: most often a filter
-    hides them for the moment.
+    What is hidden is left out, and a note says so; rows that a filter hides and groups that are folded are
+    read, since they are hidden for the moment.
     """
     with open_archive(path, "an Excel workbook", older=".xls") as archive:
-        book = _Workbook(archive)
+        embedded = EmbeddedFiles(archive, builder)
+        book = _Workbook(archive, embedded)
         add_sheets(builder, list(book.read()))
         note_core(archive, builder)
+        embedded.write()
     if book.hidden:
-        builder.notes.append(f"hidden sheets and columns were left out: {', '.join(book.hidden)}")
+        builder.notes.append(f"hidden sheets, columns and rows were left out: {', '.join(book.hidden)}")
+    for kind, number in book.unread.items():
+        builder.notes.append(f"{number:,} {kind}{'s were' if number > 1 else ' was'} left out")
+    if book.has_macros:
+        builder.notes.append("macros were left out")
     if book.unknown:
         formulas = "formula holds" if book.unknown == 1 else "formulas hold"
         builder.notes.append(
@@ -53,17 +63,20 @@ def load_xlsx(path: Path, builder: TextBuilder) -> None:
 class _Workbook:
     """A workbook that is being read, and what of it could not be or was not."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, embedded: EmbeddedFiles) -> None:
         self.hidden: list[str] = []
         self.unknown = 0  # formulas without a value
+        self.unread: Counter[str] = Counter()
         self._archive = archive
+        self._embedded = embedded
         self._root, self._links = open_main(archive, "workbook")
+        self.has_macros = find_part(self._links, "vbaProject") is not None
         settings = self._root.find("{*}workbookPr")
         self._since_1904 = settings is not None and settings.get("date1904") in ("1", "true")
         texts = find_part(self._links, "sharedStrings")
         self._texts = [_text(item) for item in read_xml(archive, texts)] if texts else []
         styles = find_part(self._links, "styles")
-        self._formats = _read_formats(read_xml(archive, styles)) if styles else []
+        self._formats, self._bold = _read_styles(read_xml(archive, styles)) if styles else ([], [])
 
     def read(self) -> Iterator[Sheet]:
         """Yield the sheets that are shown, in order."""
@@ -73,48 +86,60 @@ class _Workbook:
                 self.hidden.append(name)
                 continue
             link = self._links[linked_id(sheet)]
-            if link.kind == "worksheet":  # others hold a chart or a macro
-                rows, columns = self._read_rows(name, link.target)
-                yield Sheet(name, rows, columns)
+            if link.kind not in ("worksheet", "chartsheet"):  # another holds a macro or a dialog
+                self.unread[f"{link.kind.removeprefix('xl').lower().removesuffix('sheet')} sheet"] += 1
+                continue
+            beside = read_beside(self._archive, link.target)
+            counts = {"chart": beside.charts, "comment": beside.comments}
+            self.unread.update({kind: number for kind, number in counts.items() if number})
+            for part in beside.embedded:
+                self._embedded.add(part)
+            if link.kind == "worksheet":
+                grid = self._read_grid(link.target, beside)
+                self.hidden += [f"{what} of {name}" for what in grid.leave_out_hidden()]
+                columns = grid.columns()
+                yield Sheet(name, list(grid.read(columns)), columns, tuple(beside.shapes))
+            else:
+                yield Sheet(name, [], [], tuple(beside.shapes))
 
-    def _read_rows(self, sheet: str, part: str) -> tuple[list[SheetRow], list[int]]:
-        """Return the rows of a sheet, and in which of its columns their cells stand."""
-        rows: dict[int, dict[int, str]] = {}
-        hidden: set[int] = set()
+    def _read_grid(self, part: str, beside: Beside) -> Grid:
+        grid = Grid(filtered=beside.filtered)
         merged: list[str] = []
-        wanted = tuple("{*}" + tag for tag in ("row", "col", "mergeCell"))
+        wanted = tuple("{*}" + tag for tag in ("row", "col", "mergeCell", "filterColumn"))
         with self._archive.open(part) as file:
             parsed = etree.iterparse(file, tag=wanted, resolve_entities=False, no_network=True)
             for _, element in parsed:
                 match local_name(element):
                     case "row":
-                        self._read_row(element, rows)
+                        self._read_row(element, grid)
                         element.getparent().remove(element)
                     case "mergeCell":
                         merged.append(element.get("ref", ""))
-                    case _ if element.get("hidden") in ("1", "true"):
+                    case "filterColumn":
+                        grid.filtered = True
+                    case _ if _is_hidden(element):
                         last = min(int(element.get("max")), _LAST_COLUMN)
-                        hidden.update(range(int(element.get("min")), last + 1))
-        _spread(merged, rows)
-        if any(cells.keys() & hidden for cells in rows.values()):
-            self.hidden.append(f"columns of {sheet}")
-        shown = {
-            number: {at: text for at, text in cells.items() if at not in hidden}
-            for number, cells in rows.items()
-        }
-        columns = sorted({at for cells in shown.values() for at in cells})
-        found = [SheetRow(number, [shown[number].get(at, "") for at in columns]) for number in sorted(shown)]
-        return found, columns
+                        grid.hidden_columns.update(range(int(element.get("min")), last + 1))
+        for area in beside.headers:
+            (left, top), (right, _) = _corners(area)
+            grid.bold.setdefault(top, set()).update(range(left, min(right, _LAST_COLUMN) + 1))
+        grid.spread(map(_corners, merged))
+        return grid
 
-    def _read_row(self, element: Any, rows: dict[int, dict[int, str]]) -> None:
+    def _read_row(self, element: Any, grid: Grid) -> None:
         """Read a row; places that are not given follow on those before."""
-        number = int(element.get("r") or next(reversed(rows), 0) + 1)
-        cells = rows.setdefault(number, {})
+        number = int(element.get("r") or next(reversed(grid.rows), 0) + 1)
+        cells = grid.rows.setdefault(number, {})
+        if _is_hidden(element):
+            grid.hidden_rows.add(number)
         at = 0
         for cell in element.iterfind("{*}c"):
             at = _column(cell.get("r")) if cell.get("r") else at + 1
             if text := self._show(cell):
                 cells[at] = text
+                style = int(cell.get("s", 0))
+                if style < len(self._bold) and self._bold[style]:
+                    grid.bold.setdefault(number, set()).add(at)
 
     def _show(self, cell: Any) -> str:
         kind = cell.get("t", "n")
@@ -135,11 +160,19 @@ class _Workbook:
         return " ".join(value.split())
 
 
-def _read_formats(styles: Any) -> list[str]:
-    """Return the number format of each style of a cell, "" where it has none."""
+def _read_styles(styles: Any) -> tuple[list[str], list[bool]]:
+    """Return the number format of each style of a cell, "" where it has none, and whether it is bold."""
     own = {each.get("numFmtId"): each.get("formatCode", "") for each in styles.iter("{*}numFmt")}
-    used = (each.get("numFmtId", "0") for each in styles.iterfind("{*}cellXfs/{*}xf"))
-    return [own[number] if number in own else BUILT_IN.get(int(number), "") for number in used]
+    fonts = [font.find("{*}b") for font in styles.iterfind("{*}fonts/{*}font")]
+    bold = [mark is not None and mark.get("val", "1") not in ("0", "false") for mark in fonts]
+    used = [
+        (each.get("numFmtId", "0"), int(each.get("fontId", 0)))
+        for each in styles.iterfind("{*}cellXfs/{*}xf")
+    ]
+    return (
+        [own[number] if number in own else BUILT_IN.get(int(number), "") for number, _ in used],
+        [font < len(bold) and bold[font] for _, font in used],
+    )
 
 
 def _text(item: Any) -> str:
@@ -148,20 +181,15 @@ def _text(item: Any) -> str:
     return " ".join("".join(parts).split())
 
 
-def _spread(areas: Iterable[str], rows: dict[int, dict[int, str]]) -> None:
-    """Put the text of each merged cell in all places that it covers, as far as the sheet holds something."""
-    last_row, last_column = (
-        max(rows, default=0),
-        max((max(cells, default=0) for cells in rows.values()), default=0),
-    )
-    for area in areas:
-        corners = [(_column(corner), int(corner.lstrip(_LETTERS))) for corner in area.split(":")]
-        (left, top), (right, bottom) = corners[0], corners[-1]
-        if text := rows.get(top, {}).get(left):
-            columns = range(left, min(right, last_column) + 1)
-            for number in range(top, min(bottom, last_row) + 1):
-                if number in rows:
-                    rows[number].update(dict.fromkeys(columns, text))
+def _is_hidden(element: Any) -> bool:
+    """Tell whether a row or a column is hidden, and not only folded into a group."""
+    return element.get("hidden") in ("1", "true") and element.get("outlineLevel", "0") == "0"
+
+
+def _corners(area: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the column and the row of the first and of the last cell of an area such as "A3:F20"."""
+    places = [(_column(corner), int(corner.lstrip(_LETTERS))) for corner in area.split(":")]
+    return places[0], places[-1]
 
 
 def _column(place: str) -> int:

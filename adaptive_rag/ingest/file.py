@@ -92,7 +92,10 @@ def _read(file: SourceFile, loader: Loader) -> SourceText:
             raise IndexingError(f"unpacks to {millions}, which no document of its size holds. Save it anew")
         text = builder.build(file.source, hash_file(path))
     if not any(map(str.isalnum, text.text)):
-        raise IndexingError("holds no text")
+        hidden = (
+            f"{builder.hidden_words:,} words are there that its styles hide" if builder.hidden_words else ""
+        )
+        raise IndexingError(": ".join(filter(None, ("holds no text", hidden))))
     return text
 
 

@@ -65,9 +65,15 @@ def _answer(field: Any) -> str:
     """Return what a field holds, "yes" or "no" for what can be ticked."""
     value = field.field_value
     if field.field_type_string in _MARKS:
-        return "no" if str(value) in _OFF or str(value) not in ("True", str(field.on_state())) else "yes"
+        return "no" if str(value) in _OFF or str(value) not in ("True", *_names_when_ticked(field)) else "yes"
     values = value if isinstance(value, list | tuple) else [value]
     return " ".join(" ".join(str(each) for each in values if each is not None).split())
+
+
+def _names_when_ticked(field: Any) -> list[str]:
+    """Return what a box that is ticked may hold: "Yes" where its looks name no state."""
+    named = [name for names in (field.button_states() or {}).values() for name in names or ()]
+    return [name for name in named if name != "Off"][:1] or ["Yes"]
 
 
 def _name(field: Any) -> str:

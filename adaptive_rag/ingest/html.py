@@ -13,6 +13,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder, without_half_characters
 from adaptive_rag.ingest.front_matter import take_front_matter
+from adaptive_rag.ingest.page_styles import Look, PageStyles
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.templates import without_tags
 from adaptive_rag.ingest.text import decode
@@ -82,10 +83,14 @@ def decode_page(data: bytes, charset: str | None, builder: TextBuilder) -> str:
     return without_half_characters(decode(data, builder, charset))
 
 
-def write_html(page: str, builder: TextBuilder) -> None:
-    """Write the text of a page's HTML into `builder`."""
+def write_html(page: str, builder: TextBuilder, *, styled: bool = True) -> None:
+    """Write the text of a page's HTML into `builder`.
+
+    What its styles hide is left out and counted. `styled=False` is for HTML whose styles no reader applies,
+    such as that in Markdown and in feeds.
+    """
     page = _NO_FRAMES.sub("", page)
-    reader = _Reader(builder, deepest=_MOST_STEPS // (page.count("</") + 1))
+    reader = _Reader(builder, _MOST_STEPS // (page.count("</") + 1), PageStyles() if styled else None)
     parser = etree.HTMLParser(target=reader, huge_tree=True)
     # an error that the reader raises ends the parsing after the piece that it was raised in
     for start in range(0, len(page), _PIECE):
@@ -107,11 +112,15 @@ def _note_head(tag: str, attributes: Mapping[str, str], builder: TextBuilder) ->
 class _Reader:
     """Collects blocks of text; the parser reports an end for every start, also where the page has none."""
 
-    def __init__(self, builder: TextBuilder, deepest: int) -> None:
+    def __init__(self, builder: TextBuilder, deepest: int, styles: PageStyles | None) -> None:
         self._builder = builder
         self._deepest = deepest
         self._depth = 0
-        self._hidden = 0
+        self._hidden = 0  # elements that are open and have no text, each in the one before it
+        self._unseen = 0  # those that a style hides
+        self._styles = styles
+        self._looks = [Look()]  # of the elements that are open
+        self._sheet: list[str] | None = None
         self._words: list[str] = []
         self._title: list[str] | None = None
         self._level: int | None = None
@@ -137,7 +146,10 @@ class _Reader:
         if self._hidden or _is_hidden(tag):
             if tag == "title" and not self._hidden:
                 self._title = []
+            self._sheet = [] if tag == "style" and not self._hidden else self._sheet
             self._hidden += 1
+        elif self._unseen or self._is_unseen(tag, attributes):
+            self._unseen += 1
         elif tag == "code":
             self._code = self._preformatted
         elif tag == "sup":
@@ -163,6 +175,19 @@ class _Reader:
             elif tag == "dd":
                 self._lead = self._term
 
+    def _is_unseen(self, tag: str, attributes: Mapping[str, str]) -> bool:
+        """Tell whether an element takes no place on the page; else note how its text looks."""
+        if self._styles is None:
+            self._looks.append(self._looks[-1])
+            return False
+        if tag == "link" and "stylesheet" in attributes.get("rel", "").lower():
+            self._styles.behind_unknown = True
+        around = self._styles.outermost() if tag == "body" else self._looks[-1]
+        look = self._styles.look(tag, attributes, around)
+        if look is not None:
+            self._looks.append(look)
+        return look is None
+
     def end(self, tag: str) -> None:
         self._depth -= 1
         if self._hidden:
@@ -170,7 +195,15 @@ class _Reader:
             if self._title is not None:
                 note_properties(self._builder, title="".join(self._title))
                 self._title = None
-        elif tag == "sup" and self._raised is not None:
+            if self._sheet is not None and self._styles:
+                self._styles.add_sheet("".join(self._sheet))
+                self._sheet = None
+            return
+        if self._unseen:
+            self._unseen -= 1
+            return
+        self._looks.pop()
+        if tag == "sup" and self._raised is not None:
             self._end_raised("".join(self._raised))
         elif tag == "a":
             self._refers = self._refers and self._raised is not None
@@ -189,6 +222,10 @@ class _Reader:
     def data(self, text: str) -> None:
         if self._title is not None:
             self._title.append(text)
+        elif self._sheet is not None:
+            self._sheet.append(text)
+        elif self._unseen or not (self._hidden or self._looks[-1].is_seen):
+            self._builder.hidden_words += 0 if self._hidden else len(text.split())
         elif not self._hidden:
             self._add(text if self._preformatted else re.sub(r"\s+", " ", text))
 

@@ -112,7 +112,7 @@ def _read_table(table: str, kept: Kept) -> str:
     any.
     """
     rows = TextBuilder()
-    write_html(table, rows)
+    write_html(table, rows, styled=False)
     read = [row for row in rows.text.split("\n") if row.strip()]
     lines = table.count("\n") + 1
     begins = [table.count("\n", 0, at) for at in (found.start() for found in _ROW.finditer(table))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -25,6 +25,10 @@ _EDGE_LINES = 3
 _HEAD_CHARS = 120
 _NUMERAL = re.compile(r"\d+|(?<!\w)[ivxlcdm]+(?!\w)")
 LEADER = re.compile(r"(?:\. ?){5}")
+_LED = re.compile(r"\s*(?:…|(?:\s?\.){2,})\s*$")
+# In type sizes: a wider gap parts two cells; beside a figure, or two, a narrower one does.
+_GAPS = (1.2, 0.6, 0.4)
+FIGURE = re.compile(r"[(\[]?[-–−+$£€.<≤≥]*\d[\d.,%)\]*†‡–-]*")
 # a place at a page's edge: top or foot, height, type size
 _Slot = tuple[str, int, int]
 
@@ -53,9 +57,13 @@ class Line:
 
     def is_left_of(self, other: Line) -> bool:
         """Tell whether another line goes on at the same height."""
+        return other.x0 > self.x1 - 1 and self.is_beside(other)
+
+    def is_beside(self, other: Line) -> bool:
+        """Tell whether another line stands at the same height."""
         shared = min(self.y1, other.y1) - max(self.y0, other.y0)
         least = max(0.1, min(self.y1 - self.y0, other.y1 - other.y0))
-        return other.x0 > self.x1 - 1 and shared / least > 0.5
+        return shared / least > 0.5
 
     def continues(self, other: Line) -> bool:
         """Tell whether this is a row of the same table as another line."""
@@ -92,6 +100,17 @@ def side_by_side(lines: Sequence[Line]) -> list[list[Line]]:
     return groups
 
 
+def levels(lines: Iterable[Line]) -> list[list[Line]]:
+    """Group the lines that stand at one height, from left to right, and the groups from above."""
+    found: list[list[Line]] = []
+    for line in sorted(lines, key=lambda line: line.y0 + line.y1):
+        if found and found[-1][0].is_beside(line):
+            found[-1].append(line)
+        else:
+            found.append([line])
+    return [sorted(level, key=lambda line: line.x0) for level in found]
+
+
 def merge(group: Sequence[Line]) -> Line:
     """Make one line of what stands side by side."""
     merged = replace(group[0], pieces=list(group[0].pieces), stops=list(group[0].stops))
@@ -100,11 +119,16 @@ def merge(group: Sequence[Line]) -> Line:
     return merged
 
 
+def least_gap(left: str, right: str) -> float:
+    """Return how wide a gap parts two texts into cells, in type sizes: figures stand closer than words."""
+    return _GAPS[sum(FIGURE.fullmatch(text) is not None for text in (left, right))]
+
+
 def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Line:
     """Make a table's row of the lines in its cells, of which some may be empty, and one is not."""
     lines = [line for cell in cells for line in cell]
     return Line(
-        ["\n".join(merge(group).text for group in side_by_side(cell)) or EMPTY_CELL for cell in cells],
+        [_text_of(cell) or EMPTY_CELL for cell in cells],
         min(line.x0 for line in lines),
         min(line.y0 for line in lines),
         max(line.x1 for line in lines),
@@ -114,6 +138,11 @@ def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Lin
         columns=columns,
         confidence=_least_sure(lines),
     )
+
+
+def _text_of(cell: Sequence[Line]) -> str:
+    """Return the lines of a cell, without the dots that lead to the next one."""
+    return "\n".join(_LED.sub("", merge(group).text) for group in side_by_side(cell))
 
 
 def _least_sure(lines: Sequence[Line]) -> float | None:

@@ -15,6 +15,7 @@ from typing import cast
 
 from adaptive_rag.errors import import_extra
 from adaptive_rag.ingest.archives import SUFFIXES
+from adaptive_rag.ingest.contents import kind_by_content
 from adaptive_rag.ingest.documents import TextBuilder
 
 
@@ -33,9 +34,15 @@ class Loader:
     extra: str | None = None
     """The extra of adaptive-rag that brings `package`, if the loader needs one."""
     package: str | None = None
+    by_content: bool = False
+    """Whether a file that holds another kind than its suffix says is read by the loader of that kind."""
 
     def __call__(self, path: Path, builder: TextBuilder) -> None:
         """Import the loader and read a file with it."""
+        kind = kind_by_content(path) if self.by_content else None
+        if kind and LOADERS[kind].function != self.function:
+            LOADERS[kind](path, builder)
+            return
         if self.extra and self.package:
             import_extra(self.package, extra=self.extra, purpose=f"Reading {path.suffix.lower()} files")
         module, _, name = self.function.partition(":")
@@ -53,16 +60,52 @@ LOADERS: dict[str, Loader] = {
     "Markdown": Loader((".md", ".markdown", ".mdx"), "adaptive_rag.ingest.markdown:load_markdown"),
     "reStructuredText": Loader((".rst",), "adaptive_rag.ingest.rst:load_rst"),
     "AsciiDoc": Loader((".adoc", ".asciidoc"), "adaptive_rag.ingest.asciidoc:load_asciidoc"),
+    "XML": Loader(
+        (
+            ".xml",
+            ".docbook",
+            ".dbk",
+            ".jats",
+            ".nxml",
+            ".tei",
+            ".rss",
+            ".atom",
+            ".opml",
+            ".fb2",
+            ".xhtml",
+            ".fodt",
+            ".fods",
+            ".fodp",
+        ),
+        "adaptive_rag.ingest.xml:load_xml",
+    ),
     "HTML": Loader((".html", ".htm"), "adaptive_rag.ingest.html:load_html"),
     "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
-    "Word": Loader((".docx",), "adaptive_rag.ingest.docx:load_docx"),
-    "PowerPoint": Loader((".pptx",), "adaptive_rag.ingest.powerpoint:load_pptx"),
-    "Excel": Loader((".xlsx", ".xlsm"), "adaptive_rag.ingest.excel:load_xlsx"),
-    "older Excel": Loader((".xls", ".xlsb"), "adaptive_rag.ingest.binary_sheets:load_workbook"),
-    "OpenDocument text": Loader((".odt",), "adaptive_rag.ingest.opendocument:load_odt"),
-    "OpenDocument spreadsheet": Loader((".ods",), "adaptive_rag.ingest.ods:load_ods"),
-    "OpenDocument presentation": Loader((".odp",), "adaptive_rag.ingest.opendocument:load_odp"),
-    "rich text": Loader((".rtf",), "adaptive_rag.ingest.rtf:load_rtf"),
+    "Word": Loader(
+        (".docx", ".docm", ".dotx", ".dotm"), "adaptive_rag.ingest.docx:load_docx", by_content=True
+    ),
+    "older Word": Loader((".doc",), "adaptive_rag.ingest.word97:load_doc", by_content=True),
+    "PowerPoint": Loader(
+        (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"),
+        "adaptive_rag.ingest.powerpoint:load_pptx",
+        by_content=True,
+    ),
+    "older PowerPoint": Loader(
+        (".ppt", ".pps", ".pot"), "adaptive_rag.ingest.powerpoint97:load_ppt", by_content=True
+    ),
+    "Excel": Loader(
+        (".xlsx", ".xlsm", ".xltx", ".xltm"), "adaptive_rag.ingest.excel:load_xlsx", by_content=True
+    ),
+    "older Excel": Loader((".xls", ".xlt"), "adaptive_rag.ingest.xls:load_xls", by_content=True),
+    "binary Excel": Loader((".xlsb",), "adaptive_rag.ingest.binary_sheets:load_workbook", by_content=True),
+    "OpenDocument text": Loader(
+        (".odt", ".ott"), "adaptive_rag.ingest.opendocument:load_odt", by_content=True
+    ),
+    "OpenDocument spreadsheet": Loader((".ods", ".ots"), "adaptive_rag.ingest.ods:load_ods", by_content=True),
+    "OpenDocument presentation": Loader(
+        (".odp", ".otp"), "adaptive_rag.ingest.opendocument:load_odp", by_content=True
+    ),
+    "rich text": Loader((".rtf",), "adaptive_rag.ingest.rtf:load_rtf", by_content=True),
     "EPUB": Loader((".epub",), "adaptive_rag.ingest.epub:load_epub"),
     "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
     "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),

@@ -25,6 +25,7 @@ from adaptive_rag.ingest.text import decode
 # Mails in mails, and quotes in quotes.
 _DEEPEST = 10
 _LONGEST_HEADER = 300
+_FIRST_LETTERS = 20
 _SHOWN = ("Subject", "From", "To", "Cc")
 # as mbox parts its messages: "From ana@example.org Tue Mar 12 10:42:00 2024", after a blank line
 _BEGIN = re.compile(rb"(?:\A|(?<=\n\n)|(?<=\n\r\n))From [^\n]{3,200}\d{4}[^\n]{0,40}\n")
@@ -120,8 +121,14 @@ def _add_message(message: Message, builder: TextBuilder, said: set[str], depth: 
 
 def _eight_bit(data: bytes) -> bytes:
     """Return a mail that was saved as UTF-16 as the UTF-8 that its parser reads."""
-    marked = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    return data.decode("utf-16", errors="replace").encode() if marked else data
+    encoding = "utf-16" if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) else ""
+    # without a mark: headers are ASCII, so every other byte of them is zero
+    first = data[: 2 * _FIRST_LETTERS]
+    if len(first) > 1 and not any(first[1::2]):
+        encoding = "utf-16-le"
+    elif len(first) > 1 and not any(first[::2]):
+        encoding = "utf-16-be"
+    return data.decode(encoding, errors="replace").encode() if encoding else data
 
 
 def _mails_in(part: Message) -> list[Message]:
@@ -166,6 +173,7 @@ def _text_of(part: Message, builder: TextBuilder) -> str:
     if part.get_content_type() == "text/html":
         page = TextBuilder()
         write_page(data, part.get_content_charset(), page)
+        builder.hidden_words += page.hidden_words
         return page.text.strip()
     return decode(data, builder, part.get_content_charset()).strip()
 
@@ -237,4 +245,5 @@ def _date(message: Message) -> datetime | None:
 
 def _name_of(part: Message) -> str:
     """Return the name of an attachment without the folders that it may claim; "" where it has none."""
-    return printable(PurePosixPath(_plain(part.get_filename() or "").replace("\\", "/")).name)
+    name = part.get_filename() or ""
+    return printable(PurePosixPath(_plain(name).replace("\\", "/")).name)

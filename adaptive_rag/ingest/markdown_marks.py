@@ -157,6 +157,8 @@ def _read_links(text: str, kept: Kept) -> str:
 
     def define(found: re.Match[str]) -> str:
         if not found["address"]:
+            # of a template's tag nothing is left: "[page]: {{< ref page >}}"
+            addresses.setdefault(folded(found["name"]), "")
             return found[0]
         addresses.setdefault(folded(found["name"]), found["address"].strip("<>"))
         return kept.drop(found[0])

@@ -51,6 +51,7 @@ def _add_output(output: Any, builder: TextBuilder) -> None:
     if "<table" in page:
         rows = TextBuilder()
         write_page(page.encode(errors="replace"), "utf-8", rows)
+        builder.hidden_words += rows.hidden_words
         builder.add_paragraph(rows.text[:_LONGEST_OUTPUT])
         return
     text = _joined(_inside(output, "text")) or _joined(_inside(output, "data", "text/plain"))

@@ -85,7 +85,7 @@ class Numbering:
         def shown(match: re.Match[str]) -> str:
             at = int(match[1]) - 1
             above = levels.get(at, level)
-            return _write(counts.get(at, above.start), "decimal" if level.legal else above.kind)
+            return write_number(counts.get(at, above.start), "decimal" if level.legal else above.kind)
 
         return re.sub(r"%([1-9])", shown, level.text).strip()
 
@@ -111,7 +111,7 @@ def _value(element: Any, name: str) -> str | None:
     return found.get(qn("w:val")) if found is not None else None
 
 
-def _write(number: int, kind: str) -> str:
+def write_number(number: int, kind: str) -> str:
     """Write a number as the format names it; in figures where it has no letters or Roman numerals."""
     if kind == "none":
         return ""

@@ -12,11 +12,13 @@ from adaptive_rag.ingest.opendocument import (
     count_of,
     open_document,
     read_attribute,
+    read_shapes,
     read_text,
     table_rows,
 )
 from adaptive_rag.ingest.package import local_name
-from adaptive_rag.ingest.sheets import Sheet, SheetRow, add_sheets
+from adaptive_rag.ingest.sheet_tables import SheetRow
+from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _LAST_ROW = 1_048_576
 
@@ -32,26 +34,35 @@ def load_ods(path: Path, builder: TextBuilder) -> None:
                 hidden.append(name)
             else:
                 sheet, left_out = _read_sheet(name, table)
+                sheet.shapes = tuple(read_shapes(table, styles))
                 sheets.append(sheet)
-                hidden += [f"columns of {name}"] * left_out
+                hidden += [f"{what} of {name}" for what in left_out]
         add_sheets(builder, sheets)
     if hidden:
-        builder.notes.append(f"hidden sheets and columns were left out: {', '.join(hidden)}")
+        builder.notes.append(f"hidden sheets, columns and rows were left out: {', '.join(hidden)}")
 
 
-def _read_sheet(name: str, table: Any) -> tuple[Sheet, bool]:
-    """Return a sheet, and whether hidden columns were left out of it."""
+def _read_sheet(name: str, table: Any) -> tuple[Sheet, list[str]]:
+    """Return a sheet, and what was left out of it as hidden; rows that a filter hides are read."""
     hidden = set(_hidden_columns(table))
     cells: dict[int, dict[int, str]] = {}
     number = 0
+    unseen = set[int]()
     for row in table_rows(table):
+        if read_attribute(row, "visibility") == "collapse":
+            unseen.update(
+                range(number + 1, 1 + min(number + count_of(row, "number-rows-repeated"), _LAST_ROW))
+            )
         found = _read_cells(row, cells, number + 1)
         repeated = count_of(row, "number-rows-repeated")
         for more in range(repeated if found else 0):
             if number + more < _LAST_ROW:
                 cells.setdefault(number + 1 + more, {}).update(found)
         number += repeated
-    left_out = any(row.keys() & hidden for row in cells.values())
+    left_out = ["columns"] if any(row.keys() & hidden for row in cells.values()) else []
+    if unseen & cells.keys():
+        left_out.append("rows")
+        cells = {number: row for number, row in cells.items() if number not in unseen}
     places = sorted({at for row in cells.values() for at in row} - hidden)
     rows = [SheetRow(number, [cells[number].get(at, "") for at in places]) for number in sorted(cells)]
     return Sheet(name, rows, [at + 1 for at in places]), left_out

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from adaptive_rag.errors import IndexingError
-from adaptive_rag.ingest.cells import Rows
+from adaptive_rag.ingest.cells import Rows, add_table
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.embedded import EmbeddedFiles
+from adaptive_rag.ingest.mathml import read_mathml
+from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_xml
 
 # comments, how to pronounce a word, what was deleted, and lists of what stands elsewhere
@@ -20,7 +23,15 @@ _LEFT_OUT = {
     "table-index", "object-index", "user-index", "bibliography", "forms", "sequence-decls", "variable-decls",
 }  # fmt: skip
 _BLANKS = {"s", "tab", "line-break"}
-_SHAPES = {"frame", "custom-shape", "g", "rect", "ellipse", "line", "polygon", "path", "connector"}
+_SHAPES = {
+    "frame", "custom-shape", "g", "rect", "ellipse", "circle", "line", "polyline", "polygon", "path",
+    "regular-polygon", "connector", "caption", "measure",
+}  # fmt: skip
+# what the numbers of lists are, as Word calls them
+_NUMBERS = {"1": "decimal", "a": "lowerLetter", "A": "upperLetter", "i": "lowerRoman", "I": "upperRoman"}
+_DEEPEST_LIST = 10
+# styles inherit; a circle of them ends here
+_LONGEST_INHERITANCE = 10
 # what stands on every slide
 _FURNITURE = {"footer", "header", "date-time", "page-number"}
 LAST_COLUMN = 16_384
@@ -58,6 +69,7 @@ class Styles:
             for part in parts
             for style in part.iter("{*}style", "{*}list-style")
         }
+        self._outline = next((each for part in parts for each in part.iter("{*}outline-style")), None)
 
     def is_hidden(self, element: Any) -> bool:
         """Tell whether a sheet or a slide is not shown."""
@@ -68,22 +80,53 @@ class Styles:
             for each in found
         )
 
+    def hides_letters(self, element: Any) -> bool:
+        """Tell whether the style of letters or of a paragraph, or one that it inherits from, hides them."""
+        name = read_attribute(element, "style-name")
+        for _ in range(_LONGEST_INHERITANCE):
+            style = self._named.get(("style", name))
+            if style is None:
+                return False
+            letters = style.find("{*}text-properties")
+            if letters is not None and (display := read_attribute(letters, "display")):
+                return display == "none"
+            name = read_attribute(style, "parent-style-name")
+        return False
+
     def is_title(self, paragraph: Any) -> bool:
         """Tell whether a paragraph is the document's title."""
         name = read_attribute(paragraph, "style-name")
         style = self._named.get(("style", name))
         return "Title" in (name, read_attribute(style, "parent-style-name") if style is not None else "")
 
-    def is_numbered(self, name: str, level: int) -> bool:
-        """Tell whether the items of a list have numbers at a level, from 1."""
-        style = self._named.get(("list-style", name))
-        found = style if style is not None else ()
-        return any(
-            local_name(each) == "list-level-style-number"
-            and read_attribute(each, "level") == str(level)
-            and read_attribute(each, "num-format")
-            for each in found
-        )
+    def number_of(self, name: str, counts: Sequence[int]) -> str:
+        """Return what stands before an item of a list: "b)", "2.1."; "" where its level has no numbers.
+
+        Args:
+            name: of the list's style; "" for that of numbered headings.
+            counts: the numbers of the items that it stands in, from the outermost, and then its own.
+        """
+        style = self._named.get(("list-style", name)) if name else self._outline
+        levels = {read_attribute(each, "level"): each for each in (style if style is not None else ())}
+        own = levels.get(str(len(counts)))
+        if own is None or not read_attribute(own, "num-format"):
+            return ""
+        shown = min(int(read_attribute(own, "display-levels") or 1), len(counts))
+        numbers = []
+        for level in range(len(counts) - shown + 1, len(counts) + 1):
+            kind = read_attribute(levels[str(level)], "num-format") if str(level) in levels else ""
+            if kind:
+                numbers.append(write_number(counts[level - 1], _NUMBERS.get(kind, "decimal")))
+        before, after = (read_attribute(own, f"num-{place}") for place in ("prefix", "suffix"))
+        return f"{before}{'.'.join(numbers)}{after}".strip()
+
+    def start_of(self, name: str, level: int) -> int:
+        """Return the number of the first item of a list's level."""
+        style = self._named.get(("list-style", name)) if name else self._outline
+        for each in style if style is not None else ():
+            if read_attribute(each, "level") == str(level):
+                return int(read_attribute(each, "start-value") or 1)
+        return 1
 
 
 @contextmanager
@@ -102,7 +145,17 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
             raise ValueError(f"no {kind}")
         common = [read_xml(archive, "styles.xml")] if "styles.xml" in archive.namelist() else []
         note_core(archive, builder)
-        yield body, Styles(*common, content)
+        embedded = EmbeddedFiles(archive, builder)
+        _put_in_objects(body, archive, embedded, builder)
+        styles = Styles(*common, content)
+        _leave_out_hidden(body, styles, builder)
+        yield body, styles
+        embedded.write()
+        comments = sum(1 for _ in body.iter("{*}annotation"))
+        if comments:
+            builder.notes.append(f"{comments:,} comment{'s were' if comments > 1 else ' was'} left out")
+        if any(name.startswith("Basic/") and name.endswith(".xml") for name in _modules(archive)):
+            builder.notes.append("macros were left out")
 
 
 def _is_encrypted(archive: zipfile.ZipFile) -> bool:
@@ -113,6 +166,11 @@ def _is_encrypted(archive: zipfile.ZipFile) -> bool:
     return found is not None
 
 
+def _modules(archive: zipfile.ZipFile) -> Iterator[str]:
+    """Yield the parts that hold macros, and not only the list of them."""
+    return (name for name in archive.namelist() if not name.endswith(("-lc.xml", "-lb.xml")))
+
+
 class _Writer:
     """Writes what a text, a text box or a cell consists of."""
 
@@ -120,55 +178,100 @@ class _Writer:
         self._builder = builder
         self._styles = styles
         self._numbers: dict[tuple[str, int], int] = {}  # by list and level, of the last item
+        self._headings = [0] * _DEEPEST_LIST
 
-    def write(self, element: Any) -> None:
+    def write(self, element: Iterable[Any]) -> None:
         for block in element:
             match local_name(block):
                 case "h":
-                    self._write_paragraph(block, level=int(read_attribute(block, "outline-level") or 1))
+                    self._write_heading(block)
                 case "p":
                     self._write_paragraph(block, level=1 if self._styles.is_title(block) else None)
                 case "list":
-                    self._write_list(block, "", 1)
+                    self._write_list(block, "", ())
                 case "table":
-                    rows = Rows()
-                    lines = [line for row in table_rows(block) for line in _read_row(row, rows)]
-                    if lines:
-                        self._builder.add_paragraph("\n".join(lines))
+                    self._write_table(block)
+                case "math":
+                    if text := " ".join(read_mathml(block).split()):
+                        self._builder.add_paragraph(text)
                 case name if name not in _LEFT_OUT:
                     self.write(block)
 
+    def _write_table(self, table: Any) -> None:
+        """Write the rows of a table, then its notes and what else is anchored in its cells."""
+        rows = Rows(named=True)
+        apart: list[Any] = []
+        found = [(_read_row(row, rows, apart), rows.is_apart) for row in table_rows(table)]
+        add_table(self._builder, found, has_header=table.find("{*}table-header-rows") is not None)
+        for each in apart:
+            self.write(each)
+
+    def _write_heading(self, heading: Any) -> None:
+        level = min(int(read_attribute(heading, "outline-level") or 1), _DEEPEST_LIST)
+        number = ""
+        if read_attribute(heading, "is-list-header") != "true" and read_text(heading, []):
+            start = self._styles.start_of("", level) - 1
+            self._headings[level - 1] = max(self._headings[level - 1], start) + 1
+            self._headings[level:] = [0] * (_DEEPEST_LIST - level)
+            number = self._styles.number_of("", self._headings[:level])
+        self._write_paragraph(heading, level=level, marker=number)
+
     def _write_paragraph(self, element: Any, *, level: int | None = None, marker: str = "") -> bool:
-        """Write a paragraph, then its notes and what else is anchored in it; tell whether it holds text."""
+        """Write a paragraph, then its notes and what else is anchored in it; tell whether it holds text.
+
+        What marks a heading is a part of it.
+        """
         apart: list[Any] = []
         text = read_text(element, apart)
-        if text:
+        if text and level and marker:
+            self._builder.add_paragraph(f"{marker} {text}", level=level)
+        elif text:
             self._builder.add_paragraph(text, level=level, marker=marker)
         for each in apart:
             self.write(each)
         return bool(text)
 
-    def _write_list(self, element: Any, style: str, level: int) -> None:
+    def _write_list(self, element: Any, style: str, above: Sequence[int]) -> None:
+        """Write a list in the items of others that have these numbers."""
         style = read_attribute(element, "style-name") or style
+        level = len(above) + 1
         goes_on = read_attribute(element, "continue-numbering") == "true" or read_attribute(
             element, "continue-list"
         )
-        number = self._numbers.get((style, level), 0) if goes_on else 0
-        numbered = self._styles.is_numbered(style, level)
+        start = self._styles.start_of(style, level) - 1
+        number = self._numbers.get((style, level), start) if goes_on else start
         for item in element:
             marked = local_name(item) != "list-item"
+            if not marked and (own := read_attribute(item, "start-value")):
+                number = int(own) - 1
             for block in item:
                 if local_name(block) == "list":
-                    self._write_list(block, style, level + 1)
+                    self._write_list(block, style, (*above, number if marked else number + 1))
                 elif local_name(block) == "p" and not marked:
-                    marker = "  " * (level - 1) + (f"{number + 1}." if numbered else "-")
+                    shown = self._styles.number_of(style, (*above, number + 1))
+                    shown = f"{shown}." if shown.isalnum() else shown or "-"  # it marks the line as an item
+                    marker = "  " * (level - 1) + shown
                     marked = self._write_paragraph(block, marker=marker)
                     number += marked
                 elif local_name(block) == "h":
-                    self._write_paragraph(block, level=int(read_attribute(block, "outline-level") or 1))
+                    self._write_heading(block)
                 elif local_name(block) == "p":
                     self._write_paragraph(block)
+                else:
+                    self.write((block,))
         self._numbers[style, level] = number
+
+
+def read_shapes(element: Any, styles: Styles) -> Iterator[str]:
+    """Yield the text of each box, chart and drawing that is anchored in an element."""
+    for child in element:
+        if local_name(child) in _SHAPES:
+            inner = TextBuilder()
+            _Writer(inner, styles).write((child,))
+            if inner.length:
+                yield inner.text
+        elif local_name(child) not in _LEFT_OUT:
+            yield from read_shapes(child, styles)
 
 
 def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -> None:
@@ -204,6 +307,8 @@ def read_text(element: Any, apart: list[Any]) -> str:
                 parts.append(" ")
             elif name == "note":
                 apart.extend(child.iterfind("{*}note-body"))
+            elif name == "frame" and (equation := child.find("{*}object/{*}math")) is not None:
+                parts.append(f" {read_mathml(equation)} ")
             elif name in _SHAPES:
                 apart.append(child)
             elif name and name not in _LEFT_OUT:
@@ -224,17 +329,74 @@ def table_rows(table: Any) -> Iterator[Any]:
             yield from table_rows(element)
 
 
-def _read_row(row: Any, rows: Rows) -> list[str]:
-    """Return a row of a text's table as lines."""
+def _read_row(row: Any, rows: Rows, apart: list[Any]) -> list[str]:
+    """Return a row of a text's table as lines; what is anchored in its cells is added to `apart`."""
     for cell in row.iterfind("{*}table-cell"):
         spans = {
             "colspan": read_attribute(cell, "number-columns-spanned"),
             "rowspan": read_attribute(cell, "number-rows-spanned"),
         }
+        text = "\n".join(read_text(part, apart) for part in _cell_paragraphs(cell, apart))
         for _ in range(min(count_of(cell, "number-columns-repeated"), LAST_COLUMN)):
             rows.begin_cell(spans)
-            rows.add("\n".join(read_text(part, []) for part in cell.iter("{*}p", "{*}h")))
+            rows.add(text)
     return rows.end_row()
+
+
+def _cell_paragraphs(element: Any, apart: list[Any]) -> Iterator[Any]:
+    """Yield the paragraphs of a cell, also those of lists and tables in it; shapes are added to `apart`."""
+    for child in element:
+        name = local_name(child)
+        if name in ("p", "h"):
+            yield child
+        elif name in _SHAPES:
+            apart.append(child)
+        elif name not in _LEFT_OUT:
+            yield from _cell_paragraphs(child, apart)
+
+
+def _leave_out_hidden(body: Any, styles: Styles, builder: TextBuilder) -> None:
+    """Take out the sections, paragraphs and letters that a document hides, and count their words."""
+    for element in list(body.iter("{*}section", "{*}p", "{*}h", "{*}span", "{*}a", "{*}hidden-text")):
+        if local_name(element) in ("section", "hidden-text"):
+            values = (read_attribute(element, name) for name in ("display", "is-hidden"))
+            hidden = not {"none", "true"}.isdisjoint(values)
+        else:
+            marks = element.iterfind("{*}hidden-paragraph")
+            hidden = styles.hides_letters(element) or any(
+                read_attribute(mark, "is-hidden") == "true" for mark in marks
+            )
+        if hidden:
+            builder.hidden_words += len(" ".join(element.itertext()).split())
+            for child in list(element):
+                element.remove(child)
+            element.text = ""
+
+
+def _put_in_objects(
+    body: Any, archive: zipfile.ZipFile, embedded: EmbeddedFiles, builder: TextBuilder
+) -> None:
+    """Put what the objects of a document hold where they stand: charts, equations, sheets, texts.
+
+    Each stands in a folder of the archive; a flat document has them in place. Those of other programs are
+    files, and objects in objects are left out.
+    """
+    names = set(archive.namelist())
+    left_out = 0
+    for element in list(body.iter("{*}object", "{*}object-ole")):
+        place = read_attribute(element, "href").removeprefix("./")
+        content = f"{place}/content.xml"
+        if content in names and len(element) == 0:
+            root = read_xml(archive, content)
+            names.discard(content)  # one is shown once
+            held = root if local_name(root) == "math" else root.find("{*}body")
+            left_out += sum(1 for _ in root.iter("{*}object"))
+            if held is not None:
+                element.append(held)
+        elif place in names:
+            embedded.add(place)
+    if left_out:
+        builder.notes.append(f"{left_out} object{'s' if left_out > 1 else ''} within others were left out")
 
 
 def count_of(element: Any, name: str) -> int:

@@ -1,24 +1,37 @@
-"""The loader of mails that Outlook saved, .msg: an OLE file, whose properties make an ordinary mail."""
+"""The loader of mails of Outlook, .msg: an OLE file becomes an ordinary mail."""
 
 from __future__ import annotations
 
+import codecs
 import email
+import struct
+from datetime import UTC, datetime, timedelta
 from email import policy
 from email.message import EmailMessage
+from email.utils import format_datetime
 from pathlib import Path
 from typing import Any
 
 import olefile  # type: ignore[import-untyped]
+from compressed_rtf import decompress  # type: ignore[import-untyped]
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.mail import add_mail
+from adaptive_rag.ingest.rtf import write_rtf
 
 # numbers of properties, [MS-OXPROPS]
 _SUBJECT, _SENDER, _ADDRESS, _TO, _CC = "0037", "0C1A", "0C1F", "0E04", "0E03"
 _BODY, _HTML, _RTF, _HEADERS = "1000", "1013", "1009", "007D"
 _DATA, _LONG_NAME, _NAME = "3701", "3707", "3704"
+_SHOWN_NAME, _ANY_ADDRESS, _MAIL_ADDRESS = "3001", "3003", "39FE"
+# properties that are numbers, and stand together in a stream
+_PROPERTIES = "__PROPERTIES_VERSION1.0"
+_MESSAGE_PAGE, _BODY_PAGE, _RECIPIENT, _SENT, _DELIVERED = 0x3FFD, 0x3FDE, 0x0C15, 0x0039, 0x0E06
+_KINDS = {1: "To", 2: "Cc"}
 _DEEPEST = 10
+_MOST_RECIPIENTS = 1000
+_NO_RTF = "the text of a mail is compressed RTF that is damaged: save it as .eml or .html"
 
 
 def load_msg(path: Path, builder: TextBuilder) -> None:
@@ -37,12 +50,15 @@ class _Reader:
     def __init__(self, file: Any, streams: dict[tuple[str, ...], list[str]]) -> None:
         self._file = file
         self._streams = streams
+        self._page = "cp1252"
         self.notes: list[str] = []
 
     def read(self, folder: tuple[str, ...], depth: int = 1) -> EmailMessage:
         """Return the mail that lies in a storage."""
         known = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
         message = EmailMessage()
+        numbers = self._numbers(folder, 24 if folder else 32)
+        self._page = _code_page(numbers.get(_MESSAGE_PAGE) or numbers.get(_BODY_PAGE))
         sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
         if "@" in address:  # within a firm it is a path in its directory
             sender = f"{sender} <{address}>"
@@ -51,20 +67,26 @@ class _Reader:
             "From": str(known.get("From") or sender),
             "To": self._text(folder, _TO),
             "Cc": self._text(folder, _CC),
+            **self._recipients(folder),
             **{name: str(known.get(name) or "") for name in ("Date", "Message-ID", "References")},
         }
+        found["Date"] = found["Date"] or _format_time(numbers.get(_SENT) or numbers.get(_DELIVERED))
         for name, value in found.items():
             if value := " ".join(value.split()):
                 # as it stands: the header may be no header of a mail, which a policy would refuse
                 message._headers.append((name, value))  # type: ignore[attr-defined]
         if body := self._text(folder, _BODY):
             message.set_content(body)
-        elif html := self._data(folder, f"{_HTML}0102") or self._text(folder, _HTML).encode():
-            message.set_content(html, maintype="text", subtype="html", disposition="inline")
-        elif self._data(folder, f"{_RTF}0102"):
-            self.notes.append(
-                "the text of a mail is compressed RTF, which is not read: save it as .eml or .html"
-            )
+        elif html := self._data(folder, f"{_HTML}0102"):
+            page = {"charset": _code_page(numbers[_BODY_PAGE])} if numbers.get(_BODY_PAGE) else None
+            message.set_content(html, maintype="text", subtype="html", disposition="inline", params=page)
+        elif text := self._text(folder, _HTML):
+            message.set_content(text, subtype="html")
+        elif packed := self._data(folder, f"{_RTF}0102"):
+            try:
+                message.set_content(_read_rtf(decompress(packed), self.notes))
+            except Exception:  # the library raises no errors of its own
+                self.notes.append(_NO_RTF)
         for storage in self._attachments(folder):
             inner = (*storage, f"__SUBSTG1.0_{_DATA}000D")
             if depth < _DEEPEST and any(name[: len(inner)] == inner for name in self._streams):
@@ -80,14 +102,76 @@ class _Reader:
         return message
 
     def _attachments(self, folder: tuple[str, ...]) -> list[tuple[str, ...]]:
+        return self._storages(folder, "__ATTACH_VERSION1.0_")
+
+    def _storages(self, folder: tuple[str, ...], begin: str) -> list[tuple[str, ...]]:
         found = {name[: len(folder) + 1] for name in self._streams if name[: len(folder)] == folder}
-        return sorted(name for name in found if name[-1].startswith("__ATTACH_VERSION1.0_"))
+        return sorted(name for name in found if name[-1].startswith(begin))
 
     def _text(self, folder: tuple[str, ...], number: str) -> str:
         if data := self._data(folder, f"{number}001F"):
             return data.decode("utf-16-le", errors="replace").rstrip("\0")
-        return self._data(folder, f"{number}001E").decode("cp1252", errors="replace").rstrip("\0")
+        return self._data(folder, f"{number}001E").decode(self._page, errors="replace").rstrip("\0")
+
+    def _numbers(self, folder: tuple[str, ...], head: int) -> dict[int, int]:
+        """Return the properties of a storage that are numbers or times."""
+        stream = self._streams.get((*folder, _PROPERTIES))
+        data = bytes(self._file.openstream(stream).read()) if stream else b""
+        held = data[head : head + (len(data) - head) // 16 * 16]
+        entries = struct.iter_unpack("<HHIQ", held)
+        return {
+            number: value if kind == 0x40 else value & 0xFFFFFFFF
+            for kind, number, _, value in entries
+            if kind in (0x03, 0x40)
+        }
+
+    def _recipients(self, folder: tuple[str, ...]) -> dict[str, str]:
+        """Return who a mail went to, each with the address, by "To" and "Cc"."""
+        found: dict[str, list[str]] = {}
+        for storage in self._storages(folder, "__RECIP_VERSION1.0_")[:_MOST_RECIPIENTS]:
+            kind = _KINDS.get(self._numbers(storage, 8).get(_RECIPIENT, 1))
+            name = self._text(storage, _SHOWN_NAME)
+            addresses = (self._text(storage, number) for number in (_MAIL_ADDRESS, _ANY_ADDRESS))
+            address = next((each for each in addresses if "@" in each), "")
+            if kind and (name or address):
+                apart = f"{name} <{address}>" if address and address != name else name
+                found.setdefault(kind, []).append(apart if name else address)
+        return {kind: ", ".join(names) for kind, names in found.items()}
 
     def _data(self, folder: tuple[str, ...], name: str) -> bytes:
         stream = self._streams.get((*folder, f"__SUBSTG1.0_{name}"))
         return bytes(self._file.openstream(stream).read()) if stream else b""
+
+
+def _decoded(value: Any, page: str) -> str:
+    return value.decode(page, "replace") if isinstance(value, bytes) else str(value or "")
+
+
+def _read_rtf(data: bytes, notes: list[str]) -> str:
+    part = TextBuilder()
+    write_rtf(data, part)
+    notes += part.notes
+    return part.text
+
+
+def _code_page(number: int | None) -> str:
+    """Return the encoding of a code page by its number, or that of Western Windows."""
+    name = {65001: "utf-8", 20127: "ascii", 28591: "cp1252", 1200: "utf-16-le"}.get(
+        number or 0, f"cp{number}"
+    )
+    if number and 28591 < number < 28606:
+        name = f"iso8859-{number - 28590}"
+    try:
+        return codecs.lookup(name).name
+    except LookupError:
+        return "cp1252"
+
+
+def _format_time(value: int | None) -> str:
+    """Return a time of Windows, in 100 ns since 1601, as a mail writes it."""
+    if not value:
+        return ""
+    try:
+        return format_datetime(datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=value // 10))
+    except OverflowError:
+        return ""

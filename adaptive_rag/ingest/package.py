@@ -21,6 +21,17 @@ from adaptive_rag.ingest.properties import note_properties
 _LARGEST = 200_000_000
 _TEXTS = (".xml", ".rels", ".opf", ".ncx", ".xhtml", ".html", ".htm")
 _ENCRYPTED = 1  # a flag of a part of an archive
+# The namespaces of both forms (ECMA-376, part 1, annex A, and part 4)
+_STRICT, _OPENXML = b"http://purl.oclc.org/ooxml/", b"http://schemas.openxmlformats.org/"
+_TRANSITIONAL = {
+    b"officeDocument/relationships": b"officeDocument/2006/relationships",
+    b"officeDocument/math": b"officeDocument/2006/math",
+    **{
+        kind + b"/main": kind + b"/2006/main"
+        for kind in (b"wordprocessingml", b"presentationml", b"spreadsheetml", b"drawingml")
+    },
+    **{b"drawingml/" + kind: b"drawingml/2006/" + kind for kind in (b"chart", b"diagram", b"picture")},
+}
 # An element or a part that is not what the format says may fail in any of these ways.
 _DAMAGES = (
     zipfile.BadZipFile,
@@ -85,7 +96,17 @@ def read_xml(archive: zipfile.ZipFile, name: str, *, recover: bool = False) -> A
     With `recover` what is no XML in it is passed over.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, recover=recover)
-    return etree.fromstring(archive.read(name), parser)
+    return etree.fromstring(read_transitional(archive, name), parser)
+
+
+def read_transitional(archive: zipfile.ZipFile, name: str) -> bytes:
+    """Return a part; its namespaces are those of transitional Office Open XML, also where it is strict."""
+    data = archive.read(name)
+    if _STRICT not in data:
+        return data
+    for strict, transitional in _TRANSITIONAL.items():
+        data = data.replace(_STRICT + strict, _OPENXML + transitional)
+    return data
 
 
 def note_core(archive: zipfile.ZipFile, builder: TextBuilder) -> None:

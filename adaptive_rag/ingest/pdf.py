@@ -8,6 +8,7 @@ by page both times, so that its memory stays bounded.
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -24,18 +25,31 @@ import pymupdf
 from adaptive_rag.errors import IndexingError, install_line
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.columns import read_columns, without_repeated_headers
+from adaptive_rag.ingest.conversions import as_argument
 from adaptive_rag.ingest.documents import TextBuilder, printable
 from adaptive_rag.ingest.form_fields import with_fields
-from adaptive_rag.ingest.layout import Line, Survey, merge, side_by_side
+from adaptive_rag.ingest.layout import Line, Survey, least_gap, merge, side_by_side
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
+from adaptive_rag.ingest.pdf_repair import has_entries, is_truncated, restore_pages
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.right_to_left import Letter, mostly_from_right, read_parts, runs_from_right
 from adaptive_rag.ingest.rules import Rules, read_framed
+from adaptive_rag.ingest.unseen_text import SeenText
 
+# what PyMuPDF raises where it finds no sense in a file
+_BROKEN = (pymupdf.mupdf.FzErrorBase, RuntimeError)
+_FETCH_OR_PRINT = "Fetch or copy it again, or, if a program shows it, print it from there to a new PDF"
 _BOLD = 16
 # no word is that long: the blanks were set too narrow to be seen as such
 _RUN_TOGETHER = re.compile(r"[^\W\d_]{20,}")
 _NARROW_BLANK = 0.1  # of the type size
+# Cells may be set in one line: "PK–12       PK–8", "2,218,406 1,180,160".
+_SET_APART = re.compile(r" {3,}|\d[)\]%*†‡]* [(\[]?[-–−+$£€.<≤≥]*\d")
+# In type sizes: baselines closer are those of one line, an exponent's among them.
+_SAME_LINE = 0.6
+_NAMED_BY_CODE = re.compile(r"uni([0-9A-F]{4})+$")
+_NO_CHARACTER = 0xFFFD
+_ALEF, _LAM = "\u0627", "\u0644"
 # lines kept from the first pass to the second: about 15 MB, a book of 500 pages
 _KEPT_LINES = 25_000
 # MuPDF keeps fonts and images of the pages it has seen; this many pages at most
@@ -54,7 +68,8 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
         survey = Survey()
         kept: list[tuple[int, list[Line]]] = []
         silent = []
-        for number, lines in _pages(document):
+        hidden: dict[int, int] = {}
+        for number, lines in _pages(document, hidden):
             survey.add(lines)
             if not lines:
                 silent.append(number)
@@ -65,7 +80,9 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
         pictures = [number for number in silent if document[number - 1].get_bboxlog()]
         can_read = bool(pictures) and find_spec("rapidocr") is not None
         read = _read_pictures(document, pictures, survey, builder) if can_read else {}
-        pages_of_lines = ((number, read.get(number, lines)) for number, lines in kept or _pages(document))
+        pages_of_lines = (
+            (number, read.get(number, lines)) for number, lines in kept or _pages(document, hidden)
+        )
         bodies = ((number, survey.body(lines)) for number, lines in pages_of_lines)
         ParagraphWriter(builder, survey, _outline(document)).write(without_repeated_headers(bodies))
         pages = document.page_count
@@ -77,11 +94,11 @@ def load_pdf(path: Path, builder: TextBuilder) -> None:
             date=known.get("creationDate"),
             tags=known.get("keywords") or "",
         )
+        builder.hidden_words += sum(hidden.values())
         _add_attached(document, builder)
     advice = _advice(path) if pictures and not can_read else ""
-    if not builder.length:
-        whole = f"its {pages} page{'s are' if pages != 1 else ' is'} {'only images' if pictures else 'empty'}"
-        raise IndexingError(f"holds no text: {whole}{advice}")
+    if not any(map(str.isalnum, builder.text)):
+        raise IndexingError(f"holds no text: {_without_text(path, builder, pages, silent, pictures)}")
     if read:
         builder.notes.append(f"{len(read)} of {pages} pages were read from pictures: {_ranges([*read])}")
     if unread := [number for number in silent if number not in read]:
@@ -95,7 +112,7 @@ def open_pdf(path: Path) -> Iterator[Any]:
     Raises:
         IndexingError: it is damaged, truncated, encrypted, or none.
     """
-    truncated = _is_truncated(path)
+    truncated = is_truncated(path)
     tools = pymupdf.TOOLS
     shown = tools.mupdf_display_errors(), tools.mupdf_display_warnings()
     tools.mupdf_display_errors(False)
@@ -104,20 +121,20 @@ def open_pdf(path: Path) -> Iterator[Any]:
     try:
         document = pymupdf.open(path, filetype="pdf")
         if document.needs_pass:
+            copy = f"{as_argument(path.name)} {as_argument(f'{path.stem}-open.pdf')}"
             raise IndexingError(
                 "is encrypted and asks for a password. Save a copy without one, for example with: "
-                f"qpdf --decrypt --password=... {path.name} {path.stem}-open.pdf"
+                f"qpdf --decrypt --password=... {copy}"
             )
         if truncated and document.is_repaired:
-            raise IndexingError("is truncated: the file breaks off before its end. Fetch or copy it again")
-        if document.page_count == 0:
-            raise IndexingError("is damaged: no page can be read from it. Fetch or copy it again")
+            raise IndexingError(_truncated(path))
+        if not _find_pages(document):
+            raise IndexingError(f"is damaged: no page can be read from it. {_FETCH_OR_PRINT}")
         yield document
     except IndexingError:
         raise  # said above, or by who reads the pages; it is a RuntimeError too
-    except (pymupdf.mupdf.FzErrorBase, RuntimeError) as error:
-        state = "truncated: the file breaks off before its end" if truncated else "damaged"
-        raise IndexingError(f"is {state}. Fetch or copy it again") from error
+    except _BROKEN as error:
+        raise IndexingError(_truncated(path) if truncated else f"is damaged. {_FETCH_OR_PRINT}") from error
     finally:
         if document is not None:
             document.close()
@@ -126,40 +143,51 @@ def open_pdf(path: Path) -> Iterator[Any]:
         tools.mupdf_display_warnings(shown[1])
 
 
-def _is_truncated(path: Path) -> bool:
-    """Tell whether the end mark is missing.
+def _find_pages(document: Any) -> int:
+    """Return how many pages there are; where their list is damaged they are looked for in the whole file."""
+    try:
+        pages = document.page_count
+        # a list that refers to itself, or to nothing, is found out on the way to its last page
+        found = pages > 0 and all(has_entries(document, document.page_xref(at)) for at in {0, pages - 1})
+    except _BROKEN:
+        found = False
+    if not found:
+        restore_pages(document)
+    return int(document.page_count)
 
-    Raises:
-        IndexingError: the file does not begin as a PDF does.
-    """
-    with path.open("rb") as file:
-        if b"%PDF-" not in file.read(1024):
-            raise IndexingError("is not a PDF, though its name says so. Give it the ending of its own kind")
-        file.seek(0, 2)
-        file.seek(max(0, file.tell() - 2048))
-        return b"%%EOF" not in file.read()
+
+def _set_upright(page: Any) -> None:
+    """Turn a page so that the places of its text and its lines are those that are seen."""
+    whole, shown = page.mediabox, page.cropbox
+    # PyMuPDF turns the whole sheet, and would leave the part that is shown where it was
+    page.set_mediabox(pymupdf.Rect(shown.x0, whole.y1 - shown.y1, shown.x1, whole.y1 - shown.y0))
+    page.remove_rotation()
 
 
-def _pages(document: Any) -> Iterator[tuple[int, list[Line]]]:
-    """Yield the number and the lines of each page."""
+def _pages(document: Any, hidden: dict[int, int]) -> Iterator[tuple[int, list[Line]]]:
+    """Yield the number and the lines of each page; note how many words of each are hidden."""
     for number, page in enumerate(document, start=1):
         if page.rotation:
-            page.remove_rotation()  # the places of its text and its lines are then those that are seen
-        found = _raw_lines(page)
+            _set_upright(page)
+        seen = SeenText(page, pymupdf.TEXTFLAGS_TEXT)
+        hidden[number] = seen.hidden_words
+        found = _raw_lines(seen)
         texts = [text for text, _, _ in found]
         from_right = mostly_from_right(texts) if runs_from_right("".join(texts)) else None
-        set_there = _lines(page, found) if from_right is None else _lines_from_right(page, whole=from_right)
+        set_there = (
+            _lines(seen, found) if from_right is None else _lines_from_right(page, seen, whole=from_right)
+        )
         lines = [line for line in set_there if line.text]
         if document.is_form_pdf:
             lines = with_fields(page, lines, from_right=bool(from_right))
-        yield number, _with_rows(page, lines, from_right=bool(from_right))
+        yield number, _with_rows(page, seen, lines, from_right=bool(from_right))
         if number % _STORE_PAGES == 0:
             pymupdf.TOOLS.store_shrink(100)
 
 
-def _lines(page: Any, found: Sequence[tuple[str, dict[str, Any], bool]]) -> Iterator[Line]:
+def _lines(seen: SeenText, found: Sequence[tuple[str, dict[str, Any], bool]]) -> Iterator[Line]:
     """Yield the lines of a page that is read from left to right."""
-    words = _narrow_words(page) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
+    words = _narrow_words(seen) if any(_RUN_TOGETHER.search(text) for text, _, _ in found) else {}
     level = sum(horizontal for _, _, horizontal in found) > 0.8 * len(found)
     for index, (text, line, horizontal) in enumerate(found):
         # a note set upright in the margin is no part of the page's text
@@ -167,12 +195,12 @@ def _lines(page: Any, found: Sequence[tuple[str, dict[str, Any], bool]]) -> Iter
             yield _line(line, words.get(index, [text]))
 
 
-def _lines_from_right(page: Any, *, whole: bool) -> Iterator[Line]:
+def _lines_from_right(page: Any, seen: SeenText, *, whole: bool) -> Iterator[Line]:
     """Yield the lines of a page on which some, or the whole page, are read from right to left."""
     rules = _rules(page)
     named = _named_glyphs(page)
     pools: list[list[dict[str, Any]]] = []
-    for block in page.get_text("rawdict", flags=pymupdf.TEXTFLAGS_TEXT)["blocks"]:
+    for block in seen.letters():
         for line in block.get("lines", ()):
             for span in line["spans"]:
                 span["text"] = "".join(char["c"] for char in span["chars"])
@@ -188,21 +216,54 @@ def _lines_from_right(page: Any, *, whole: bool) -> Iterator[Line]:
             continue
         joined = _line({"spans": spans, "bbox": _around(pool)}, [text])
         letters = (
-            Letter(named.get(char["origin"], char["c"]), char["bbox"][0], char["bbox"][2], span["size"])
-            for span in spans
+            Letter(named.get((*char["origin"], char["c"]), char["c"]), *_reach(char, line), span["size"])
+            for line in pool
+            for span in line["spans"]
             for char in span["chars"]
             if not char.get("synthetic")
         )
+        if not _is_level(pool[0]):
+            whole_line = " ".join(part.text for part in read_parts(letters, from_right=whole))
+            yield replace(joined, pieces=[whole_line])
+            continue
         for part in read_parts(letters, rules.across(joined), from_right=whole):
             yield replace(joined, pieces=[part.text], x0=part.x0, x1=part.x1)
 
 
 def _touch(pool: Sequence[dict[str, Any]], line: dict[str, Any]) -> bool:
     """Tell whether a line goes on from others at its height, to either side."""
+    if not (_is_level(line) and _is_level(pool[0])):
+        return False
     x0, y0, x1, y1 = _around(pool)
     left, top, right, bottom = map(float, line["bbox"])
     shared = min(y1, bottom) - max(y0, top)
-    return shared > 0.5 * min(y1 - y0, bottom - top) and max(left - x1, x0 - right) < 0.5 * (bottom - top)
+    # the letters of a tall font reach into the lines above and below
+    apart = abs(_baseline(pool[-1]) - _baseline(line)) > _SAME_LINE * max(_size(pool[-1]), _size(line))
+    return (
+        not apart
+        and shared > 0.5 * min(y1 - y0, bottom - top)
+        and max(left - x1, x0 - right) < 0.5 * (bottom - top)
+    )
+
+
+def _is_level(line: dict[str, Any]) -> bool:
+    return bool(abs(line["dir"][1]) < 0.1)
+
+
+def _baseline(line: dict[str, Any]) -> float:
+    return float(line["spans"][0]["origin"][1]) if line["spans"] else 0.0
+
+
+def _size(line: dict[str, Any]) -> float:
+    return max((float(span["size"]) for span in line["spans"]), default=0.0)
+
+
+def _reach(char: dict[str, Any], line: dict[str, Any]) -> tuple[float, float]:
+    """Return from where to where a letter reaches along its line, which may be set upright."""
+    x0, y0, x1, y1 = char["bbox"]
+    if _is_level(line):
+        return x0, x1
+    return (y0, y1) if line["dir"][1] > 0 else (-y1, -y0)
 
 
 def _around(lines: Sequence[dict[str, Any]]) -> tuple[float, float, float, float]:
@@ -210,9 +271,10 @@ def _around(lines: Sequence[dict[str, Any]]) -> tuple[float, float, float, float
     return min(lefts), min(tops), max(rights), max(bottoms)
 
 
-def _named_glyphs(page: Any) -> dict[tuple[float, float], str]:
-    """Return the letters for which a page names no character but their font does, by where they stand.
+def _named_glyphs(page: Any) -> dict[tuple[float, float, str], str]:
+    """Return the letters for which a page names no character but their font does.
 
+    The key is where a letter stands and what the page has for it: both letters of a ligature may stand there.
     Such a font calls the form of an Arabic letter "uni0644.init"; what follows the full stop is no part of
     its name (Adobe Glyph List Specification). MuPDF takes the number of the glyph for the character.
     """
@@ -222,13 +284,28 @@ def _named_glyphs(page: Any) -> dict[tuple[float, float], str]:
     text = page.get_textpage(flags=pymupdf.TEXTFLAGS_TEXT)  # which its letters live as long as
     for block in text.this:
         for line in block:
+            joined = False  # whether a lam comes before that is one shape with what follows
             for char in (each.m_internal for each in line):
-                if char.flags & unknown:
-                    name = mupdf.ll_fz_get_glyph_name2(char.font, char.c).partition(".")[0]
-                    letter = chr(mupdf.ll_fz_unicode_from_glyph_name(name))
-                    if runs_from_right(letter):
-                        found[char.origin.x, char.origin.y] = letter
+                name = mupdf.ll_fz_get_glyph_name2(char.font, char.c) if char.flags & unknown else ""
+                letters = _letters_named(name)
+                mark = unicodedata.combining(letters[:1] or chr(char.c))
+                if joined and not mark and not runs_from_right(letters):
+                    letters = _ALEF  # lam and alef are the one ligature that Arabic cannot do without
+                if runs_from_right(letters):
+                    found[char.origin.x, char.origin.y, chr(char.c)] = letters
+                if not mark:
+                    joined = name.endswith(".rlig") and unicodedata.normalize("NFKC", letters) == _LAM
     return found
+
+
+def _letters_named(name: str) -> str:
+    """Return the characters of a glyph by its name, "uni064E_uni0651" or "uni0651064E.alt"; "" for none."""
+    parts = (
+        [f"uni{part[at : at + 4]}" for at in range(3, len(part), 4)] if _NAMED_BY_CODE.match(part) else [part]
+        for part in name.partition(".")[0].split("_")
+    )
+    codes = [pymupdf.mupdf.ll_fz_unicode_from_glyph_name(each) for part in parts for each in part if each]
+    return "" if _NO_CHARACTER in codes else "".join(map(chr, codes))
 
 
 def _read_pictures(
@@ -256,17 +333,43 @@ def _read_pictures(
 
 
 def _advice(path: Path) -> str:
-    copy = f"ocrmypdf {path.name} {path.stem}-text.pdf"
+    return f". To have pictures of text read: {install_line('ocr')}, or {_copy_with_text(path)}"
+
+
+def _copy_with_text(path: Path, how: str = "") -> str:
+    command = f"ocrmypdf {how}{as_argument(path.name)} {as_argument(f'{path.stem}-text.pdf')}"
+    return f"make a copy that holds the text: {command}"
+
+
+def _without_text(
+    path: Path, builder: TextBuilder, pages: int, silent: Sequence[int], pictures: Sequence[int]
+) -> str:
+    """Say why no text was found in a PDF, and what can be done where some is to be seen."""
+    whole = f"its {pages} page{'s are' if pages != 1 else ' is'}"
+    seen = f"If you see text in it, {_copy_with_text(path, '--force-ocr ')}"
+    if len(silent) < pages:
+        return f"its fonts do not say which letters they show. {seen}"
+    if builder.hidden_words:
+        return f"nobody sees the words that are there ({builder.hidden_words:,}). {seen}"
+    if not pictures:
+        return f"{whole} empty. {seen}"
+    if find_spec("rapidocr") is None:
+        return f"{whole} only images{_advice(path)}"
+    return f"{whole} only images, without text. {seen}"
+
+
+def _truncated(path: Path) -> str:
+    rest = f"qpdf {as_argument(path.name)} {as_argument(f'{path.stem}-rest.pdf')}"
     return (
-        f". To have pictures of text read: {install_line('ocr')}, or make a copy that holds the text: {copy}"
+        "is truncated: the file breaks off before its end. Fetch or copy it again, or save what is left: "
+        f"{rest}"
     )
 
 
-def _raw_lines(page: Any) -> list[tuple[str, dict[str, Any], bool]]:
-    blocks = page.get_text("dict", flags=pymupdf.TEXTFLAGS_TEXT)["blocks"]
+def _raw_lines(seen: SeenText) -> list[tuple[str, dict[str, Any], bool]]:
     return [
-        ("".join(span["text"] for span in line["spans"]), line, abs(line["dir"][1]) < 0.1)
-        for block in blocks
+        ("".join(span["text"] for span in line["spans"]), line, _is_level(line))
+        for block in seen.blocks
         for line in block.get("lines", ())
     ]
 
@@ -283,11 +386,10 @@ def _line(line: dict[str, Any], pieces: list[str]) -> Line:
     return Line(pieces, x0, y0, x1, y1, size, bold=heavy > 0.9 * sizes.total())
 
 
-def _narrow_words(page: Any) -> dict[int, list[str]]:
+def _narrow_words(seen: SeenText) -> dict[int, list[str]]:
     """Cut lines whose words run together where the letters stand apart; keyed by the line's number."""
     cuts = {}
-    blocks = page.get_text("rawdict", flags=pymupdf.TEXTFLAGS_TEXT)["blocks"]
-    for index, line in enumerate(line for block in blocks for line in block.get("lines", ())):
+    for index, line in enumerate(line for block in seen.letters() for line in block.get("lines", ())):
         letters = [(char, span["size"]) for span in line["spans"] for char in span["chars"]]
         text = "".join(char["c"] for char, _ in letters)
         if not _RUN_TOGETHER.search(text):
@@ -301,7 +403,7 @@ def _narrow_words(page: Any) -> dict[int, list[str]]:
     return cuts
 
 
-def _with_rows(page: Any, lines: list[Line], *, from_right: bool) -> list[Line]:
+def _with_rows(page: Any, seen: SeenText, lines: list[Line], *, from_right: bool) -> list[Line]:
     """Join what stands side by side, and make rows of what stands in a table.
 
     A page that is read from right to left is read as what a mirror shows of it.
@@ -317,7 +419,7 @@ def _with_rows(page: Any, lines: list[Line], *, from_right: bool) -> list[Line]:
     rules = _rules(page)
     if from_right:
         return read_columns(read_framed(lines, rules.mirrored(width)))
-    return read_columns(read_framed([part for line in lines for part in _cut(page, line, rules)], rules))
+    return read_columns(read_framed([part for line in lines for part in _cut(seen, line, rules)], rules))
 
 
 def _rules(page: Any) -> Rules:
@@ -340,14 +442,19 @@ def _edges(path: dict[str, Any]) -> Iterator[tuple[float, float, float, float]]:
                 yield from ((x0, y0, x1, y0), (x0, y1, x1, y1), (x0, y0, x0, y1), (x1, y0, x1, y1))
 
 
-def _cut(page: Any, line: Line, rules: Rules) -> Iterator[Line]:
-    """Cut a line of text where ruled lines go through it, as between the cells of a narrow table."""
+def _cut(seen: SeenText, line: Line, rules: Rules) -> Iterator[Line]:
+    """Cut a line of text into the cells of a table: at ruled lines that go through it, or at wide gaps."""
     borders = rules.across(line)
-    if not borders:
+    if not borders and not _SET_APART.search(line.text):
         yield line
         return
-    words = page.get_text("words", clip=(line.x0, line.y0, line.x1, line.y1), flags=pymupdf.TEXTFLAGS_TEXT)
+    words = seen.words((line.x0, line.y0, line.x1, line.y1))
     level = [word for word in words if abs(word[1] + word[3] - line.y0 - line.y1) < line.size]
+    borders = borders or [
+        (left[2] + right[0]) / 2
+        for left, right in pairwise(level)
+        if right[0] - left[2] > least_gap(left[4], right[4]) * line.size
+    ]
     for _, group in groupby(level, key=lambda word: bisect_right(borders, (word[0] + word[2]) / 2)):
         part = list(group)
         yield replace(line, pieces=[" ".join(word[4] for word in part)], x0=part[0][0], x1=part[-1][2])

@@ -7,12 +7,15 @@ read diagrams.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from adaptive_rag.ingest.cells import Rows
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
+from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.package import (
     find_part,
     linked_id,
@@ -23,12 +26,7 @@ from adaptive_rag.ingest.package import (
     read_links,
     read_xml,
 )
-from adaptive_rag.text.tables import EMPTY_CELL
 
-_P = (
-    "{http://schemas.openxmlformats.org/drawingml/2006/main}p",
-    "{http://purl.oclc.org/ooxml/drawingml/main}p",
-)
 _TITLES = ("title", "ctrTitle")
 # what stands on every slide, or in small print below it
 _FURNITURE = ("dt", "ftr", "hdr", "sldNum", "sldImg")
@@ -42,7 +40,9 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
     Hidden slides are left out, and a note says so.
     """
     hidden = []
+    unread: Counter[str] = Counter()
     with open_archive(path, "a PowerPoint presentation", older=".ppt") as archive:
+        embedded = EmbeddedFiles(archive, builder)
         note_core(archive, builder)
         presentation, links = open_main(archive, "presentation")
         for number, entry in enumerate(presentation.iterfind("{*}sldIdLst/{*}sldId"), start=1):
@@ -52,7 +52,16 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
                 hidden.append(str(number))
             else:
                 builder.mark_page(number)
-                _Slide(archive, part, builder).write(slide, number)
+                shown = _Slide(archive, part, builder, embedded)
+                shown.write(slide, number)
+                unread["comment"] += shown.count_comments()
+                unread["chart"] += shown.missing
+        embedded.write()
+        if find_part(links, "vbaProject"):
+            builder.notes.append("macros were left out")
+    for kind, count in unread.items():
+        if count:
+            builder.notes.append(f"{count:,} {kind}{'s were' if count > 1 else ' was'} left out")
     if hidden:
         builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
 
@@ -60,15 +69,20 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
 class _Slide:
     """Writes the shapes of one slide in their own order, which is the one in which they are read aloud."""
 
-    def __init__(self, archive: zipfile.ZipFile, part: str, builder: TextBuilder) -> None:
+    def __init__(
+        self, archive: zipfile.ZipFile, part: str, builder: TextBuilder, embedded: EmbeddedFiles
+    ) -> None:
+        self.missing = 0
+        """Charts whose parts are not there."""
         self._archive = archive
+        self._embedded = embedded
         self._links = read_links(archive, part)
         self._builder = builder
 
     def write(self, slide: Any, number: int) -> None:
         shapes = list(_shapes(slide.find("{*}cSld/{*}spTree")))
         titles = [shape for shape in shapes if _placeholder(shape) in _TITLES]
-        title = " ".join(text for shape in titles for text, _ in _paragraphs(shape))
+        title = " ".join(text for shape in titles for text, _ in read_paragraphs(shape))
         if title:
             self._builder.add_paragraph(title, level=1)
         else:
@@ -79,6 +93,13 @@ class _Slide:
         if part := find_part(self._links, "notesSlide"):
             self._write_notes(read_xml(self._archive, part))
 
+    def count_comments(self) -> int:
+        """Count what was noted on the slide, which is not read."""
+        names = self._archive.namelist()
+        parts = [link.target for link in self._links.values() if link.kind == "comments"]
+        found = (read_xml(self._archive, part) for part in parts if part in names)
+        return sum(sum(1 for _ in root.iter("{*}cm")) for root in found)
+
     def _write_shape(self, shape: Any) -> None:
         kind = _placeholder(shape)
         if kind in _FURNITURE:
@@ -86,17 +107,27 @@ class _Slide:
         if (table := shape.find(".//{*}tbl")) is not None:
             self._add_table(_read_table(table))
         elif (chart := shape.find(".//{*}chart")) is not None:
-            self._write_chart(read_xml(self._archive, self._links[linked_id(chart)].target))
+            for text in self._read_part(chart, "id", read_chart):
+                self._builder.add_paragraph(text)
         elif (diagram := shape.find(".//{*}relIds")) is not None:
-            data = read_xml(self._archive, self._links[linked_id(diagram, "dm")].target)
-            for point in data.iter("{*}pt"):
-                for text, _ in _paragraphs(point):
-                    self._builder.add_paragraph(text, marker="-")
+            for text in self._read_part(diagram, "dm", read_diagram):
+                self._builder.add_paragraph(text, marker="-")
+        elif (held := shape.find(".//{*}oleObj")) is not None:
+            if link := self._links.get(linked_id(held)):
+                self._embedded.add(link.target, held.get("progId", ""))
         else:
             self._write_paragraphs(shape, listed=kind in _LISTS)
 
+    def _read_part(self, element: Any, name: str, read: Callable[[Any], Iterator[str]]) -> Iterator[str]:
+        """Read the part that an element leads to; one that is missing is noted."""
+        link = self._links.get(linked_id(element, name))
+        if link and link.target in self._archive.namelist():
+            yield from read(read_xml(self._archive, link.target))
+        else:
+            self.missing += 1
+
     def _write_paragraphs(self, shape: Any, *, listed: bool) -> None:
-        found = list(_paragraphs(shape))
+        found = list(read_paragraphs(shape))
         numbers: dict[int, int] = {}  # by level, of the last item
         for text, settings in found:
             level = int(settings.get("lvl", 0)) if settings is not None else 0
@@ -114,21 +145,10 @@ class _Slide:
         bodies = [
             shape for shape in _shapes(notes.find("{*}cSld/{*}spTree")) if _placeholder(shape) == "body"
         ]
-        if any(True for shape in bodies for _ in _paragraphs(shape)):
+        if any(True for shape in bodies for _ in read_paragraphs(shape)):
             self._builder.add_paragraph("Notes", level=2)
             for shape in bodies:
                 self._write_paragraphs(shape, listed=False)
-
-    def _write_chart(self, chart: Any) -> None:
-        """Write the numbers that a chart draws, as a table below its title."""
-        if title := " ".join(text for found in chart.iter("{*}title") for text, _ in _paragraphs(found)):
-            self._builder.add_paragraph(title)
-        series = list(chart.iter("{*}ser"))
-        names = {place: name for one in series for place, name in _points(one, "cat").items()}
-        columns = [_points(one, "val") for one in series]
-        heads = [" ".join(_points(one, "tx").values()) or EMPTY_CELL for one in series]
-        rows = [[names[at], *(column.get(at, EMPTY_CELL) for column in columns)] for at in sorted(names)]
-        self._add_table([" | ".join(row) for row in [[EMPTY_CELL, *heads], *rows]] if rows else [])
 
     def _add_table(self, rows: list[str]) -> None:
         if rows:
@@ -151,14 +171,6 @@ def _placeholder(shape: Any) -> str:
     return found.get("type", "obj") if found is not None else ""
 
 
-def _paragraphs(element: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the text of each paragraph that holds some, and its settings or None."""
-    for paragraph in element.iter(*_P):
-        parts = (part.text or " " for part in paragraph.iter("{*}t", "{*}br"))
-        if text := " ".join("".join(parts).split()):
-            yield text, paragraph.find("{*}pPr")
-
-
 def _read_table(table: Any) -> list[str]:
     rows = Rows()
     written = []
@@ -166,12 +178,6 @@ def _read_table(table: Any) -> list[str]:
         for cell in row.iterfind("{*}tc"):
             if not {cell.get("hMerge"), cell.get("vMerge")} & {"1", "true"}:
                 rows.begin_cell({"colspan": cell.get("gridSpan", ""), "rowspan": cell.get("rowSpan", "")})
-                rows.add("\n".join(text for text, _ in _paragraphs(cell)))
+                rows.add("\n".join(text for text, _ in read_paragraphs(cell)))
         written += rows.end_row()
     return written
-
-
-def _points(series: Any, kind: str) -> dict[int, str]:
-    """Return the values that a chart keeps of a series, by their places."""
-    points = series.iterfind(f"{{*}}{kind}//{{*}}pt")
-    return {int(point.get("idx", 0)): " ".join((point.findtext("{*}v") or "").split()) for point in points}

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections import Counter
 from pathlib import Path
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, MissingExtraError
@@ -21,6 +22,9 @@ from adaptive_rag.ingest.wire import unpack
 from adaptive_rag.ingest.workers import give_back, take_worker
 
 logger = logging.getLogger(__name__)
+
+# Reasons why nothing in an archive is read that are named.
+_MOST_REASONS = 5
 
 _ERRORS: dict[str, type[IndexingError | MissingExtraError]] = {
     error.__name__: error for error in (IndexingError, MissingExtraError)
@@ -52,14 +56,27 @@ def list_archive(file: SourceFile, patterns: Patterns) -> tuple[list[SourceFile]
         return [], listed
     ignored = Ignored(file.path, patterns, may_read=lambda _: False)
     members: dict[str, SourceFile] = {}
+    reasons = Counter[str]()
     for record in listed.records:
         path = file.path / str(record.metadata["member"])
         inner = path.relative_to(file.path)
-        hidden = any(part.startswith(".") or part == "__MACOSX" for part in inner.parts)
-        if not hidden and find_loader(path) and not ignored.holds(path):
+        if any(part.startswith(".") or part == "__MACOSX" for part in inner.parts):
+            reasons["hidden"] += 1
+        elif not find_loader(path):
+            reasons[f"of no kind that is read ({printable(path.suffix[:20]) or 'no suffix'})"] += 1
+        elif ignored.holds(path):
+            reasons["left out by a pattern"] += 1
+        else:
             source = f"{file.source}/{printable(inner.as_posix())}"
             members.setdefault(source, SourceFile(path, source))
-    return list(members.values()), Failure(file.source, listed.notes[0]) if listed.notes else None
+    said = list(listed.notes[:1])
+    if not members:
+        kinds = [f"{count} {reason}" for reason, count in reasons.most_common(_MOST_REASONS)]
+        more = len(reasons) - len(kinds)
+        said.insert(
+            0, f"holds no file to read: {', '.join(kinds)}{f', and {more} more kinds' if more else ''}"
+        )
+    return list(members.values()), Failure(file.source, "; it ".join(said)) if said else None
 
 
 def extract_text(path: str | Path) -> SourceText:

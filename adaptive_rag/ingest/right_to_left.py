@@ -16,14 +16,24 @@ from typing import NamedTuple
 _LETTER = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 # In type sizes: letters further from each other belong to two words, and to two cells.
 _WORD_GAP, _CELL_GAP = 0.2, 1.2
+# In type sizes: letters of one word stand closer, so that a ruled line between them is part of a drawing.
+_CLOSE = 0.1
+# In points: what is no further from each other touches.
+_TOUCHING = 0.05
 # A line ends with them, so that a line that has one on its right was set from left to right.
 _STOPS = ".!?:;,…"
 # On a page of Hebrew a line with so many times as many Latin letters is a quotation.
 _FOREIGN = 3
+# The letters of the ligature that Arabic cannot do without.
+_LAM, _ALEFS = "\u0644", "\u0627\u0622\u0623\u0625\u0671"
 _OPENING, _CLOSING = "([{«‹", ")]}»›"
 _SWAPPED = str.maketrans(_OPENING + _CLOSING, _CLOSING + _OPENING)
 # by class of UAX #9: letters of both directions, figures, what stands in and beside figures; else "_"
 _CLASSES = {"L": "L", "R": "R", "AL": "R", "EN": "0", "AN": "0", "ES": "s", "CS": "s", "ET": "t"}
+# Beside Arabic letters the sign of "45%" is shown on the left.
+_PERCENT = re.compile(r"^([%\u066a])(\d.*)$")
+# Hebrew and Arabic join a prefix to a Latin word, and nothing to its end: the blank is on its other side.
+_JOINED_TO_LATIN = re.compile(rf"(?<=[A-Za-z])(?={_LETTER.pattern})")
 _LEFT_TO_RIGHT = re.compile(r"L(?:[^R]*[L0])?|t*0(?:s?0)*t*")
 _RIGHT_TO_LEFT = re.compile(r"R(?:[^L]*R)?")
 
@@ -81,7 +91,7 @@ def read_parts(
     parts: list[list[_Shape]] = []
     for shape in shapes:
         before = parts[-1][-1] if parts else None
-        cut = before is None or any(before.middle < border < shape.middle for border in borders)
+        cut = before is not None and _is_cut(before, shape, borders)
         if before is None or cut or shape.x0 - before.x1 > _CELL_GAP * shape.size:
             parts.append([])
         elif shape.x0 - before.x1 > _WORD_GAP * shape.size and _are_apart(before, shape):
@@ -97,40 +107,98 @@ def _are_apart(left: _Shape, right: _Shape) -> bool:
     return not stop and " " not in (left.text, right.text) and min(_width(left), _width(right)) > 0
 
 
+def _is_cut(left: _Shape, right: _Shape, borders: Sequence[float]) -> bool:
+    """Tell whether a ruled line parts two cells; one that goes through a word does not."""
+    of_one_word = right.x0 - left.x1 < _CLOSE * right.size and _class(left.text) == _class(right.text) == "R"
+    return not of_one_word and any(left.middle < border < right.middle for border in borders)
+
+
+def _class(text: str) -> str:
+    return _CLASSES.get(unicodedata.bidirectional(text[0]), "_")
+
+
 def _width(shape: _Shape) -> float:
     return shape.x1 - shape.x0
 
 
 def _shapes(letters: Iterable[Letter]) -> list[_Shape]:
-    """Return what stands side by side, from left to right.
-
-    The second letter of a ligature has no width and stands at its right edge; a mark stands over its letter,
-    or at its left edge.
-    """
+    """Return what stands side by side, from left to right, each letter with its marks."""
     shapes: list[_Shape] = []
-    marks: list[Letter] = []
-    narrow: list[Letter] = []
+    marks: list[tuple[Letter, _Shape | None]] = []
+    narrow: list[tuple[int, Letter]] = []
     for letter in letters:
-        if unicodedata.combining(letter.text[:1]):
-            marks.append(letter)
+        if meant := _mark(letter.text):
+            marks.append((letter._replace(text=meant), shapes[-1] if shapes else None))
         elif letter.x1 - letter.x0 < 0.01 and not letter.text.isspace():
-            narrow.append(letter)
+            narrow.append((len(shapes), letter))
         else:
             text = " " if letter.text.isspace() else letter.text
             shapes.append(_Shape(text, letter.x0, letter.x1, letter.size))
-    for letter in narrow:
-        whole = next((each for each in shapes if each.text != " " and abs(each.x1 - letter.x0) < 0.05), None)
-        if whole:
-            whole.text += letter.text
-        else:
-            shapes.append(_Shape(*letter))
+    alone = _join_ligatures(shapes, narrow)
+    shapes += alone
     bases = [shape for shape in shapes if shape.text[0].isalpha()]
-    for mark in marks:
+    for mark, before in marks:
         x = (mark.x0 + mark.x1) / 2
-        near = min(bases, key=lambda base: (max(base.x0 - x, x - base.x1, 0), abs(base.x0 - x)), default=None)
+        near = min(
+            bases,
+            key=lambda base: (max(_distance(base, x), _TOUCHING), base is not before, abs(base.x0 - x)),
+            default=None,
+        )
         if near:
             near.text += mark.text
     return sorted(shapes, key=lambda shape: shape.middle)
+
+
+def _join_ligatures(shapes: Sequence[_Shape], narrow: Iterable[tuple[int, Letter]]) -> list[_Shape]:
+    """Add the letters without a width to the first letters of their ligatures; return those that touch none.
+
+    They stand at an edge of the first letter, which is the right one where nothing tells. A program that
+    turns a line round has them before it, the last one first. Each comes with the number of shapes before.
+    """
+    alone: list[_Shape] = []
+    joined: dict[int, tuple[list[str], list[str]]] = {}
+    lams = {i for i, each in enumerate(shapes) if _plain(each.text) == _LAM}
+    touched = [
+        (at, letter, [i for i, each in enumerate(shapes) if _touches(each, letter.x0)])
+        for at, letter in narrow
+    ]
+    # of two lams beside an alef the one is left to it that no other alef can have
+    for at, letter, beside in sorted(touched, key=lambda found: len(lams.intersection(found[2]))):
+        if not beside:
+            alone.append(_Shape(*letter))
+            continue
+        alef = _plain(letter.text) in _ALEFS
+        first = min(
+            beside,
+            key=lambda i: (
+                alef and (i not in lams or i in joined),
+                abs(shapes[i].x1 - letter.x0),
+            ),
+        )
+        earlier, later = joined.setdefault(first, ([], []))
+        (earlier if at <= first else later).append(letter.text)
+    for i, (earlier, later) in joined.items():
+        shapes[i].text += "".join([*reversed(earlier), *later])
+    return alone
+
+
+def _mark(text: str) -> str:
+    """Return the marks of a letter that is one, which has a form of its own with a blank below: "\ufe76"."""
+    plain = _plain(text).lstrip() if text[:1] > "\ufb1d" else text
+    return plain if unicodedata.combining(plain[:1]) else ""
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _touches(shape: _Shape, x: float) -> bool:
+    return shape.text != " " and _distance(shape, x) < _TOUCHING
+
+
+def _distance(shape: _Shape, x: float) -> float:
+    """Return how far a place is from a letter; 0 within it."""
+    return max(shape.x0 - x, x - shape.x1, 0.0)
 
 
 def _in_order(shapes: Sequence[_Shape], from_right: bool) -> str:
@@ -143,7 +211,7 @@ def _in_order(shapes: Sequence[_Shape], from_right: bool) -> str:
         del texts[0]
     while texts and texts[-1] == " ":
         del texts[-1]
-    classes = "".join(_CLASSES.get(unicodedata.bidirectional(text[0]), "_") for text in texts)
+    classes = "".join(map(_class, texts))
     if "R" not in classes:
         return "".join(texts)
     ends = texts[0] in _STOPS, texts[-1] in _STOPS
@@ -156,14 +224,14 @@ def _in_order(shapes: Sequence[_Shape], from_right: bool) -> str:
         read += "".join(texts[at:])
     else:
         read = _turned(texts, classes)
-    return re.sub(r" {2,}", " ", read)
+    return re.sub(r" {2,}", " ", _JOINED_TO_LATIN.sub(" ", read))
 
 
 def _turned(texts: Sequence[str], classes: str) -> str:
     """Return what is read from right to left, the runs in it that are read from left to right as they are."""
     pieces, at = [], 0
     for run in _LEFT_TO_RIGHT.finditer(classes):
-        pieces += [*texts[at : run.start()], "".join(texts[run.start() : run.end()])]
+        pieces += [*texts[at : run.start()], _PERCENT.sub(r"\2\1", "".join(texts[run.start() : run.end()]))]
         at = run.end()
     pieces += texts[at:]
     pieces.reverse()

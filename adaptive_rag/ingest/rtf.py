@@ -23,10 +23,15 @@ _TOKEN = re.compile(
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # groups that hold no text of the document
 _is_left_out = re.compile(
-    "colortbl|filetbl|pict|object|nonshppict|header[lrf]?|footer[lrf]?|info|listtable|listoverridetable|revtbl|"
+    "colortbl|filetbl|pict|nonshppict|shprslt|header[lrf]?|footer[lrf]?|info|listtable|listoverridetable|revtbl|"
     "rsidtbl|generator|themedata|colorschememapping|datastore|latentstyles|fldinst|bkmkstart|bkmkend|xe|tc|"
     "private|annotation|atnid|atnauthor|mmathPr|xmlnstbl"
 ).fullmatch
+# what these groups show stands in a group within them
+_is_holder = re.compile("object|shpinst").fullmatch
+_SHOWN_IN_HOLDER = ("result", "shptxt")
+# groups that are read though "*" says that a reader may not know them
+_is_known = re.compile("shpinst|shptxt|footnote|listtext|pntext").fullmatch
 _CHARACTERS = {
     "tab": " ", "line": " ", "nestcell": " ", "nestrow": " ", "emdash": "—", "endash": "–", "lquote": "‘",
     "rquote": "’", "ldblquote": "“", "rdblquote": "”", "bullet": "•", "~": " ", "_": "-", "{": "{", "}": "}",
@@ -44,7 +49,7 @@ class _State:
     """What holds in a group and ends with it."""
 
     part: str = ""
-    """What the group is instead of text: "fonttbl", "stylesheet", "listtext", "footnote", "skipped" or ""."""
+    """Instead of text: "fonttbl", "stylesheet", "listtext", "footnote", "holder" (of text) or "skipped"."""
     encoding: str = ""
     hidden: bool = False
     fallback: int = 1
@@ -56,7 +61,15 @@ class _State:
 
 def load_rtf(path: Path, builder: TextBuilder) -> None:
     """Write the text of a rich text document into `builder`."""
-    data = path.read_bytes()
+    write_rtf(path.read_bytes(), builder)
+
+
+def write_rtf(data: bytes, builder: TextBuilder) -> None:
+    """Write rich text into `builder`.
+
+    Raises:
+        IndexingError: it is none.
+    """
     if not data.lstrip().startswith(b"{\\rtf"):
         raise IndexingError(
             "is not a rich text document: it does not begin with {\\rtf. Give it its own suffix"
@@ -78,13 +91,15 @@ class _Reader:
         self._levels: dict[int, int] = {}  # of headings, by the number of their style
         self._font = 0  # whose encoding comes next
         self._bytes = bytearray()  # not yet decoded
+        self._default = 0  # the font where none is named
+        self._unknown = False  # whether "*" opened the group
         self._skip = 0  # characters that stand in for one that was read
         self._words: dict[str, list[str]] = {"": []}  # of the paragraph, by part
         self._cells: list[str] = []
         self._rows: list[str] = []
 
     def read(self, data: bytes) -> None:
-        at = 0
+        at, opened = 0, False
         while found := _TOKEN.match(data, at):
             at = found.end()
             if found["byte"]:
@@ -104,8 +119,13 @@ class _Reader:
                 number = int(found["number"]) if found["number"] else None
                 if word == "bin":
                     at += max(number or 0, 0)
+                elif word == "*":  # anywhere else than at the start of a group it says nothing
+                    self._unknown, opened = opened, False
+                    continue
                 else:
                     self._obey(word, number)
+            self._unknown = False
+            opened = found["brace"] == b"{" or (opened and not found[0].strip())
         self._flush()
         self._end_paragraph()
         self._end_table()
@@ -126,8 +146,12 @@ class _Reader:
         state = self._state
         if word in _CHARACTERS:
             self._add(_CHARACTERS[word])
-        elif word == "*" or _is_left_out(word):
+        elif _is_left_out(word) or (self._unknown and not _is_known(word)):
             state.part = "skipped"
+        elif _is_holder(word):
+            state.part = state.part or "holder"
+        elif word in _SHOWN_IN_HOLDER:
+            state.part = "" if state.part == "holder" else state.part
         elif word in ("fonttbl", "stylesheet"):
             state.part = word
         elif word in ("listtext", "pntext", "footnote"):
@@ -144,7 +168,11 @@ class _Reader:
         elif word in _PAGES:
             self._encoding = _PAGES[word]
         elif word == "plain":
-            state.hidden, state.encoding = False, ""
+            state.hidden, state.encoding = False, self._fonts.get(self._default, "")
+        elif word == "deff":
+            self._default = number or 0
+        elif word == "cpg" and state.part == "fonttbl" and number:
+            self._fonts[self._font] = _known(f"cp{number}")
         elif word == "f" and number is not None:
             self._font = number
             state.encoding = self._fonts.get(number, "")
@@ -183,7 +211,7 @@ class _Reader:
             self._bytes.clear()
 
     def _add(self, text: str) -> None:
-        if not self._state.hidden and self._state.part not in ("skipped", "fonttbl"):
+        if not self._state.hidden and self._state.part not in ("skipped", "fonttbl", "holder"):
             self._words.setdefault(self._state.part, []).append(text)
 
     def _take(self, part: str) -> str:
@@ -204,6 +232,8 @@ class _Reader:
             self._cells.clear()
 
     def _end_table(self) -> None:
+        if self._cells:  # a row that nothing ends
+            self._end_cell(row=True)
         if rows := [row for row in self._rows if row]:
             self._builder.add_paragraph("\n".join(rows))
         self._rows.clear()

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple
 
-from adaptive_rag.ingest.layout import Line, make_row
+from adaptive_rag.ingest.columns import apart, columns_under, find_columns
+from adaptive_rag.ingest.layout import Line, levels, make_row
+from adaptive_rag.ingest.table_headers import is_name
+from adaptive_rag.text.tables import EMPTY_CELL
 
 # In points: rules so near to each other meet or are one, since a page may draw each cell's border by itself.
 _NEAR = 4.0
@@ -17,9 +20,11 @@ _NEAR = 4.0
 _MOST_RULES = 1000
 # The share of a table's cells that hold something. The boxes of a diagram fill fewer.
 _FILLED = 0.5
-# In characters: longer texts side by side in one frame are no row of a table.
-_LONGEST_CELL = 80
-_WORD = re.compile(r"[^\W\d_]{3}")
+# One row by itself is a table of so many different cells, none longer in characters, not two boxes.
+_FEWEST_BESIDE, _LONGEST_CELL = 3, 80
+_WORD, _LETTERS = re.compile(r"[^\W\d_]{3}"), re.compile(r"[^\W\d_]{2}")
+# The rows and the columns that a cell covers.
+_Reach = tuple[range, range]
 
 
 class Rule(NamedTuple):
@@ -71,16 +76,16 @@ class Rules:
         for upright in self.upright:
             met = {index for index, level in enumerate(self.level) if _meet(level, upright)}
             beside, apart = [upright], []
-            for levels, uprights in groups:
-                if levels & met:
-                    met |= levels
+            for crossed, uprights in groups:
+                if crossed & met:
+                    met |= crossed
                     beside += uprights
                 else:
-                    apart.append((levels, uprights))
+                    apart.append((crossed, uprights))
             groups = [*apart, (met, beside)]
-        for levels, uprights in groups:
-            if levels:
-                yield Rules(tuple(self.level[index] for index in sorted(levels)), tuple(uprights))
+        for crossed, uprights in groups:
+            if crossed:
+                yield Rules(tuple(self.level[index] for index in sorted(crossed)), tuple(uprights))
 
 
 def read_framed(lines: list[Line], rules: Rules) -> list[Line]:
@@ -113,31 +118,157 @@ def _meet(level: Rule, upright: Rule) -> bool:
 
 def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
     xs, ys = _borders(frame.upright, frame.level), _borders(frame.level, frame.upright)
-    inside: dict[int, str] = {}
-    cells: dict[tuple[int, int], list[Line]] = {}
+    inside: dict[int, Line] = {}
+    found: dict[_Reach, list[Line]] = {}
     for index, line in enumerate(lines):
         x, y = (line.x0 + line.x1) / 2, (line.y0 + line.y1) / 2
         if line.columns or not (xs[0] < x < xs[-1] and ys[0] < y < ys[-1]):
             continue
-        inside[index] = line.text
-        for row in _reach(ys, y, frame.level, x):
-            for column in _reach(xs, x, frame.upright, y):
-                cells.setdefault((row, column), []).append(line)
-    rows, columns = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
-    named = sum(bool(_WORD.search(text)) for text in inside.values())
-    if len(columns) < 2 or named < 2 or len(inside) < _FILLED * len(rows) * len(columns):
+        inside[index] = line
+        reach = _reach(ys, y, frame.level, x), _reach(xs, x, frame.upright, y)
+        found.setdefault(reach, []).append(line)
+    columns = _columns(found, xs)
+    cells: dict[tuple[int, int], list[Line]] = {}
+    for place, line in _places(found, xs, ys, columns):
+        cells.setdefault(place, []).append(line)
+    rows, kept = (sorted({cell[axis] for cell in cells}) for axis in (0, 1))
+    if len(kept) < 2 or len(inside) < _FILLED * len(rows) * len(kept):
         return lines  # a drawing
-    places = tuple(xs[column] for column in columns)
+    starts = [start for strip in columns for start, _ in strip]
+    places = tuple(starts[column] for column in kept)
     # one cell may reach lower than those beside it, and a strip hold no more than its rest
-    rows = rows[:1] + [row for above, row in pairwise(rows) if _differ(cells, above, row, columns)]
-    made = [make_row([cells.get((row, column), []) for column in columns], places) for row in rows]
-    if len(made) == 1 and max(map(len, made[0].pieces)) > _LONGEST_CELL:
+    rows = rows[:1] + [row for above, row in pairwise(rows) if _differ(cells, above, row, kept)]
+    strips = [[cells.get((at, column), []) for column in kept] for at in rows]
+    made = _with_titles([(row, _is_one(strip)) for strip in strips for row in _rows_of(strip, places)])
+    if not _is_table([row.pieces for row in made if row.columns]):
         return lines
-    if len(made) > 1 and len(set(made[0].pieces)) == 1:
-        made[0] = make_row([cells[rows[0], columns[0]]], ())  # a title over the whole table
     first = min(inside)
     after = [line for index, line in enumerate(lines) if index > first and index not in inside]
     return [*lines[:first], *made, *after]
+
+
+def _is_table(rows: Sequence[Sequence[str]]) -> bool:
+    """Tell a table from a drawing, whose numbers have no names, and from texts side by side."""
+    if len(rows) == 1 and (len({*rows[0]}) < _FEWEST_BESIDE or max(map(len, rows[0])) > _LONGEST_CELL):
+        return False
+    words = [[bool(_WORD.search(cell)) for cell in row] for row in rows]
+    named = any(2 * sum(strip) > len(strip) for strip in (*words, *zip(*words, strict=True)))
+    empty = sum(row.count(EMPTY_CELL) for row in rows)
+    return (named and sum(map(sum, words)) > 1) or (
+        10 * empty <= sum(map(len, rows)) and min(len(rows), len(rows[0])) > 2
+    )
+
+
+def _is_one(cells: Sequence[Sequence[Line]]) -> bool:
+    """Tell a cell that covers all columns."""
+    return bool(cells[0]) and all(cell == cells[0] for cell in cells)
+
+
+def _columns(found: Mapping[_Reach, Sequence[Line]], xs: Sequence[float]) -> list[list[tuple[float, float]]]:
+    """Return the columns of each upright strip: several where wide gaps, not borders, part them."""
+    columns = [[(start, end)] for start, end in pairwise(xs)]
+    by_strip: dict[int, list[list[Line]]] = {}
+    for (_, reach), lines in sorted(found.items(), key=lambda item: item[0][0][0]):
+        if len(reach) == 1:
+            by_strip.setdefault(reach[0], []).extend(levels(lines))
+    for strip, texts in by_strip.items():
+        gaps = sum(map(_has_gap, texts))
+        if gaps > 1 and 2 * gaps >= len(texts):
+            columns[strip] = find_columns([apart(level) for level in texts]) or columns[strip]
+    return columns
+
+
+def _places(
+    found: Mapping[_Reach, Sequence[Line]],
+    xs: Sequence[float],
+    ys: Sequence[float],
+    columns: Sequence[Sequence[tuple[float, float]]],
+) -> Iterator[tuple[tuple[int, int], Line]]:
+    """Yield each line with each row and column that its cell covers.
+
+    Where no border is drawn between cells, each line stands in its own strips: figures one below the other
+    are no cell over several rows, and texts side by side none over several columns.
+    """
+    stacked = {rows for (rows, _), lines in found.items() if len(rows) > 1 and _figures(lines) > 1}
+    numbers = [
+        range(end - len(strip), end)
+        for strip, end in zip(columns, accumulate(map(len, columns)), strict=True)
+    ]
+    for (rows, reach), lines in found.items():
+        beside = len(reach) > 1 and any(map(_has_gap, levels(lines)))
+        for line in lines:
+            edge = 0.3 * (line.y1 - line.y0)
+            own = _strips(ys, rows, line.y0 + edge, line.y1 - edge) if rows in stacked else rows
+            strips = _strips(xs, reach, line.x0 + 1, line.x1 - 1) if beside else reach
+            at = list(chain.from_iterable(numbers[strip] for strip in strips))
+            if (
+                len(strips) == 1
+                and len(at) > 1
+                and not (len(levels(lines)) == 1 == len(lines) and is_name(line.text))
+            ):
+                at = [at[0] + column for column in columns_under([line], columns[strips[0]])]
+            for place in product(own, at):
+                yield place, line
+
+
+def _strips(borders: Sequence[float], reach: range, start: float, end: float) -> range:
+    """Return the strips of a cell between two places."""
+    first, last = bisect_right(borders, start) - 1, bisect_right(borders, end) - 1
+    return range(max(reach[0], min(first, reach[-1])), min(max(last, reach[0]), reach[-1]) + 1)
+
+
+def _figures(lines: Iterable[Line]) -> int:
+    """Return how many of a cell's lines hold no word: "12" above "30"."""
+    return sum(not any(_LETTERS.search(line.text) for line in level) for level in levels(lines))
+
+
+def _has_gap(level: Sequence[Line]) -> bool:
+    """Tell whether a wide gap goes through what stands at one height."""
+    return len(apart(level)) > 1
+
+
+def _rows_of(cells: Sequence[list[Line]], places: tuple[float, ...]) -> list[Line]:
+    """Return the rows between two borders: one, or those of the figures that stand one below the other."""
+    heights = _row_heights(cells)
+    rows: list[list[list[Line]]] = [[[] for _ in cells] for _ in heights or [0]]
+    for column, cell in enumerate(cells):
+        for line in cell:
+            middle = (line.y0 + line.y1) / 2
+            rows[max(0, bisect_right(heights, middle + 0.3 * line.size) - 1)][column].append(line)
+    return [make_row(row, places) for row in rows if any(row)]
+
+
+def _row_heights(cells: Sequence[Sequence[Line]]) -> list[float]:
+    """Return the heights of rows that have no border between them: of figures beside which others stand."""
+    heights_of = [levels(cell) for cell in cells]
+    high = [cell for cell in heights_of if len(cell) > 1]
+    stacks = [cell for cell in high if _figures(chain.from_iterable(cell)) == len(cell)]
+    if 2 * len(stacks) < len(high):
+        return []
+    heights: list[float] = []
+    for height in sorted({_middle(level) for cell in stacks for level in cell}):
+        beside = sum(any(abs(height - _middle(level)) < _NEAR for level in cell) for cell in heights_of)
+        if beside > 1 and (not heights or height - heights[-1] > _NEAR):
+            heights.append(height)
+    return heights if len(heights) > 1 else []
+
+
+def _middle(level: Sequence[Line]) -> float:
+    return (level[0].y0 + level[0].y1) / 2
+
+
+def _with_titles(rows: Sequence[tuple[Line, bool]]) -> list[Line]:
+    """Write a cell that covers all columns once: a line above or below the others, or a row between them."""
+    inner = [at for at, (_, is_one) in enumerate(rows) if not is_one]
+    made = []
+    for at, (row, is_one) in enumerate(rows):
+        if not is_one or not inner:
+            made.append(row)
+        elif inner[0] < at < inner[-1]:
+            made.append(replace(row, pieces=[row.pieces[0], *(EMPTY_CELL for _ in row.pieces[1:])]))
+        else:
+            made.append(replace(row, pieces=row.pieces[:1], columns=()))
+    return made
 
 
 def _differ(

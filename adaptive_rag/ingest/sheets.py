@@ -7,29 +7,32 @@ names of its columns, and what is no table as the text that it is.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import count, groupby, pairwise
 
-from adaptive_rag.ingest.documents import TextBuilder
-from adaptive_rag.ingest.tables import add_row, names_question_and_answer
+from adaptive_rag.ingest.documents import SECTION_SEPARATOR, TextBuilder
+from adaptive_rag.ingest.sheet_tables import (
+    SheetBlock,
+    SheetRow,
+    SheetTable,
+    find_blocks,
+    is_number,
+    join_headers,
+    numbers_in,
+    numeric_below,
+    read_header,
+    restarts,
+)
+from adaptive_rag.ingest.tables import add_row
 from adaptive_rag.text.tables import EMPTY_CELL
 
-# A year, or a name such as "Q1": they stand above columns, as other numbers do not.
-_NUMBER = re.compile(r"(?!(?:18|19|20)\d\d$)[^\w]*\d[\d.,\s]*\W*|\d{4}-\d\d-\d\d.*|\d{1,2}:\d\d.*")
-
-
-@dataclass
-class SheetRow:
-    """A row as a sheet counts it, from 1, and the text of each of its cells, "" where one is empty."""
-
-    number: int
-    cells: list[str]
-
-    @property
-    def filled(self) -> int:
-        """Count the cells with a text of their own; a merged cell has the same text in each of its places."""
-        return len(set(filter(None, self.cells)))
+# In characters, and in lines: what is longer above a table is text, and no title of it.
+_LONGEST_TITLE, _MOST_TITLES = 80, 3
+_DEEPEST_GROUP = 3
+# "* restated", "1) before tax", "Source: ...", "Note: ..."
+_REMARK = re.compile(
+    r"[*†‡¹²³]|\(?\d{1,2}\)|(?:notes?|sources?|quellen?|anmerkung(?:en)?)\b|.{80}", re.IGNORECASE
+)
 
 
 @dataclass
@@ -40,6 +43,8 @@ class Sheet:
     rows: list[SheetRow]
     columns: list[int]
     """The number of the column in which each cell of a row stands, from 1."""
+    shapes: tuple[str, ...] = ()
+    """The text of each box that is drawn on the sheet."""
 
 
 def add_sheets(builder: TextBuilder, sheets: Sequence[Sheet]) -> None:
@@ -48,66 +53,88 @@ def add_sheets(builder: TextBuilder, sheets: Sequence[Sheet]) -> None:
     A record's section is its sheet, and its metadata hold "sheet" and "row". Where there are several sheets,
     each row names its own, since nothing else tells two of the same columns apart.
     """
-    used = [sheet for sheet in sheets if any(row.filled for row in sheet.rows)]
+    used = [sheet for sheet in sheets if sheet.shapes or any(row.filled for row in sheet.rows)]
     for sheet in used:
-        _Writer(builder, sheet, several=len(used) > 1).write(sheet.rows)
+        _Writer(builder, sheet, several=len(used) > 1).write(sheet)
 
 
 class _Writer:
     def __init__(self, builder: TextBuilder, sheet: Sheet, *, several: bool) -> None:
         self._builder = builder
         self._sheet = sheet.name
-        self._letters = [column_letters(number) for number in sheet.columns]
         self._several = several
-        # by place in the sheet: the name of the column, and whether it held a number last
-        self._columns: dict[int, str] = {}
-        self._numeric: dict[int, bool] = {}
+        self._tables: list[SheetTable] = []  # the last one that stands in its columns each
+        self._above: list[SheetRow] = []  # the text that was written last
 
-    def write(self, rows: Sequence[SheetRow]) -> None:
-        for places, block in _blocks(rows):
-            at = next((at for at, row in enumerate(block) if row.filled > 1), len(block))
-            self._add_text(block[:at])
-            if at < len(block):
-                self._write_table(places, block[at:])
+    def write(self, sheet: Sheet) -> None:
+        for block in join_headers(find_blocks(sheet.rows, sheet.columns)):
+            rest: SheetBlock | None = block
+            while rest:
+                rest = self._write_block(rest)
+        for shape in sheet.shapes:
+            self._builder.add_record(shape, {"sheet": self._sheet}, title=self._sheet)
 
-    def _write_table(self, places: list[int], rows: list[SheetRow]) -> None:
-        """Write what begins with a row of several cells, down to the next blank row."""
-        if header := _read_header(rows):
-            self._columns, self._numeric = dict(zip(places, header[0], strict=True)), {}
-            rows = rows[header[1] :]
-        elif not all(self._fits(places, row) for row in rows if row.filled > 1):
-            self._columns = {}
-        if not self._columns:
+    def _write_block(self, block: SheetBlock) -> SheetBlock | None:
+        """Write a block down to where another table begins in it, and return what is left."""
+        rows = block.rows
+        header = read_header(rows)
+        if header:
+            title = self._title(rows[: header.start], rows[header.start].number)
+            self._add_text(rows[: header.start])
+            title = ", ".join(filter(None, (title, header.title)))
+            table = SheetTable(dict(zip(block.places, header.names, strict=True)), title)
+            self._tables = [each for each in self._tables if each.columns.keys().isdisjoint(block.places)]
+            self._tables.append(table)
+            block = block.below(header.end)
+        elif known := next((each for each in reversed(self._tables) if each.fits(block)), None):
+            table = known
+        else:
             self._add_text(rows)
-            return
-        names = [self._columns.get(place, f"column {place + 1}") for place in places]
-        columns = {name: self._letters[place] for name, place in zip(names, places, strict=True)}
-        grouped = rows[0].filled == 1
-        group = ""
-        for row, below in zip(rows, [*rows[1:], None], strict=True):
-            merged = len(row.cells) > 1 and all(row.cells)
-            if row.filled == 1 and (grouped or merged):
-                group = _text(row)
-                if below is None or below.filled == 1:  # a remark, or a group of groups
+            return None
+        end = restarts(block.rows, block.places)
+        self._write_rows(table, block.places, block.rows[:end], rows[header.end - 1] if header else None)
+        return block.below(end) if end else None
+
+    def _title(self, above: Sequence[SheetRow], number: int) -> str:
+        """Return the lines above a table, such as "Balance sheet, in EUR million"."""
+        above = above or [row for row in self._above if row.number >= number - 1 - len(self._above)]
+        lines = [_text(row) for row in above]
+        short = all(row.filled == 1 for row in above) and len(lines) <= _MOST_TITLES
+        is_title = short and all(len(line) <= _LONGEST_TITLE and line[-1] not in ".!?" for line in lines)
+        return ", ".join(lines) if is_title else ""
+
+    def _write_rows(
+        self, table: SheetTable, places: Sequence[int], rows: Sequence[SheetRow], header: SheetRow | None
+    ) -> None:
+        """Write the rows of a table, and the remarks below them."""
+        end = len(rows)
+        while end and rows[end - 1].filled == 1 and _REMARK.match(_text(rows[end - 1])):
+            end -= 1
+        rows, remarks = rows[:end], rows[end:]
+        groups = _Groups(rows, several=_has_numbers(rows))
+        for at, row in enumerate(rows):
+            if groups.is_group(row, is_last=at == len(rows) - 1):
+                groups.enter(row)
+                if at == len(rows) - 1:
                     self._add_text([row])
-            else:
-                self._numeric.update(_numeric(places, row))
-                self._add_record(dict(zip(names, row.cells, strict=True)), columns, row.number, group)
+            elif header is None or row.cells != header.cells:  # it is repeated where pages break
+                groups.leave()
+                table.numeric.update(numbers_in(places, row))
+                self._add_record(table, places, row, groups.path)
+        self._add_text(remarks)
 
-    def _fits(self, places: list[int], row: SheetRow) -> bool:
-        """Tell whether a row after a blank one belongs to the table above it."""
-        found = _numeric(places, row)
-        known = all(self._numeric.get(place, is_number) == is_number for place, is_number in found.items())
-        return known and found.keys() <= self._columns.keys() and 2 * len(found) >= len(self._columns)
-
-    def _add_record(self, cells: dict[str, str], columns: dict[str, str], number: int, group: str) -> None:
-        fields = {name: cell for name, cell in cells.items() if cell}
-        if group:
-            fields.setdefault("Group", group)
-        if self._several:
-            fields.setdefault("Sheet", self._sheet)
-        place = {"sheet": self._sheet, "cells": {name: columns[name] for name in cells if cells[name]}}
-        add_row(self._builder, fields, number, all_is_text=True, place=place)
+    def _add_record(self, table: SheetTable, places: Sequence[int], row: SheetRow, group: str) -> None:
+        fields: dict[str, str] = {}
+        columns: dict[str, str] = {}
+        for place, cell in zip(places, row.cells, strict=True):
+            if cell:
+                name = table.columns.get(place, f"column {place}")
+                fields[name], columns[name] = cell, column_letters(place)
+        for name, said in (("Group", group), ("Table", table.title), ("Sheet", self._sheet)):
+            if said and (name != "Sheet" or self._several):
+                fields.setdefault(name, said)
+        stands = {"sheet": self._sheet, "cells": columns}
+        add_row(self._builder, fields, row.number, all_is_text=True, place=stands)
 
     def _add_text(self, rows: Iterable[SheetRow]) -> None:
         """Write rows that have no names above them, one a line."""
@@ -116,6 +143,49 @@ class _Writer:
             text = "\n".join(map(_text, held))
             known = {"sheet": self._sheet, "row": held[0].number}
             self._builder.add_record(text, known, title=self._sheet)
+            self._above = held
+
+
+class _Groups:
+    """The lines over rows that name what they have in common: "Assets", and below it "Current assets"."""
+
+    def __init__(self, rows: Sequence[SheetRow], *, several: bool) -> None:
+        self._first = bool(rows) and rows[0].filled == 1
+        self._several = several
+        self._names: list[str] = []
+        self._looks: list[tuple[bool, bool]] = []
+        self._open = False  # whether the row before was a group too
+
+    @property
+    def path(self) -> str:
+        return SECTION_SEPARATOR.join(self._names)
+
+    def is_group(self, row: SheetRow, *, is_last: bool) -> bool:
+        """Tell whether a row is a line over those below; an item of which nothing is known is none."""
+        if row.filled != 1 or is_number(_text(row)):
+            return False
+        if (len(row.cells) > 1 and all(row.cells)) or (self._first and row.cells[0]):
+            return True
+        set_apart = self._several or row.is_bold or _text(row).endswith(":")
+        return bool(row.cells[0]) and set_apart and not is_last
+
+    def enter(self, row: SheetRow) -> None:
+        """Go into a group: a line right below another is inside it, else it takes the place of one alike."""
+        look = (row.is_bold, _text(row).isupper())
+        alike = [at for at, other in enumerate(self._looks) if other == look]
+        kept = len(self._names) if self._open else alike[-1] if alike else max(0, len(self._names) - 1)
+        kept = min(kept, _DEEPEST_GROUP - 1)
+        self._names[kept:], self._looks[kept:] = [_text(row).rstrip(": ")], [look]
+        self._open = True
+
+    def leave(self) -> None:
+        """Note that a row of values follows."""
+        self._open = False
+
+
+def _has_numbers(rows: Sequence[SheetRow]) -> bool:
+    """Tell whether several columns hold numbers: a row without any is a line over others then."""
+    return sum(numeric_below(rows, at) for at in range(len(rows[0].cells) if rows else 0)) > 1
 
 
 def column_letters(number: int) -> str:
@@ -125,67 +195,6 @@ def column_letters(number: int) -> str:
         number, letter = divmod(number - 1, 26)
         letters = chr(ord("A") + letter) + letters
     return letters
-
-
-def _blocks(rows: Sequence[SheetRow]) -> Iterator[tuple[list[int], list[SheetRow]]]:
-    """Yield the stretches of neighbouring rows that hold something, without the columns that are empty there.
-
-    With each comes which columns of the sheet are left in it.
-    """
-    places = count()
-    held = [row for row in rows if row.filled]
-    for _, group in groupby(held, key=lambda row: row.number - next(places)):
-        block = list(group)
-        width = max(len(row.cells) for row in block)
-        wide = [row.cells + [""] * (width - len(row.cells)) for row in block]
-        used = [at for at in range(width) if any(cells[at] for cells in wide)]
-        yield (
-            used,
-            [
-                SheetRow(row.number, [cells[at] for at in used])
-                for row, cells in zip(block, wide, strict=True)
-            ],
-        )
-
-
-def _numeric(places: Sequence[int], row: SheetRow) -> dict[int, bool]:
-    """Return for each filled cell of a row whether it holds a number."""
-    cells = zip(places, row.cells, strict=True)
-    return {place: bool(_NUMBER.fullmatch(cell)) for place, cell in cells if cell}
-
-
-def _read_header(rows: Sequence[SheetRow]) -> tuple[tuple[str, ...], int] | None:
-    """Return the names of the columns and how many rows hold them, or None where the first row names none.
-
-    "Item | Price | Stock" and "Item | 2023 | 2024" do; "Bolt | 4.20 | 12" does not. Two columns of words
-    ("Supplier | Acme") are a form, whose rows are understood without names.
-    """
-    first, *rest = rows
-    named = [cell for cell in first.cells if cell]
-    if not rest or 2 * len(named) <= len(first.cells) or any(map(_NUMBER.fullmatch, named)):
-        return None
-    if len(first.cells) == 2 and not names_question_and_answer(first.cells):
-        numbers = [bool(_NUMBER.fullmatch(row.cells[-1])) for row in rest if row.filled > 1]
-        if 2 * sum(numbers) <= len(numbers):
-            return None
-    names, count = first.cells, 1
-    spanned = any(one == two != "" for one, two in pairwise(names))
-    if spanned and len(rest) > 1 and not any(map(_NUMBER.fullmatch, rest[0].cells)):
-        names = [
-            one if one == two else f"{one} {two}".strip()
-            for one, two in zip(names, rest[0].cells, strict=True)
-        ]
-        count = 2
-    return tuple(_unlike(names)), count
-
-
-def _unlike(names: Sequence[str]) -> Iterator[str]:
-    """Give each column a name of its own."""
-    seen: set[str] = set()
-    for at, name in enumerate(names, start=1):
-        name = name.replace(":", "") or f"column {at}"
-        yield name if name not in seen else f"{name} ({at})"
-        seen.add(name)
 
 
 def _text(row: SheetRow) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ _TEXTS = ("text", "content", "body", "page_content", "passage", "contents")
 _TITLES = ("title", "heading", "name")
 _IDS = ("_id", "id")
 _DELIMITERS = ",;\t|"
+# In lines: so many are looked at for titles and blank ones above the names of columns.
+_MOST_TITLES = 12
 # values inside values; what is deeper can be read here, but not written where there is less room
 _DEEPEST = 100
 # In characters: an object of JSON that is longer has a record for each object inside it.
@@ -29,16 +32,26 @@ _write_json = json.JSONEncoder(ensure_ascii=False).encode
 
 
 def load_csv(path: Path, builder: TextBuilder) -> None:
-    """Write a record for each row of a CSV file; the first row names the columns."""
+    """Write a record for each row of a CSV file; the first row names the columns.
+
+    Titles above that row are text.
+    """
     text = decode(path.read_bytes(), builder)
     lines = text.split("\n")
-    delimiter = max(_DELIMITERS, key=lines[0].count)
+    delimiter = max(_DELIMITERS, key=_line_of_names(lines).count)
     # a field may be as long as the file; the module's own bound is 131,072 characters
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     number = 0
     try:
-        rows = csv.reader((line + "\n" for line in lines), delimiter=delimiter, strict=False)
-        header = [name.strip() for name in next(rows, [])]
+        rows: Iterator[list[str]] = csv.reader(
+            (line + "\n" for line in lines), delimiter=delimiter, strict=False
+        )
+        first = list(islice(rows, _MOST_TITLES))
+        titles = _count_titles(first)
+        if said := "\n".join("".join(cells).strip() for cells in first[:titles] if any(cells)):
+            builder.add_record(said, {})
+        header = list(distinct_names(first[titles])) if first else []
+        rows = chain(first[titles + 1 :], rows)
         filled = (cells for cells in rows if any(cell.strip() for cell in cells))
         for number, cells in enumerate(filled, start=1):
             names = header + [f"column {at + 1}" for at in range(len(header), len(cells))]
@@ -48,6 +61,25 @@ def load_csv(path: Path, builder: TextBuilder) -> None:
         raise IndexingError("is not a readable table. Save it as CSV again") from error
     if number == 0:
         raise IndexingError("holds no rows under its line of column names")
+
+
+def _line_of_names(lines: Sequence[str]) -> str:
+    """Return the first line, or the one below a blank line where the first is no row: a title."""
+    if not any(mark in lines[0] for mark in _DELIMITERS):
+        for above, line in pairwise(lines[:_MOST_TITLES]):
+            if line.strip() and not above.strip():
+                return line
+    return lines[0]
+
+
+def _count_titles(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many rows stand above the names of columns, which are three or more: "Stock in March;;"."""
+    for at, cells in enumerate(rows):
+        if sum(map(bool, cells)) > 1:
+            above = rows[at - 1]
+            named = sum(map(bool, cells)) > 2 and (not any(above) or len(above) == len(cells))
+            return at if named else 0
+    return 0
 
 
 def load_jsonl(path: Path, builder: TextBuilder) -> None:
@@ -178,9 +210,10 @@ def add_row(
 ) -> None:
     """Add a record: a question with its answer, a text with its title, or "column: value" lines.
 
-    The fields that its text leaves out become metadata, and so does `place`, which says where its row
-    stands. A question or a title is the record's section, below the path that leads to the record; without
-    any the sheet that the place names is.
+    Where `all_is_text`, what is neither question nor answer follows them in such lines, and numbers that
+    only tell rows apart stand last. What is none of its main fields is metadata too, and so is `place`,
+    which says where its row stands. A question or a title is the record's section, below the path that leads
+    to the record; without any the sheet that the place names is.
     """
     by_name = {name.casefold(): name for name in fields}
     metadata: dict[str, Any] = {}
@@ -195,11 +228,10 @@ def add_row(
         metadata = {"title": title} if title else {}
     else:
         used = {name for name in fields if name.casefold() not in _IDS}
-        filled = [name for name in fields if name in used and fields[name] not in (None, "", [], {})]
-        values = (
-            value if isinstance(value, str) else _write_json(value) for value in map(fields.get, filled)
-        )
-        title, text = "", "\n".join(map("{}: {}".format, filled, values))
+        title, text = "", _lines(fields, [name for name in fields if name in used])
+    if text and all_is_text:
+        others = _lines(fields, [name for name in fields if name not in used])
+        text = f"{text}\n{others}" if others else text
     if text:
         rest = {name: value for name, value in fields.items() if name not in used and value is not None}
         stands = {**(place or {}), **({} if row is None else {"row": row})}
@@ -209,10 +241,27 @@ def add_row(
         builder.add_record(f"{head}\n{text}" if head else text, {**rest, **metadata, **stands}, title=section)
 
 
+def _lines(fields: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Write fields as lines of "column: value"."""
+    filled = ((name, fields[name]) for name in names if fields[name] not in (None, "", [], {}))
+    return "\n".join(
+        f"{name}: {value if isinstance(value, str) else _write_json(value)}" for name, value in filled
+    )
+
+
 def names_question_and_answer(columns: Iterable[str]) -> bool:
     """Tell whether the columns of a table are those of a FAQ."""
     names = {name.casefold() for name in columns}
     return not names.isdisjoint(_QUESTIONS) and not names.isdisjoint(_ANSWERS)
+
+
+def distinct_names(names: Sequence[str]) -> Iterator[str]:
+    """Give each column a name of its own."""
+    seen: set[str] = set()
+    for at, name in enumerate(names, start=1):
+        name = " ".join(name.replace(":", "").split()) or f"column {at}"
+        yield name if name not in seen else f"{name} ({at})"
+        seen.add(name)
 
 
 def _pick(by_name: Mapping[str, str], fields: Mapping[str, Any], wanted: tuple[str, ...]) -> str | None:

@@ -101,6 +101,22 @@ def headings_as_bold(text: str) -> str:
     return sub_in_prose(_HEADING, lambda match: f"**{match[1].replace('**', '')}**", text)
 
 
+def links_as_words(text: str) -> str:
+    """Return a text with each link as what it shows, its address in brackets behind it."""
+    if "](" not in text or is_maze(text):
+        return text
+    pieces, last = [], 0
+    for part in sorted(read_markdown(text), key=lambda part: part.start):
+        if part.kind == "link" and part.start >= last and text.startswith("](", part.middle):
+            shown = " ".join(part.text.split())
+            pieces += [
+                text[last : part.start],
+                shown if shown == part.address else f"{shown} ({part.address})",
+            ]
+            last = part.end
+    return "".join([*pieces, text[last:]])
+
+
 def _address_start(part: MarkdownPart, text: str) -> int:
     """Return where a link or a definition has its address behind what is shown; else where a part begins."""
     if part.kind == "definition":

@@ -4,6 +4,7 @@ What stands in code, in a formula or in an address is no marker: `items[1]` is a
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from adaptive_rag.text.markdown import find_in_prose, sub_in_prose
@@ -25,6 +26,7 @@ _IN_A_DOCUMENT = re.compile(
 )
 # The same behind what has an index: "items[1]", "rows[0][1]", "f(x)[1]".
 _OF_AN_INDEX = re.compile(rf"(?<=[\w\])]){_IN_A_DOCUMENT.pattern}", re.IGNORECASE)
+_BACKTICKS = re.compile(r"`+")
 _WITH_BLANKS = re.compile(rf"(?<!\s)\s*+{MARKER.pattern}")
 
 
@@ -51,6 +53,18 @@ def find_markers(text: str) -> list[int]:
 def strip_markers(text: str) -> str:
     """Return an answer without its markers and the blanks before them."""
     return sub_in_prose(_WITH_BLANKS, lambda match: "", text)
+
+
+def hides_marker(text: str) -> bool:
+    """Tell whether Markdown may take a marker behind a text for code or for an address.
+
+    "a ``` b" opens code, which ends where what comes later holds another "```"; "a ``b`` c" does not.
+    "[name]:" takes what follows for the address of a link.
+    """
+    opened = "".join(f" {run}" for run, times in Counter(_BACKTICKS.findall(text)).items() if times % 2)
+    followed = f"{text} {write_marker(1)}{opened}"
+    may_hide = opened or text.lstrip().startswith("[")
+    return bool(may_hide) and all(match.start() != len(text) + 1 for match in iter_markers(followed))
 
 
 def respell_markers(text: str) -> str:

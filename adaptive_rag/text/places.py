@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 # What a kind of file has instead of pages. A CSV or JSON file has rows without a sheet.
 _SLIDES = {".pptx", ".odp"}
-_SHEETS = {".xlsx", ".xlsm", ".ods"}
+_SHEETS = {".xlsx", ".xlsm", ".xltx", ".xltm", ".xls", ".xlsb", ".ods"}
 _TABLES = {".csv", ".tsv", ".jsonl", ".json"} | _SHEETS
 _TIMED = {".srt", ".vtt"}
 _MAILS = {".eml", ".mbox"}

@@ -33,6 +33,8 @@ _ADDRESS_NAME = re.compile(r"(?:url|uri|dsn|base|endpoint|proxy|host)$", re.I)
 # A shorter value, or a word, stands in too many texts that have nothing to do with it: "test", "password".
 _SHORTEST, _LONG = 8, 16
 _USER = re.compile(r"(?<=://)[^\s/?#'\"<>]+(?=@)")
+# A password may hold what ends an address elsewhere, where its writer forgot to quote it: "S/E?C@RET".
+_POSTGRES_USER = re.compile(r"(?P<scheme>\bpostgres(?:ql)?(?:\+\w{1,20})?://)[^\s'\"<>]+(?=@)")
 _PARAMETER = re.compile(
     r"(?P<name>[?&](?:api[-_]?key|key|access[-_]?token|token|auth|password|secret|signature|sig)=)[^&\s#'\"<>]+",
     re.I,
@@ -95,6 +97,14 @@ def remember_address(address: object) -> None:
     remember(*_secrets_of_address(address) if isinstance(address, str) else ())
 
 
+def quote_user(address: str) -> str:
+    """Return an address with %40 for each @ in its user and password, which end at the last @.
+
+    Who reads it by the first one takes the rest of the password for the host, and names that in errors.
+    """
+    return _USER.sub(lambda user: user[0].replace("@", "%40"), address, count=1)
+
+
 def remember_fields(fields: Mapping[str, Any]) -> None:
     """Count as secrets what the fields of a live model hold: its key, its headers, its server's password."""
     for name, value in list(fields.items()):
@@ -112,6 +122,7 @@ def remember_fields(fields: Mapping[str, Any]) -> None:
 def _redact(text: str, known: re.Pattern[str] | None) -> str:
     text = known.sub(REDACTED, text) if known else text
     if "://" in text:
+        text = _POSTGRES_USER.sub(rf"\g<scheme>{REDACTED}", text)
         text = _USER.sub(REDACTED, text)
     text = _PARAMETER.sub(rf"\g<name>{REDACTED}", text)
     # Every shape has a long word, which most texts have not.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from statistics import median
 
 # what stands in an empty cell where a loader writes a table as text
 EMPTY_CELL = "–"
@@ -13,6 +14,7 @@ _LINE = r"[ \t]*+(?:\|[^\n]*\||[^\n|]*[^\n| \t] \|(?= |\n|$)[^\n]*)[ \t]*"
 _ROW = re.compile(_LINE)
 # two rows or more, with blank lines between them or not
 _TABLE = re.compile(rf"^{_LINE}(?:\n(?:[ \t]*\n)*{_LINE}$)+", re.MULTILINE)
+_LONE_ROW = re.compile(rf"{_LINE}(?=\n|\Z)")
 _RULE = re.compile(r"[ \t|:+-]*-[ \t|:+-]*")
 _BAR = re.compile(r"(?<!\\)\|")
 _DAY_OR_MONTH = re.compile(
@@ -20,9 +22,24 @@ _DAY_OR_MONTH = re.compile(
     r"apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?",
     re.IGNORECASE,
 )
-# A year, or a name such as "D300": they stand above columns too.
-_NAMING = re.compile(r"(?:1[89]|20)\d\d|\b[A-Z]+-?\d+\b")
-_TITLE, _AMOUNT = re.compile(r"[A-Z][^£$€%]*$"), re.compile(r"[£$€]? ?\d")
+# A year or two, a day, or a name such as "D300": they stand above columns too.
+_NAMING = re.compile(
+    r"(?:1[89]|20)\d\d(?: ?[-–/] ?(?:\d\d){1,2}\b)?(?: ?\(\d\))?|\b[A-Z]+-?\d+\b|"
+    r"\b(?i:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2}\b",
+)
+# "Child 4 to 15" and "GNP ($000)", but not "£2.35 an hour", "up to £28", "3 weeks".
+_TITLE = re.compile(r"(?!.*[£$€] ?[1-9])[^\d£$€]*?[^\W\d_]{3}.*")
+# "18–24", "65 and over", "<5 years", "100+"
+_RANGE = re.compile(
+    r"(?:[<>≤≥] ?\d[\d.,]*|\d[\d.,]*(?:\+| ?(?:[-–]|to) ?\d[\d.,]*| (?:and|or) [a-z]+)) ?[%a-z]{0,8}",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(r"[£$€(+−-]{0,2} ?[.\d]")
+_FIGURE = re.compile(r"(?!.*[^\W\d_]{2}).*\d.*")
+# In characters: longer texts are none of names, in a table of two columns.
+_LONGEST_NAME = 50
+# what stands where there is nothing to say
+_VOID = re.compile(r"[-–—.*…]+|\(?(?:n\.?/?a\.?|x|nil)\)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -40,6 +57,8 @@ class Table:
 
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    start: int
+    """Where it begins in the text, with its names."""
 
 
 def is_row(line: str) -> bool:
@@ -59,20 +78,38 @@ def find_tables(text: str, columns: tuple[str, ...] = ()) -> Iterator[Table]:
         text: as a document or a passage has it.
         columns: the names of the columns, where the text begins below them.
     """
-    for match in _TABLE.finditer(text) if "|" in text else ():
-        lines = [(match.start() + line.start(), line[0]) for line in re.finditer(r"[^\n]*\S[^\n]*", match[0])]
+    lone = _LONE_ROW.match(text) if columns and not _TABLE.match(text) else None
+    if lone and len(cells := _cells(lone[0])) == len(columns):  # the last row of a table that was cut
+        yield Table(columns, (Row(len(lone[0]) - len(lone[0].lstrip()), len(lone[0].rstrip()), cells),), 0)
+    for lines in _blocks(text):
         ruled = len(lines) > 1 and _RULE.fullmatch(lines[1][1]) is not None
         rows = [
             Row(start + len(line) - len(line.lstrip()), start + len(line.rstrip()), _cells(line))
             for start, line in lines
             if not _RULE.fullmatch(line)
         ]
-        if match.start() == 0 and columns and not ruled:
-            yield Table(columns, tuple(rows))
-        elif rows and (ruled or _names_columns([row.cells for row in rows])):
+        if columns and not ruled and lines[0][0] == 0:
+            yield Table(columns, tuple(rows), 0)
+        elif rows and (ruled or names_columns([row.cells for row in rows])):
             yield _named(rows)
         else:
-            yield Table((), tuple(rows))
+            yield Table((), tuple(rows), lines[0][0])
+
+
+def _blocks(text: str) -> Iterator[list[tuple[int, str]]]:
+    """Yield the lines of each table, with their places; after a blank line one of other columns begins."""
+    for match in _TABLE.finditer(text) if "|" in text else ():
+        found: list[tuple[int, str]] = []
+        for line in re.finditer(r"[^\n]*\S[^\n]*", match[0]):
+            start = match.start() + line.start()
+            if found:
+                at, above = found[-1]
+                apart = text.count("\n", at + len(above), start) > 1
+                if apart and len(_cells(above)) != len(_cells(line[0])):
+                    yield found
+                    found = []
+            found.append((start, line[0]))
+        yield found
 
 
 def describe_row(cells: tuple[str, ...], columns: tuple[str, ...]) -> str:
@@ -93,13 +130,22 @@ def name_cells(cells: tuple[str, ...], columns: tuple[str, ...]) -> list[tuple[s
 
 
 def _named(rows: list[Row]) -> Table:
-    """Take the names of the columns from the first row, or from two: "Sales" over "2022" and "2023"."""
-    names, *body = rows
-    spanned = any(one == two for one, two in pairwise(names.cells))
-    if spanned and len(body) > 1 and len(body[0].cells) == len(names.cells):
-        both = zip(names.cells, body[0].cells, strict=True)
-        return Table(tuple(one if one == two else f"{one} {two}" for one, two in both), tuple(body[1:]))
-    return Table(names.cells, tuple(body))
+    """Take the names of the columns from the first row, or from more: "Sales" over "2022" and "2023".
+
+    A next row of the same first cell names them too, if it holds no figures: "– | in tons | in per cent".
+    """
+    count = 1
+    while count < len(rows) - 1 and len(rows[count].cells) == len(rows[0].cells):
+        above, cells = rows[count - 1].cells, rows[count].cells
+        spanned = any(one == two != EMPTY_CELL for one, two in pairwise(above))
+        same = cells[0] == rows[0].cells[0] != rows[-1].cells[0]
+        figures = sum(bool(_FIGURE.fullmatch(_NAMING.sub("", cell))) for cell in cells)
+        if not (same and spanned) and (2 * figures > len(cells) or not (same or (spanned and count == 1))):
+            break
+        count += 1
+    columns = zip(*(row.cells for row in rows[:count]), strict=True)
+    names = (dict.fromkeys(cell for cell in column if cell != EMPTY_CELL) for column in columns)
+    return Table(tuple(" ".join(name) or EMPTY_CELL for name in names), tuple(rows[count:]), rows[0].start)
 
 
 def _cells(line: str) -> tuple[str, ...]:
@@ -109,7 +155,7 @@ def _cells(line: str) -> tuple[str, ...]:
     return tuple(parts[1:-1] if framed else parts)
 
 
-def _names_columns(rows: list[tuple[str, ...]]) -> bool:
+def names_columns(rows: list[tuple[str, ...]]) -> bool:
     """Tell whether the first of a table's rows names its columns.
 
     "Tool | Deposit | Days" and "Property | D300 | D300 Pro" do; "Weight | 11.5 kg" does not. "Colour | red"
@@ -117,15 +163,37 @@ def _names_columns(rows: list[tuple[str, ...]]) -> bool:
     do above times, "Child 4 to 15" above prices, "Level | What to do" above "1 Watch".
     """
     first, rest = rows[0], rows[1:]
-    if not rest or not all(first):
+    if not rest or not all(first) or 2 * sum(map(_is_void, first[1:])) > len(first[1:]):
         return False
+    # "Statistic | Years | Years" above "Statistic | 1 | 2", as a header of two rows is written
+    if _counts_up(first[1:]) or (len(rest) > 1 and first[0] == rest[0][0] != EMPTY_CELL and first != rest[0]):
+        return True
+    if first[0] == EMPTY_CELL and all(row[0] != EMPTY_CELL for row in rest):
+        return not all(_FIGURE.fullmatch(_NAMING.sub("", cell)) for cell in first[1:])
     for at, cell in enumerate(first):
         below = [row[at] for row in rest if at < len(row)]
-        over_amounts = _TITLE.match(cell) and sum(bool(_AMOUNT.match(c)) for c in below) > len(below) / 2
+        amounts = sum(bool(_AMOUNT.match(c)) or _is_void(c) for c in below)
+        title = _TITLE.match(cell) or (_RANGE.fullmatch(cell) and not any(map(_RANGE.fullmatch, below)))
+        over_amounts = title and amounts > len(below) / 2
         if re.search(r"\d", _NAMING.sub("", cell)) and not over_amounts:
             return False
     numbered = (sum(bool(re.search(r"\d", row[at])) for row in rest) for at in (0, -1))
-    return len(first) > 2 or any(2 * count > len(rest) for count in numbered)
+    over_texts = max(map(len, first)) < _LONGEST_NAME < median(len(row[-1]) for row in rest)
+    return len(first) > 2 or over_texts or any(2 * count > len(rest) for count in numbered)
+
+
+def _is_void(cell: str) -> bool:
+    return _VOID.fullmatch(cell) is not None
+
+
+def _counts_up(cells: Sequence[str]) -> bool:
+    """Tell whether cells are numbered: "Lead time | 1 | 2 | 3" names columns."""
+    start = int(cells[0]) if cells and re.fullmatch(r"\d{1,4}", cells[0]) else None
+    return (
+        start is not None
+        and len(cells) > 2
+        and list(cells) == [str(start + step) for step in range(len(cells))]
+    )
 
 
 def as_word(name: str) -> str:

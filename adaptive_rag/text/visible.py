@@ -12,6 +12,8 @@ _ESCAPE = re.compile(
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
+# U+0000 as JSON escapes it; a backslash before it is escaped itself.
+ESCAPED_NUL = re.compile(rb"(?<!\\)((?:\\\\)*+)\\u0000")
 # Control characters, marks of direction and other format characters, private and unassigned ones.
 _HIDDEN_CATEGORIES = {"Cc", "Cf", "Co", "Cn"}
 # Letters and marks that are drawn as nothing, among them all variation selectors.
@@ -28,6 +30,7 @@ _HIDDEN = frozenset(
 _DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 _KEPT = _DRAWN | {"\n", "\t"}
 _NOT_JOINER, _JOINER, _EMOJI_STYLE = "\u200c", "\u200d", "\ufe0f"
+_LINE_ENDS = frozenset("\n\t\u2028\u2029")
 # Forms of ASCII that a model reads as the plain letters: full-width, mathematical, in circles and squares.
 _STYLED = (
     (0xFE50, 0xFE6C),
@@ -63,6 +66,19 @@ def visible(text: str) -> str:
     if not hidden.isdisjoint({_JOINER, _NOT_JOINER, _EMOJI_STYLE}):
         return "".join(_without_hidden(text))
     return text.translate({ord(c): "�" if unicodedata.category(c) == "Cs" else None for c in hidden})
+
+
+def escape_hidden(name: str) -> str:
+    """Return a name on one line, with an escape for what is not drawn in it."""
+    if visible(name) == name and _LINE_ENDS.isdisjoint(name):
+        return name
+    # Half a character, of a name in no encoding, is left for `visible`.
+    return "".join(
+        c.encode("unicode_escape").decode()
+        if c in _LINE_ENDS or (is_hidden(c) and unicodedata.category(c) != "Cs")
+        else c
+        for c in name
+    )
 
 
 def plain(text: str) -> str:

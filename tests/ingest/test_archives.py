@@ -16,6 +16,8 @@ from adaptive_rag.ingest import (
     read_source,
     split,
 )
+from adaptive_rag.ingest.ignore import Patterns
+from adaptive_rag.ingest.read import list_archive
 from tests.index.made import build, texts_in
 
 HELD = {
@@ -170,3 +172,15 @@ def test_files_that_are_read_one_after_the_other_have_their_archive_opened_once(
     held["0.txt"] = "Gate 0 is open."
     (make_zip if name.endswith("zip") else make_tar)(path, held)
     assert read_all() == list(held.values()) and len(opened) == 2
+
+
+def test_an_archive_with_nothing_to_read_says_why(tmp_path):
+    held = {"a.bin": "x", "b/c.bin": "x", "b/plan.dwg": "x", ".d/e.txt": "x", "f.zip": "x", "draft.txt": "x"}
+    path = make_zip(tmp_path / "a.zip", held)
+    members, failure = list_archive(SourceFile(path, "a.zip"), Patterns(exclude=("draft*",)))
+    assert not members
+    assert failure.reason == (
+        "holds no file to read: 2 of no kind that is read (.bin), 1 of no kind that is read (.dwg), "
+        "1 hidden, 1 left out by a pattern; "
+        "it holds a file that is not read: f.zip is an archive in an archive"
+    )

@@ -197,3 +197,13 @@ def test_a_table_of_a_header_alone_is_text():
 def test_a_passage_that_was_judged_stays_one_chunk():
     source = replace(source_of("青石桥全长五十六米。" * 200), whole=True)
     assert len(list(split(source, size=10**6, overlap=0, limit=limit_of(load_minilm(), 1000)))) == 1
+
+
+def test_a_document_of_headings_alone_has_full_chunks(tmp_path):
+    file = tmp_path / "headings.md"
+    file.write_text("# a\n" * 2000)
+    source = extract_text(file)
+    chunks = list(split(source, size=800, overlap=100))
+    assert len(chunks) < 2 * len(source.text) / 700
+    assert chunks[-1]["end"] == len(source.text.rstrip())
+    assert all(after["start"] <= before["end"] + 2 for before, after in pairwise(chunks))

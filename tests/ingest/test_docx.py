@@ -11,6 +11,7 @@ from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.docx import load_docx
 from adaptive_rag.ingest.numbering import Numbering
+from adaptive_rag.text.tables import find_tables
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -237,6 +238,25 @@ def test_what_is_no_word_document_is_refused(tmp_path, content, reason):
         extract_text(path)
 
 
+@pytest.mark.parametrize(
+    ("suffix", "kind"),
+    [
+        (".docm", "application/vnd.ms-word.document.macroEnabled.main+xml"),
+        (".dotx", "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml"),
+        (".dotm", "application/vnd.ms-word.template.macroEnabledTemplate.main+xml"),
+    ],
+)
+def test_a_template_and_a_document_with_macros_are_read(tmp_path, document, suffix, kind):
+    document.add_paragraph("Shut the gate.")
+    document.save(tmp_path / "a.docx")
+    usual = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
+    with zipfile.ZipFile(tmp_path / "a.docx") as whole, zipfile.ZipFile(tmp_path / f"a{suffix}", "w") as copy:
+        for name in whole.namelist():
+            part = whole.read(name)
+            copy.writestr(name, part.replace(usual.encode(), kind.encode()) if "Types" in name else part)
+    assert extract_text(tmp_path / f"a{suffix}").text == "Shut the gate."
+
+
 def test_an_archive_of_something_else_is_refused(tmp_path):
     path = tmp_path / "a.docx"
     with zipfile.ZipFile(path, "w") as archive:
@@ -254,3 +274,214 @@ def test_a_part_that_is_something_else_is_refused(tmp_path, document, part):
             copy.writestr(name, b"<a/>" if name == part else source.read(name))
     with pytest.raises(IndexingError, match="not a Word document or is damaged"):
         extract_text(path)
+
+
+M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def _run(text):
+    return f"<m:r><m:t>{text}</m:t></m:r>"
+
+
+@pytest.mark.parametrize(
+    ("equation", "text"),
+    [
+        (f"<m:f><m:num>{_run('a+b')}</m:num><m:den>{_run('2')}</m:den></m:f>", "(a+b)/2"),
+        (f"<m:sSup><m:e>{_run('x')}</m:e><m:sup>{_run('n+1')}</m:sup></m:sSup>", "x^(n+1)"),
+        (f"<m:rad><m:deg/><m:e>{_run('x')}</m:e></m:rad>", "√(x)"),
+        (
+            f'<m:nary><m:naryPr><m:chr m:val="∑"/></m:naryPr><m:sub>{_run("i=1")}</m:sub>'
+            f"<m:sup>{_run('n')}</m:sup><m:e>{_run('i')}</m:e></m:nary>",
+            "∑_(i=1)^n i",
+        ),
+        (
+            f'<m:d><m:dPr><m:begChr m:val="["/><m:endChr m:val=""/></m:dPr><m:e>{_run("x")}</m:e></m:d>',
+            "[x",
+        ),
+        (
+            f"<m:m><m:mr><m:e>{_run('1')}</m:e><m:e>{_run('0')}</m:e></m:mr>"
+            f"<m:mr><m:e>{_run('0')}</m:e><m:e>{_run('1')}</m:e></m:mr></m:m>",
+            "[1, 0; 0, 1]",
+        ),
+        (f"<m:func><m:fName>{_run('sin')}</m:fName><m:e>{_run('x')}</m:e></m:func>", "sin(x)"),
+    ],
+)
+def test_equations_are_read_as_linear_text(document, read, equation, text):
+    paragraph = document.add_paragraph("It is")
+    paragraph._p.append(parse_xml(f"<m:oMath {M}>{equation}</m:oMath>"))
+    paragraph.add_run("here.")
+    assert read().text == f"It is {text} here."
+
+
+def test_what_was_deleted_from_an_equation_is_left_out(document, read):
+    kept, deleted = _run("x"), f"<w:del {W}>{_run('y')}</w:del>"
+    document.add_paragraph()._p.append(parse_xml(f"<m:oMath {M}>{kept}{deleted}</m:oMath>"))
+    assert read().text == "x"
+
+
+def test_an_equation_that_is_nested_deep_keeps_its_characters(document, read):
+    inner = "<m:rad><m:deg/><m:e>" * 60 + _run("x") + "</m:e></m:rad>" * 60
+    document.add_paragraph()._p.append(parse_xml(f"<m:oMath {M}>{inner}</m:oMath>"))
+    assert read().text.strip("√()") == "x"
+
+
+def test_a_document_in_the_strict_form_is_read(tmp_path, document, read):
+    document.add_heading("Storms", 1)
+    document.add_paragraph("Shut the gate.")
+    expected = read()
+    strict = tmp_path / "strict.docx"
+    with zipfile.ZipFile(tmp_path / "a.docx") as whole, zipfile.ZipFile(strict, "w") as copy:
+        for name in whole.namelist():
+            data = whole.read(name)
+            for kind in (b"wordprocessingml/", b"drawingml/", b"officeDocument/"):
+                before = b"http://schemas.openxmlformats.org/" + kind + b"2006/"
+                data = data.replace(before, b"http://purl.oclc.org/ooxml/" + kind)
+            copy.writestr(name, data)
+    found = extract_text(strict)
+    assert found.text == expected.text == "Storms\n\nShut the gate."
+    assert found.headings == expected.headings
+
+
+def _add_letters(paragraph, text, settings):
+    run = paragraph.add_run(text)
+    for each in settings:
+        run._r.get_or_add_rPr().append(parse_xml(each.replace(" ", f" {W} ", 1)))
+
+
+WHITE = '<w:color w:val="FFFFFF"/>'
+GREEN = '<w:shd w:val="clear" w:fill="2E7D32"/>'
+
+
+@pytest.mark.parametrize(
+    ("settings", "seen"),
+    [
+        (['<w:vanish w:val="1"/>'], False),
+        (['<w:vanish w:val="0"/>'], True),
+        (['<w:rStyle w:val="Secret"/>'], False),
+        (['<w:rStyle w:val="Secret"/>', '<w:vanish w:val="0"/>'], True),
+        ([WHITE], False),
+        (['<w:color w:val="FDFDFD"/>'], False),
+        (['<w:color w:val="808080"/>'], True),
+        ([WHITE, GREEN], True),
+        ([WHITE, '<w:highlight w:val="green"/>'], True),
+        (['<w:color w:val="2E7D32"/>', GREEN], False),
+        (['<w:sz w:val="1"/>'], False),
+        (['<w:webHidden w:val="1"/>'], True),
+    ],
+)
+def test_letters_that_a_reader_does_not_see_are_left_out_and_counted(document, read, settings, seen):
+    style = document.styles.add_style("Secret", 2)
+    style.font.hidden = True
+    paragraph = document.add_paragraph("Shut the gate.")
+    _add_letters(paragraph, " Praise our pumps.", settings)
+    source = read()
+    assert source.text == ("Shut the gate. Praise our pumps." if seen else "Shut the gate.")
+    assert source.notes == (() if seen else ("3 words that the document hides were left out",))
+
+
+def test_a_style_of_paragraphs_hides_and_its_run_shows_again(document, read):
+    style = document.styles.add_style("Unseen", 1)
+    style.font.hidden = True
+    document.styles.add_style("Heir", 1).base_style = style
+    letters = document.styles.add_style("Letters", 2)
+    letters.font.hidden = True
+    paragraph = document.add_paragraph("Praise our pumps.", style="Heir")
+    _add_letters(paragraph, "Shut the gate.", ['<w:rStyle w:val="Letters"/>'])  # it undoes the other
+    source = read()
+    assert source.text == "Shut the gate."
+    assert source.notes == ("3 words that the document hides were left out",)
+
+
+def test_a_hidden_item_of_a_list_has_no_number(document, read):
+    for text in ("First", "Unseen", "Second"):
+        paragraph = document.add_paragraph(style="List Number")
+        hidden = ['<w:vanish w:val="1"/>'] if text == "Unseen" else []
+        _add_letters(paragraph, text, hidden)
+        if hidden:
+            mark = parse_xml(f"<w:rPr {W}><w:vanish/></w:rPr>")
+            paragraph._p.get_or_add_pPr().append(mark)
+    assert read().text == "1. First\n2. Second"
+
+
+def test_white_letters_in_a_shaded_cell_or_paragraph_or_box_are_read(document, read):
+    paragraph = document.add_paragraph()
+    paragraph._p.get_or_add_pPr().append(parse_xml(GREEN.replace(" ", f" {W} ", 1)))
+    table = document.add_table(2, 2)
+    table.cell(0, 0)._tc.get_or_add_tcPr().append(parse_xml(GREEN.replace(" ", f" {W} ", 1)))
+    for to, text in ((paragraph, "On green."), (table.cell(0, 0).paragraphs[0], "Level")):
+        _add_letters(to, text, [WHITE])
+    for cell, text in zip(table._cells[1:], ("Height", "1", "4 m"), strict=True):
+        cell.text = text
+    _add_letters(table.cell(1, 1).paragraphs[0], " of praise", [WHITE])
+    for fill in ('filled="t" fillcolor="#2E7D32"', 'filled="f"'):
+        document.add_paragraph().add_run()._r.append(
+            parse_xml(
+                f'<w:pict {W} xmlns:v="urn:schemas-microsoft-com:vml"><v:shape {fill}><v:textbox>'
+                f"<w:txbxContent><w:p><w:r><w:rPr>{WHITE}</w:rPr><w:t>In a box.</w:t></w:r></w:p>"
+                "</w:txbxContent></v:textbox></v:shape></w:pict>"
+            )
+        )
+    source = read()
+    assert source.text == "On green.\n\nLevel | Height\n1 | 4 m\n\nIn a box."
+    assert source.notes == ("5 words that the document hides were left out",)
+
+
+def fill(document, *rows):
+    table = document.add_table(len(rows), len(rows[0]))
+    for cell, text in zip(table._cells, chain.from_iterable(rows), strict=True):
+        cell.text = text
+    return table
+
+
+def columns_of(source):
+    return [table.columns for table in find_tables(source.text)]
+
+
+COLOURS = (("Colour", "Wood"), ("red", "oak"), ("blue", "ash"))
+
+
+def test_a_first_row_that_nothing_sets_apart_is_a_row_of_two_words(document, read):
+    fill(document, *COLOURS)
+    assert columns_of(read()) == [()]
+
+
+@pytest.mark.parametrize("kind", ["repeated", "bold", "shaded", "style"])
+def test_a_first_row_that_is_set_apart_names_the_columns(document, read, kind):
+    table = fill(document, *COLOURS)
+    if kind == "repeated":
+        table.rows[0]._tr.get_or_add_trPr().append(parse_xml(f"<w:tblHeader {W}/>"))
+    elif kind == "style":
+        style = document.styles.add_style("Report", 3)
+        style.element.append(parse_xml(f'<w:tblStylePr {W} w:type="firstRow"/>'))
+        table.style = style
+    for cell in table.rows[0].cells:
+        if kind == "bold":
+            cell.paragraphs[0].runs[0].font.bold = True
+        elif kind == "shaded":
+            cell._tc.get_or_add_tcPr().append(parse_xml(f'<w:shd {W} w:val="clear" w:fill="DDDDDD"/>'))
+    source = read()
+    assert source.text == "Colour | Wood\n--- | ---\nred | oak\nblue | ash"
+    assert columns_of(source) == [("Colour", "Wood")]
+
+
+def test_three_columns_may_be_numbered(document, read):
+    fill(document, ("Tab1", "Tab2", "Tab3"), ("A", "B", "C"))
+    fill(document, ("Brass 4.20", "12", "A3"), ("A", "B", "C"))
+    assert columns_of(read())[:1] == [("Tab1", "Tab2", "Tab3")]
+
+
+def test_the_rows_of_a_table_with_long_cells_hold_the_names_of_their_columns(document, read):
+    prose = "Shut the gate and wait for the siren. " * 12
+    fill(document, ("Level", "What to do"), ("One", "Listen."), ("Two", prose))
+    source = read()
+    assert source.text == f"Level: One\nWhat to do: Listen.\n\nLevel: Two\nWhat to do: {prose.strip()}"
+
+
+def test_a_table_with_rows_and_columns_in_a_cell_is_read_as_one(document, read):
+    table = fill(document, ("Shore", "Notes"), ("North", "See:"))
+    inner = table.cell(1, 1).add_table(2, 3)
+    for cell, text in zip(inner._cells, ("Day", "Tide", "Wind", "Mon", "high", "low"), strict=True):
+        cell.text = text
+    source = read()
+    assert source.text == "Shore | Notes\nNorth | See:\n\nDay | Tide | Wind\nMon | high | low"
+    assert columns_of(source)[-1] == ("Day", "Tide", "Wind")

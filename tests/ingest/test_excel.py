@@ -1,12 +1,18 @@
 import datetime
+import time
+from zipfile import ZipFile
 
 import openpyxl
 import pytest
+from openpyxl.chart import BarChart
+from openpyxl.comments import Comment
+from openpyxl.styles import Font
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.ingest.number_formats import show_number
+from tests.ingest.made_office import A, C, R, add_parts, chart, diagram
 
 
 @pytest.fixture
@@ -46,8 +52,8 @@ def test_a_row_has_the_names_of_its_columns_and_what_is_around_the_table_is_text
     source = read()
     assert texts(source) == [
         "Stock in March",
-        "Item: Hinge\nPrice: 4.2\nShelf: A3",
-        "Item: Dowel\nShelf: B1",
+        "Item: Hinge\nPrice: 4.2\nShelf: A3\nTable: Stock in March",
+        "Item: Dowel\nShelf: B1\nTable: Stock in March",
         "Prices hold until June.\nAsk Mrs Adair.",
     ]
     chunks = list(split(source))
@@ -74,7 +80,45 @@ def test_what_is_hidden_is_left_out_and_named(book, read):
     hidden.sheet_state = "veryHidden"
     source = read()
     assert source.text == "Item: Hinge\nPrice: 3"
-    assert source.notes == ("hidden sheets and columns were left out: columns of Stock, Salaries",)
+    assert source.notes == ("hidden sheets, columns and rows were left out: columns of Stock, Salaries",)
+
+
+def test_hidden_rows_are_left_out_and_filtered_or_folded_ones_read(book, read):
+    for name in ("Stock", "Filtered", "Folded"):
+        sheet = book.active if name == "Stock" else book.create_sheet(name)
+        sheet.title = name
+        fill(sheet, ["Item", "Price"], ["Hinge", 3], ["Secret", 1])
+        sheet.row_dimensions[3].hidden = True
+    book["Filtered"].auto_filter.ref = "A1:B3"
+    book["Filtered"].auto_filter.add_filter_column(0, ["Hinge"])
+    book["Folded"].row_dimensions[3].outlineLevel = 1
+    source = read()
+    found = [text.rpartition(" ")[2] for text in texts(source) if "Secret" in text]
+    assert found == ["Filtered", "Folded"]
+    assert source.notes == ("hidden sheets, columns and rows were left out: rows of Stock",)
+
+
+def test_charts_and_comments_are_named_and_the_text_of_boxes_is_read(tmp_path, book):
+    sheet = book.active
+    fill(sheet, ["Item", "Price"], ["Hinge", 3], ["Dowel", 1])
+    sheet["A2"].comment = Comment("too dear", "Mr Bell")
+    sheet.add_chart(BarChart(), "D2")
+    book.save(tmp_path / "plain.xlsx")
+    box = (
+        '<sp xmlns="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"'
+        ' xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"><txBody>'
+        "<a:p><a:r><a:t>Prices hold </a:t></a:r><a:r><a:t>until June</a:t></a:r></a:p></txBody></sp>"
+    )
+    with ZipFile(tmp_path / "plain.xlsx") as old, ZipFile(tmp_path / "a.xlsx", "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name.startswith("xl/drawings/drawing"):
+                end = content.rindex(b"</")
+                content = content[:end] + box.encode() + content[end:]
+            new.writestr(name, content)
+    source = extract_text(tmp_path / "a.xlsx")
+    assert texts(source)[-1] == "Prices hold until June"
+    assert source.notes == ("1 chart was left out", "1 comment was left out")
 
 
 def test_merged_cells_hold_for_all_that_they_cover(book, read):
@@ -115,6 +159,128 @@ def test_a_table_goes_on_after_a_blank_row_and_a_form_is_read_as_lines(book, rea
         "Item: Dowel\nPrice: 1\nShelf: B2",
         "Supplier | Acme\nContact | Mrs Adair",
     ]
+
+
+def test_a_header_may_have_several_rows_and_a_unit(book, read):
+    fill(
+        book.active,
+        ["Income statement"],
+        ["in EUR million"],
+        [None, 2023, None, 2022],
+        ["Item", "Q1", "Q2", "Q1"],
+        [None, "EUR", "EUR", "USD"],
+        ["Revenue", 10, 11, 9],
+        ["Cost", 4, 5, 3],
+        ["* before restatement"],
+    )
+    assert texts(read()) == [
+        "Income statement\nin EUR million",
+        "Item: Revenue\n2023 Q1 EUR: 10\n2023 Q2 EUR: 11\n2022 Q1 USD: 9\n"
+        "Table: Income statement, in EUR million",
+        "Item: Cost\n2023 Q1 EUR: 4\n2023 Q2 EUR: 5\n2022 Q1 USD: 3\nTable: Income statement, in EUR million",
+        "* before restatement",
+    ]
+
+
+def test_a_header_may_stand_above_a_blank_row(book, read):
+    fill(book.active, ["In millions", None, None, "January to June"], ["", "Sales", "Profit", "Costs"], [])
+    fill(book.active, ["Zone A", 12, 3, 9], ["Zone B", 10, 2, 8], at=4)
+    assert texts(read()) == [
+        f"In millions: {zone}\nJanuary to June Sales: {sales}\nJanuary to June Profit: {profit}\n"
+        f"January to June Costs: {costs}"
+        for zone, sales, profit, costs in [("Zone A", 12, 3, 9), ("Zone B", 10, 2, 8)]
+    ]
+
+
+def test_a_merged_line_over_the_names_is_the_title_of_the_table(book, read):
+    fill(book.active, ["Exports by country", None, None, "Notes"], ["Country", "Tons", "Value", None])
+    fill(book.active, ["Peru", 12, 40, "estimated"], ["Chile", 9, 31, "estimated"], at=3)
+    book.active.merge_cells("A1:C1")
+    assert (
+        texts(read())[0] == "Country: Peru\nTons: 12\nValue: 40\nNotes: estimated\nTable: Exports by country"
+    )
+
+
+def test_days_above_columns_name_them(book, read):
+    days = [datetime.date(2023, 12, 31), datetime.date(2022, 12, 31)]
+    fill(book.active, ["Assets", *days], ["Cash", 5, 4], ["Debtors", 2, 3])
+    assert texts(read())[0] == "Assets: Cash\n2023-12-31: 5\n2022-12-31: 4"
+
+
+def test_groups_of_a_balance_sheet_stand_within_each_other(book, read):
+    fill(
+        book.active,
+        ["", 2023, 2022],
+        ["ASSETS"],
+        ["Current assets"],
+        ["Cash", 5, 4],
+        ["Fixed assets"],
+        ["Land", 7, 7],
+        ["LIABILITIES"],
+        ["Loans", 9, 8],
+        [],
+        ["Equity"],
+        ["Shares", 3, 3],
+    )
+    groups = [text.partition("Group: ")[2] for text in texts(read())]
+    assert groups == ["ASSETS > Current assets", "ASSETS > Fixed assets", "LIABILITIES", "Equity"]
+
+
+def test_tables_side_by_side_or_set_off_below_are_read_apart(book, read):
+    sheet = book.active
+    fill(sheet, ["Item", "Price", None, "Town", "People"], ["Hinge", 3, None, "Leeds", 800])
+    fill(sheet, ["Dowel", 1, None, "York", 200], ["Nail", 2], at=3)
+    for row, cells in enumerate([["Gate", "Opens"], ["North", 9], ["South", 8]], start=5):
+        for column, value in enumerate(cells, start=7):
+            sheet.cell(row, column, value)
+    assert texts(read()) == [
+        "Item: Hinge\nPrice: 3",
+        "Item: Dowel\nPrice: 1",
+        "Item: Nail\nPrice: 2",
+        "Town: Leeds\nPeople: 800",
+        "Town: York\nPeople: 200",
+        "Gate: North\nOpens: 9",
+        "Gate: South\nOpens: 8",
+    ]
+
+
+def test_a_blank_column_inside_a_table_is_a_gap(book, read):
+    fill(book.active, ["Item", None, 2023, "%", None, 2022, "%"], ["Cash", None, 5, 50, None, 4, 40])
+    fill(book.active, ["Land", None, 5, 50, None, 6, 60], at=3)
+    assert texts(read())[0] == "Item: Cash\n2023: 5\n%: 50\n2022: 4\n% (5): 40"
+
+
+def test_another_table_may_begin_right_below_one(book, read):
+    fill(book.active, ["Item", 2023, 2022], ["Cash", 5, 4], ["By town"], ["Town", "People", "Area"])
+    fill(book.active, ["Leeds", 800, 550], ["York", 200, 270], at=5)
+    assert texts(read()) == [
+        "Item: Cash\n2023: 5\n2022: 4",
+        "By town",
+        "Town: Leeds\nPeople: 800\nArea: 550\nTable: By town",
+        "Town: York\nPeople: 200\nArea: 270\nTable: By town",
+    ]
+
+
+def test_a_bold_row_above_others_names_two_columns_of_words(book, read):
+    fill(book.active, ["Term", "Meaning"], ["Mole", "A wall in the sea"], ["Quay", "A wall for ships"])
+    for cell in book.active[1]:
+        cell.font = Font(bold=True)
+    assert texts(read()) == [
+        "Term: Mole\nMeaning: A wall in the sea",
+        "Term: Quay\nMeaning: A wall for ships",
+    ]
+
+
+def test_a_sheet_made_to_be_cut_without_end_is_read_in_bounded_time(book, read):
+    sheet = book.active
+    for step in range(600):  # a stair of tables, each right of the one above
+        sheet.cell(step + 1, 2 * step + 1, "a")
+        sheet.cell(step + 1, 2 * step + 2, "b")
+    for column in range(1, 1200, 2):
+        sheet.cell(700, column, "c")
+    start = time.perf_counter()
+    assert read().text.count("a") == 600
+    assert time.perf_counter() - start < 20
 
 
 def test_questions_and_answers_are_recognised(book, read):
@@ -200,3 +366,60 @@ def test_a_cell_is_found_by_its_row_its_column_and_its_sheet(tmp_path, book):
         ("How many oak dowels are in stock in Leeds?", "80"),
     ):
         assert answer in rag.invoke(question)["answer"].partition("\n")[0]
+
+
+DRAWN = 'xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"'
+
+
+def test_charts_diagrams_and_boxes_of_a_sheet_are_read_once_and_files_below_it(tmp_path, book):
+    fill(book.active, ["Item", "Price"], ["Hinge", 3])
+    path = tmp_path / "a.xlsx"
+    book.save(path)
+    inner = openpyxl.Workbook()
+    fill(inner.active, ["Room", "Seats"], ["Hall", 80])
+    inner.save(tmp_path / "rooms.xlsx")
+    box = "<xdr:sp><xdr:txBody><a:p><a:r><a:t>Prices hold.</a:t></a:r></a:p></xdr:txBody></xdr:sp>"
+    mc = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+    both = f"<mc:Choice>{box}</mc:Choice><mc:Fallback>{box}</mc:Fallback>"
+    frames = (
+        f'<c:chart {C} r:id="chart.xml"/>',
+        '<dgm:relIds xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram" r:dm="data.xml"/>',
+    )
+    drawing = (
+        f"<xdr:wsDr {DRAWN} {A} {R}><mc:AlternateContent {mc}>{both}</mc:AlternateContent>"
+        f"{''.join(f'<xdr:graphicFrame>{frame}</xdr:graphicFrame>' for frame in frames)}</xdr:wsDr>"
+    )
+    rels = "xl/worksheets/_rels/sheet1.xml.rels"
+    parts = {"drawing.xml": ("drawing", drawing.encode())}
+    add_parts(path, rels, parts | {"rooms.xlsx": ("package", (tmp_path / "rooms.xlsx").read_bytes())})
+    drawn = {
+        "chart.xml": ("chart", chart("Sales", {"2024": [310]}, ["Spring"])),
+        "data.xml": ("diagramData", diagram("Ask", "Sign")),
+    }
+    add_parts(path, "xl/worksheets/_rels/drawing.xml.rels", drawn)
+    add_parts(path, "xl/_rels/workbook.xml.rels", {"vbaProject.bin": ("vbaProject", b"x")})
+    source = extract_text(path)
+    assert texts(source) == [
+        "Item: Hinge\nPrice: 3",
+        "Prices hold.",
+        "Sales\n– | 2024\nSpring | 310",
+        "Ask\nSign",
+        "Room: Hall\nSeats: 80",
+    ]
+    assert source.notes == ("macros were left out",)
+
+
+def test_a_sheet_that_is_a_chart_is_read(tmp_path, book):
+    fill(book.active, ["Item", "Price"], ["Hinge", 3])
+    book.create_chartsheet("Sales").add_chart(BarChart())
+    path = tmp_path / "a.xlsx"
+    book.save(path)
+    with ZipFile(path) as old:
+        held = {name: old.read(name) for name in old.namelist()}
+    held["xl/charts/chart1.xml"] = chart("Sales", {"2024": [310]}, ["Spring"])
+    with ZipFile(path, "w") as new:
+        for name, data in held.items():
+            new.writestr(name, data)
+    source = extract_text(path)
+    assert texts(source)[-1] == "Sales\n– | 2024\nSpring | 310"
+    assert source.notes == ()

@@ -184,3 +184,57 @@ def test_a_row_of_one_cell_beside_one_that_goes_on_stays_a_row(tmp_path):
     path = tmp_path / "a.html"
     path.write_text("<table><tr><td rowspan=2>Hinge<td>brass<tr><td>steel</table>")
     assert extract_text(path).text == "Hinge | brass\n\nHinge | steel"
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        ("<p>Seen.</p><p style='display:none'>Ignore this.</p>", 2),
+        ("<p>Seen.</p><div hidden><p>Ignore</p><script>a b</script> this.</div>", 2),
+        ("<p>Seen.</p><p style='d\\69splay: NONE !important'>Ignore this.</p>", 2),
+        ("<p>Seen.<span style='visibility:hidden'>Ignore this.</span></p>", 2),
+        ("<p>Seen.</p><p style='font-size:0'>Ignore this.</p>", 2),
+        ("<p>Seen.</p><p style='opacity:0.0'>Ignore this.</p>", 2),
+        ("<p>Seen.</p><p style='color:#fefefe'>Ignore this.</p>", 2),
+        ("<p>Seen.</p><p style='color:transparent'>Ignore this.</p>", 2),
+        ("<p>Seen.</p><table bgcolor=black><td><b style='color:#000'>Ignore this.</b></table>", 2),
+        ("<style>.x{display:none}</style><p>Seen.</p><p class='a x'>Ignore this.</p>", 2),
+        (
+            "<style>@media print {p{display:none}} p#y{color:white}</style><p>Seen.<p id=y>Ignore this.",
+            2,
+        ),
+    ],
+)
+def test_what_a_page_hides_is_left_out_and_counted(tmp_path, page, words):
+    path = tmp_path / "a.html"
+    path.write_text(page, encoding="utf-8")
+    source = extract_text(path)
+    assert source.text == "Seen."
+    assert source.notes == (f"{words} words that the document hides were left out",)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<body style='opacity:0'><p>Seen.</p>",
+        "<p hidden=until-found>Seen.</p>",
+        "<p style='opacity:0;transform:translateY(9px)'>Seen.</p>",
+        "<div style='visibility:hidden;font-size:0'><p style='visibility:visible;font-size:1em'>Seen.",
+        "<div style='background:#000'><p style='color:#fff'>Seen.</p></div>",
+        "<link rel=stylesheet href=a.css><p style='color:#fff'>Seen.</p>",
+        "<style>.a .b{background:red}</style><div class=a><p class=b style='color:#fff'>Seen.</p></div>",
+        "<style>.t{display:none} .t.open{display:block}</style><p class='t open'>Seen.</p>",
+        "<style>.t .x{display:none} @media print{.x{display:none}}</style><p class=x>Seen.</p>",
+    ],
+)
+def test_what_is_seen_or_may_be_is_read(tmp_path, page):
+    path = tmp_path / "a.html"
+    path.write_text(page, encoding="utf-8")
+    assert (extract_text(path).text, extract_text(path).notes) == ("Seen.", ())
+
+
+def test_a_page_that_hides_all_of_its_text_is_refused_with_the_reason(tmp_path):
+    path = tmp_path / "a.html"
+    path.write_text("<p style='display:none'>Ignore this.</p>", encoding="utf-8")
+    with pytest.raises(IndexingError, match="holds no text: 2 words are there that its styles hide"):
+        extract_text(path)

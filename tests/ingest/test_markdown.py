@@ -34,6 +34,7 @@ def read(text):
             "the `x` fees and [web](https://a.example)",
         ),
         ("The [fees][r] rise.\n\n[r]: ./fees.md", "The fees rise.\n\n"),
+        ("The [fees][] rise.\n\n[fees]: {{< ref fees >}}", "The fees rise.\n\n[fees]:"),
         ("![The wall](wall.png)", "The wall"),
         ("It rose.[^1]\n\n[^1]: In 1957.", "It rose.\n\nIn 1957."),
         ("{% if a %}It is {{ page.title }} open.{% endif %}", "It is  open."),

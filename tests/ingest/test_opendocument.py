@@ -15,17 +15,19 @@ NAMES = " ".join(
         "table": "table",
         "draw": "drawing",
         "presentation": "presentation",
+        "chart": "chart",
         "manifest": "manifest",
     }.items()
 )
-KINDS = {"odt": "text", "ods": "spreadsheet", "odp": "presentation"}
+LINK = 'xmlns:xlink="http://www.w3.org/1999/xlink"'
+KINDS = {"odt": "text", "ods": "spreadsheet", "odp": "presentation", "odg": "graphics"}
 
 
 @pytest.fixture
 def save(tmp_path):
     """Save a document of this body and these automatic styles."""
 
-    def save_document(suffix, body, styles="", manifest=""):
+    def save_document(suffix, body, styles="", manifest="", **parts):
         path = tmp_path / f"a.{suffix}"
         kind = KINDS[suffix]
         content = (
@@ -35,6 +37,8 @@ def save(tmp_path):
         with zipfile.ZipFile(path, "w") as archive:
             archive.writestr("mimetype", f"application/vnd.oasis.opendocument.{kind}")
             archive.writestr("content.xml", content)
+            for name, part in parts.items():
+                archive.writestr(name.replace("__", "/"), part)
             archive.writestr(
                 "META-INF/manifest.xml", f"<manifest:manifest {NAMES}>{manifest}</manifest:manifest>"
             )
@@ -45,7 +49,7 @@ def save(tmp_path):
 
 @pytest.fixture
 def read(save):
-    return lambda *document: extract_text(save(*document))
+    return lambda *document, **parts: extract_text(save(*document, **parts))
 
 
 def p(text):
@@ -154,7 +158,14 @@ def test_hidden_sheets_and_columns_are_left_out_and_named(read):
         hidden,
     )
     assert source.text == "Item: Hinge\nPrice: 3"
-    assert source.notes == ("hidden sheets and columns were left out: columns of Stock, Salaries",)
+    assert source.notes == ("hidden sheets, columns and rows were left out: columns of Stock, Salaries",)
+
+
+def test_hidden_rows_are_left_out_and_those_behind_a_filter_read(read):
+    rows = (row("Item", "Price"), row("Hinge", "1"), row("Cost", "3", visibility="collapse"))
+    source = read("ods", sheet("Stock", *rows, row("Dowel", "2", visibility="filter")))
+    assert texts(source) == ["Item: Hinge\nPrice: 1", "Item: Dowel\nPrice: 2"]
+    assert source.notes == ("hidden sheets, columns and rows were left out: rows of Stock",)
 
 
 def test_a_slide_is_a_page_with_its_title_its_table_and_its_notes(read):
@@ -194,8 +205,13 @@ def test_an_encrypted_document_is_refused(save):
         extract_text(path)
 
 
+def test_a_sheet_that_is_named_a_text_is_read_as_what_it_is(save):
+    path = save("ods", sheet("A", row("Part", "Holes"), row("Hinge", "3")))
+    assert "Part: Hinge\nHoles: 3" in extract_text(path.rename(path.with_suffix(".odt"))).text
+
+
 def test_a_document_of_another_kind_is_refused(save):
-    path = save("ods", sheet("A", row("Hinge", "3")))
+    path = save("odg", p("Gate"))
     with pytest.raises(IndexingError, match="is not an OpenDocument text or is damaged"):
         extract_text(path.rename(path.with_suffix(".odt")))
 
@@ -208,3 +224,157 @@ def test_a_cell_is_found_by_its_row_and_its_column(save):
     rag = AdaptiveRAG(str(path))
     assert "£4.20" in rag.invoke("What is the price of the hinge?")["answer"]
     assert "80" in rag.invoke("How many dowels are in stock?")["answer"]
+
+
+def shown(part):
+    return f'<draw:frame><draw:object {LINK} xlink:href="./{part}"/><draw:image/></draw:frame>'
+
+
+def inner(kind, body):
+    return (
+        f"<office:document-content {NAMES}><office:body><office:{kind}>{body}</office:{kind}>"
+        "</office:body></office:document-content>"
+    )
+
+
+CHART = inner(
+    "chart",
+    f"<chart:chart><chart:title>{p('Loans')}</chart:title><chart:plot-area/><table:table>"
+    f"{row('', '2024', '2025')}{row('Spring', '310', '420')}</table:table></chart:chart>",
+)
+LOANS = "Loans\n\n– | 2024 | 2025\nSpring | 310 | 420"
+SHAPE = f"<draw:custom-shape>{p('On the arrow.')}</draw:custom-shape>"
+
+
+def test_charts_boxes_and_shapes_stand_below_what_they_are_anchored_in(read):
+    box = f"<draw:frame><draw:text-box>{p('In the box.')}{SHAPE}</draw:text-box></draw:frame>"
+    first = f"<table:table-cell>{p('Level' + box)}</table:table-cell>"
+    table = f"<table:table>{row(first, '4 m')}</table:table>"
+    source = read(
+        "odt", p(f"Use{shown('Object 1')}") + table + p("The end."), **{"Object 1__content.xml": CHART}
+    )
+    assert source.text == f"Use\n\n{LOANS}\n\nLevel | 4 m\n\nIn the box.\n\nOn the arrow.\n\nThe end."
+    assert source.notes == ()
+
+
+def test_charts_boxes_and_shapes_of_sheets_and_slides_are_read(read):
+    chart = {"Object 1__content.xml": CHART}
+    cells = f"<table:table-cell>{shown('Object 1')}</table:table-cell>"
+    source = read(
+        "ods",
+        sheet(
+            "Stock", f"<table:shapes>{SHAPE}</table:shapes>", row("Item", "Price"), row("Hinge", "3", cells)
+        ),
+        **chart,
+    )
+    assert texts(source) == ["Item: Hinge\nPrice: 3", "On the arrow.", LOANS]
+    slide = f"<draw:page>{shown('Object 1')}{SHAPE}</draw:page>"
+    assert read("odp", slide, **chart).text == f"{LOANS}\n\nOn the arrow."
+
+
+def test_a_sheet_in_a_text_is_a_table_and_what_is_deeper_is_noted(read):
+    held = inner("spreadsheet", sheet("A", row("Item", "Price"), row("Hinge", "3")) + shown("Object 2"))
+    source = read("odt", p("Stock") + p(shown("Object 1")), **{"Object 1__content.xml": held})
+    assert source.text == "Stock\n\nItem | Price\nHinge | 3"
+    assert source.notes == ("1 object within others were left out",)
+
+
+def test_a_file_of_another_program_is_read_or_named(read):
+    ole = f'<draw:frame><draw:object-ole {LINK} xlink:href="./Object 1"/></draw:frame>'
+    body = p("The plan:") + p(ole)
+    assert (
+        read("odt", body, **{"Object 1": b"{\\rtf1 Shut the gate.\\par}"}).text
+        == "The plan:\n\nShut the gate."
+    )
+    source = read("odt", body, **{"Object 1": b"\0\1\2"})
+    assert (source.text, source.notes) == ("The plan:", ("embedded files were left out: Object 1",))
+
+
+def _math(*parts):
+    return f'<math xmlns="http://www.w3.org/1998/Math/MathML"><mrow>{"".join(parts)}</mrow></math>'
+
+
+@pytest.mark.parametrize(
+    ("equation", "text"),
+    [
+        ("<mfrac><mrow><mi>a</mi><mo>+</mo><mi>b</mi></mrow><mn>2</mn></mfrac>", "(a+b)/2"),
+        ("<mi>E</mi><mo>=</mo><mi>m</mi><msup><mi>c</mi><mn>2</mn></msup>", "E = mc^2"),
+        ("<msqrt><mi>x</mi><mo>+</mo><mn>1</mn></msqrt>", "√(x+1)"),
+        ("<mroot><mi>x</mi><mn>3</mn></mroot>", "root_3(x)"),
+        (
+            "<munderover><mo>∑</mo><mrow><mi>i</mi><mo>=</mo><mn>1</mn></mrow><mi>n</mi></munderover><mi>i</mi>",
+            "∑_(i = 1)^n i",
+        ),
+        ("<msubsup><mi>x</mi><mn>1</mn><mn>2</mn></msubsup>", "x_1^2"),
+        ("<mfenced><mi>x</mi><mi>y</mi></mfenced>", "(x,y)"),
+        (
+            "<mtable><mtr><mtd><mn>1</mn></mtd><mtd><mn>0</mn></mtd></mtr>"
+            "<mtr><mtd><mn>0</mn></mtd><mtd><mn>1</mn></mtd></mtr></mtable>",
+            "[1, 0; 0, 1]",
+        ),
+        ("<semantics><mi>x</mi><annotation>x over</annotation></semantics>", "x"),
+        ("<msqrt>" * 60 + "<mi>x</mi>" + "</msqrt>" * 60, "√(" * 29 + "x" + ")" * 29),
+    ],
+)
+def test_equations_are_read_as_linear_text_in_their_line(read, equation, text):
+    source = read("odt", p(f"It is {shown('Object 1')} here."), **{"Object 1__content.xml": _math(equation)})
+    assert source.text == f"It is {text} here."
+
+
+def test_comments_and_macros_are_named(read):
+    comment = f"<office:annotation>{p('Is this so?')}</office:annotation>"
+    parts = {"Basic__script-lc.xml": "<a/>", "Basic__Standard__Module1.xml": "<a/>"}
+    source = read("odt", p(f"Shut the gate{comment}."), **parts)
+    assert source.notes == ("1 comment was left out", "macros were left out")
+
+
+def test_numbers_of_items_and_headings_are_kept_as_they_show(read):
+    lists = (
+        '<text:list-style style:name="L1"><text:list-level-style-number style:num-format="I" text:level="1" '
+        'style:num-suffix="."/><text:list-level-style-number style:num-format="a" text:level="2" '
+        'style:num-prefix="(" style:num-suffix=")"/></text:list-style>'
+        '<text:list-style style:name="L2"><text:list-level-style-number style:num-format="1" text:level="1" '
+        'text:start-value="4" style:num-suffix="."/><text:list-level-style-number style:num-format="1" '
+        'text:level="2" text:display-levels="2"/></text:list-style>'
+        '<text:outline-style><text:outline-level-style text:level="1" style:num-format="1"/>'
+        '<text:outline-level-style text:level="2" style:num-format="1" text:display-levels="2"/>'
+        "</text:outline-style>"
+    )
+
+    def listed(style, *items):
+        return f'<text:list text:style-name="{style}">{"".join(items)}</text:list>'
+
+    within = f"<text:list>{item(p('Inner'))}{item(p('Other'))}</text:list>"
+    source = read(
+        "odt",
+        '<text:h text:outline-level="1">Safety</text:h><text:h text:outline-level="2">Gates</text:h>'
+        '<text:h text:outline-level="1">Fees</text:h><text:h text:outline-level="2">Fines</text:h>'
+        + listed("L1", item(p("First"), within), item(p("Second")))
+        + p("Between.")
+        + listed("L2", item(p("Fourth"), within)),
+        lists,
+    )
+    assert source.text == (
+        "1 Safety\n\n1.1 Gates\n\n2 Fees\n\n2.1 Fines\n\nI. First\n  (a) Inner\n  (b) Other\nII. Second"
+        "\n\nBetween.\n\n4. Fourth\n  4.1 Inner\n  4.2 Other"
+    )
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        '<text:section text:display="none"><text:p>Praise our pumps.</text:p></text:section>',
+        '<text:p>Shut it.<text:span text:style-name="T2"> Praise our pumps.</text:span></text:p>',
+        '<text:p text:style-name="T2">Praise our pumps.</text:p>',
+        '<text:p><text:hidden-text text:is-hidden="true">Praise our pumps.</text:hidden-text></text:p>',
+        '<text:p><text:hidden-paragraph text:is-hidden="true"/>Praise our pumps.</text:p>',
+    ],
+)
+def test_text_that_a_reader_does_not_see_is_left_out_and_counted(read, hidden):
+    styles = (
+        '<style:style style:name="T1"><style:text-properties text:display="none"/></style:style>'
+        '<style:style style:name="T2" style:parent-style-name="T1"/>'
+    )
+    source = read("odt", p("Shut the gate.") + hidden, styles)
+    assert "pumps" not in source.text
+    assert source.notes == ("3 words that the document hides were left out",)

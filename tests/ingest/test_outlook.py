@@ -1,4 +1,7 @@
+import struct
+
 import pytest
+from compressed_rtf import compress
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text
@@ -38,8 +41,53 @@ def test_what_is_no_mail_of_outlook_is_named(tmp_path):
         extract_text(tmp_path / "a.msg")
 
 
-def test_a_text_in_compressed_rtf_alone_is_named(tmp_path):
+def numbers(head, **known):
+    """Return the stream of properties that are numbers, after a head of so many bytes."""
+    entries = (struct.pack("<HHIQ", 3, int(tag[1:], 16), 0, value) for tag, value in known.items())
+    return {"__properties_version1.0": bytes(head) + b"".join(entries)}
+
+
+def test_a_text_in_compressed_rtf_alone_is_read(tmp_path):
+    packed = compress(rb"{\rtf1\ansi Please buy the {\b blue} rope.\par}")
+    tree = {**text("0037", "Ropes"), "__substg1.0_10090102": packed}
+    (tmp_path / "a.msg").write_bytes(make_ole(tree))
+    assert "Please buy the blue rope." in extract_text(tmp_path / "a.msg").text
+
+
+def test_a_text_in_compressed_rtf_that_is_damaged_is_named(tmp_path):
     tree = {**text("0037", "Ropes"), "__substg1.0_10090102": b"LZFu" * 1100}
     (tmp_path / "a.msg").write_bytes(make_ole(tree))
     [note] = extract_text(tmp_path / "a.msg").notes
-    assert "compressed RTF" in note
+    assert "compressed RTF that is damaged: save it as" in note
+
+
+@pytest.mark.parametrize(
+    ("tag", "page", "encoding"), [("x3FFD", 1251, "cp1251"), ("x3FDE", 28592, "iso8859-2")]
+)
+def test_text_of_eight_bits_is_in_the_code_page_that_the_mail_names(tmp_path, tag, page, encoding):
+    said = "Купи верёвку." if page == 1251 else "Kup linę, żółtą."
+    tree = {
+        **numbers(32, **{tag: page}),
+        "__substg1.0_0037001E": b"Ropes",
+        "__substg1.0_1000001E": said.encode(encoding),
+    }
+    (tmp_path / "a.msg").write_bytes(make_ole(tree))
+    assert said in extract_text(tmp_path / "a.msg").text
+
+
+def test_recipients_have_their_addresses_and_a_mail_without_headers_its_day(tmp_path):
+    sent = struct.pack("<HHIQ", 0x40, 0x0039, 0, 133_547_616_000_000_000)
+    people = [("Bo", "bo@example.org", 1), ("Cy", "cy@example.org", 2), ("Di", "di@example.org", 3)]
+    tree = {
+        **text("0037", "Ropes"),
+        **text("0E04", "Bo"),
+        **text("1000", "Buy it."),
+        "__properties_version1.0": bytes(32) + sent,
+    }
+    for number, (name, address, kind) in enumerate(people):
+        own = {**text("3001", name), **text("39FE", address), **numbers(8, x0C15=kind)}
+        tree[f"__recip_version1.0_#0000000{number}"] = own
+    (tmp_path / "a.msg").write_bytes(make_ole(tree))
+    source = extract_text(tmp_path / "a.msg")
+    assert "To: Bo <bo@example.org>\nCc: Cy <cy@example.org>\nDate: Wednesday, 13 March 2024" in source.text
+    assert "di@example.org" not in source.text

@@ -162,6 +162,73 @@ def test_a_damaged_pdf_is_refused_with_its_reason(tmp_path, damage, reason):
         extract_text(path)
 
 
+@pytest.mark.parametrize("size", [3000, 200_000])
+def test_nul_bytes_behind_the_end_are_no_damage(tmp_path, size):
+    path = make_pdf(tmp_path / "padded.pdf", [paragraph(FILLER)])
+    path.write_bytes(path.read_bytes() + bytes(size))
+    assert FILLER[0] in extract_text(path).text
+
+
+def test_a_cut_pdf_that_is_filled_with_nul_bytes_is_still_truncated(tmp_path):
+    path = make_pdf(tmp_path / "cut.pdf", [paragraph(FILLER)] * 4)
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2] + bytes(200_000))
+    with pytest.raises(IndexingError, match="is truncated"):
+        extract_text(path)
+
+
+@pytest.mark.parametrize(
+    "surround",
+    [
+        lambda data: b"HTTP/1.1 200 OK\n" * 500 + data,
+        lambda data: data + b"<!-- served in 12 ms -->\n" * 500,
+        lambda data: data[: data.index(b"startxref") + 12],
+    ],
+    ids=["lines before the start", "lines behind the end", "without its last line"],
+)
+def test_a_whole_pdf_is_read_whatever_stands_around_it(tmp_path, surround):
+    path = make_pdf(tmp_path / "around.pdf", [paragraph(FILLER)])
+    path.write_bytes(surround(path.read_bytes()))
+    assert FILLER[0] in extract_text(path).text
+
+
+def test_a_pdf_that_is_cut_behind_an_earlier_end_is_truncated(tmp_path):
+    path = make_pdf(tmp_path / "cut.pdf", [paragraph(FILLER)])
+    data = path.read_bytes()
+    path.write_bytes(data + data[9 : len(data) // 2] + b"%filled up\n" * 300)
+    with pytest.raises(IndexingError, match=r"is truncated.*qpdf cut\.pdf cut-rest\.pdf"):
+        extract_text(path)
+
+
+@pytest.mark.parametrize(
+    "kids", [b"/Kids [2 0 R]", b"/Kids [99 0 R]", b"/Kods [5 0 R]"], ids=["itself", "nothing", "misspelt"]
+)
+def test_pages_are_found_where_their_list_is_lost(tmp_path, kids):
+    path = make_pdf(tmp_path / "lost.pdf", [paragraph(FILLER)])
+    path.write_bytes(path.read_bytes().replace(b"/Kids [5 0 R]", kids))
+    assert FILLER[0] in extract_text(path).text
+
+
+@pytest.mark.parametrize("turn", [90, 180, 270])
+def test_a_turned_page_of_which_a_part_is_shown_is_read(tmp_path, turn):
+    path = make_pdf(tmp_path / "turned.pdf", [[Text("Hidden by the frame", y=30), *paragraph(FILLER, y=600)]])
+    box = b"/MediaBox [0 0 595 842] /CropBox [30 100 565 300] /Rotate %d" % turn
+    path.write_bytes(path.read_bytes().replace(b"/MediaBox [0 0 595 842]", box))
+    assert extract_text(path).text.split() == " ".join(FILLER).split()
+
+
+def test_letters_that_a_font_does_not_name_are_no_text_and_the_way_to_read_them_is_said(tmp_path):
+    path = make_pdf(tmp_path / "my scan.pdf", [[Text("!!! ??? ...")]])
+    with pytest.raises(IndexingError, match=r'holds no text: its fonts do not.*--force-ocr "my scan\.pdf"'):
+        extract_text(path)
+
+
+def test_an_empty_page_is_refused_with_a_way_to_read_what_may_be_seen_on_it(tmp_path):
+    path = make_pdf(tmp_path / "empty.pdf", [[]])
+    with pytest.raises(IndexingError, match=r"its 1 page is empty\. .*ocrmypdf --force-ocr empty\.pdf"):
+        extract_text(path)
+
+
 def test_an_encrypted_pdf_asks_for_a_copy_without_password(tmp_path):
     path = make_pdf(tmp_path / "locked.pdf", [paragraph(FILLER)], encrypted=True)
     with pytest.raises(IndexingError, match=r"locked\.pdf is encrypted.*qpdf --decrypt"):
@@ -175,3 +242,8 @@ def test_a_line_without_size_is_a_column_of_its_own():
 
 def test_the_forms_of_arabic_letters_become_letters():
     assert clean("ﻓﺘﺢ ﺍﻟﻤﻴﻨﺎﺀ 10²") == "فتح الميناء 10²"
+    assert clean("ﻓ\ufe76ﺘﺢ") == "ف\u064eتح"  # a mark with a form of its own, which cuts no word
+
+
+def test_small_capitals_and_old_style_figures_in_codes_of_their_own_become_letters():
+    assert clean("A\uf770\uf770\uf765\uf76e\uf764\uf769\uf778 \uf731\uf732") == "Appendix 12"

@@ -96,3 +96,13 @@ def test_an_attachment_that_is_too_large_is_named(document, read):
     document.new_page().insert_text((56, 80), "The berths are let by the year.")
     document.embfile_add("a", b"tide " * 10_500_000, filename="tides.txt")
     assert read().notes == ("the attachment tides.txt holds more than 50 MB",)
+
+
+def test_a_ticked_box_without_looks_is_read(document, read):
+    page = document.new_page()
+    ask(page, BOX, 100, True, words="Insured")
+    ask(page, BOX, 130, False, words="Rented", name="other")
+    for box in page.widgets():
+        document.xref_set_key(box.xref, "AP", "null")
+    text = read().text
+    assert "Insured: yes" in text and "Rented: no" in text

@@ -297,3 +297,150 @@ def test_a_table_wider_than_the_text_breaks_no_paragraph(tmp_path):
     ]
     page = [*paragraph(narrow), *table(MONEY, y=180, places=(60, 300, 480))]
     assert text_of(tmp_path, page).startswith(" ".join(narrow))
+
+
+def test_rows_without_borders_between_them_are_parted_at_their_figures(tmp_path):
+    rows = [("Bulgaria", "2.3", "5.5"), ("Cyprus", "0.2", "0.4"), ("Malta", "", "0.7")]
+    page = [
+        *grid((50, 190, 310, 420), (88, 108, 156)),
+        *table([("Country", "Fund", "Total")]),
+        *table(rows, y=120),
+        *paragraph(PROSE, y=300),
+    ]
+    assert text_of(tmp_path, page).split("\n\n")[0] == (
+        "Country | Fund | Total\nBulgaria | 2.3 | 5.5\nCyprus | 0.2 | 0.4\nMalta | – | 0.7"
+    )
+
+
+def test_columns_whose_border_is_drawn_in_the_header_alone_go_on_below_it(tmp_path):
+    rules = [Rule(50, y, 420, y) for y in (88, 106, 122, 138)] + [Rule(x, 88, x, 138) for x in (50, 420)]
+    page = [
+        *rules,
+        *(Rule(x, 88, x, 106) for x in (190, 310)),
+        *table(
+            [("Country", "Home", "Abroad"), ("Austria", "86.2", "13.8"), ("Cyprus", "81.0", "3.8")], pitch=16
+        ),
+        *paragraph(PROSE, y=300),
+    ]
+    assert text_of(tmp_path, page).split("\n\n")[0] == (
+        "Country | Home | Abroad\nAustria | 86.2 | 13.8\nCyprus | 81.0 | 3.8"
+    )
+
+
+def test_a_wide_gap_parts_columns_inside_a_border_and_a_name_above_it_is_that_of_both(tmp_path):
+    rules = [Rule(50, y, 420, y) for y in (88, 106, 122, 138, 154)] + [
+        Rule(x, 88, x, 154) for x in (50, 190, 420)
+    ]
+    rows = [("Answer", "Often", "Seldom"), ("Headache", "119", "128"), ("Backache", "126", "219")]
+    page = [*rules, Text("How often", x=200, y=102), *table(rows, y=118, pitch=16), *paragraph(PROSE, y=300)]
+    assert text_of(tmp_path, page).split("\n\n")[0] == (
+        "– | How often | How often\nAnswer | Often | Seldom\nHeadache | 119 | 128\nBackache | 126 | 219"
+    )
+
+
+def test_a_full_grid_of_figures_is_a_table(tmp_path):
+    rows = [("", "Q1", "Q2"), ("2004", "34.7", "36.2"), ("2005", "58.1", "63.4"), ("2006", "74.7", "84.1")]
+    page = [
+        *grid((50, 190, 310, 420), (88, 106, 122, 138, 154)),
+        *table(rows, pitch=16),
+        *paragraph(PROSE, y=300),
+    ]
+    assert text_of(tmp_path, page).split("\n\n")[0] == (
+        "– | Q1 | Q2\n2004 | 34.7 | 36.2\n2005 | 58.1 | 63.4\n2006 | 74.7 | 84.1"
+    )
+
+
+HEADED = [("Tea", "1.1", "2.2", "3.3"), ("Salt", "4.1", "5.2", "6.3"), ("Rope", "7.1", "8.2", "9.3")]
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [
+        # a name over three columns touches but the one in the middle
+        (
+            [("", "", "Sales", ""), ("Item", "May", "June", "July")],
+            ("Item", "Sales May", "Sales June", "Sales July"),
+        ),
+        # the names of columns take several lines
+        ([("", "Number of", "Average", ""), ("Item", "persons", "cost", "Fees")],
+         ("Item", "Number of persons", "Average cost", "Fees")),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("late", [False, True])
+def test_all_lines_of_a_header_name_columns_wherever_the_page_writes_them(tmp_path, header, names, late):
+    places = (60, 200, 276, 352)
+    above, below = table(header, places=places), table(HEADED, y=128, places=(60, 200, 280, 360))
+    page = [*below, *above] if late else [*above, *below]
+    source = extract_text(make_pdf(tmp_path / "made.pdf", [[*page, *paragraph(PROSE, y=300)]]))
+    (found,) = find_tables(source.text)
+    assert found.columns == names
+    assert [row.cells for row in found.rows] == HEADED
+
+
+def test_a_short_line_between_the_rows_of_a_table_divides_no_table(tmp_path):
+    page = [*table(MONEY), Text("In the harbour and on the quay", x=90, y=142), *table(MONEY[1:], y=156)]
+    (found,) = find_tables(text_of(tmp_path, page))
+    assert found.columns == MONEY[0]
+    assert [row.cells[0] for row in found.rows] == [
+        "Energy", "Room hire", "In the harbour and on the quay", "Energy", "Room hire"
+    ]  # fmt: skip
+
+
+def test_rows_of_figures_alone_are_a_table(tmp_path):
+    rows = [("", "1", "2"), *((str(year), f"{year % 7}.5", f"{year % 5}.1") for year in range(1990, 1996))]
+    assert text_of(tmp_path, table(rows)).splitlines()[1] == "1990 | 2.5 | 0.1"
+
+
+def test_a_header_of_two_rows_stays_in_one_passage(tmp_path):
+    header = [("", "", "Sales", ""), ("Item", "May", "June", "July")]
+    places = (60, 200, 280, 360)
+    page = [*paragraph(PROSE, y=60), *table(header, places=places), *table(HEADED, y=128, places=places)]
+    source = extract_text(make_pdf(tmp_path / "made.pdf", [page]))
+    for size in range(190, 260, 5):
+        for chunk in split(source, size=size, overlap=40):
+            for found in find_tables(chunk["text"], tuple(chunk["metadata"].get("columns", ()))):
+                assert found.columns == ("Item", "Sales May", "Sales June", "Sales July")
+
+
+def test_figures_set_close_stand_in_columns_and_leaders_go(tmp_path):
+    # a name that ends close to the first figure, with dots that lead there
+    rows = [
+        ("Category", "2005", "2010"),
+        ("All ages . . . . . . . . . . .", "291,099", "303,858"),
+        ("With a disability . . . . . .", "54,425", "56,672"),
+        ("Severe . . . . . . . . . . . .", "34,947", "35,683"),
+    ]
+    read = text_of(tmp_path, table(rows, places=(60, 200, 246)))
+    assert read.splitlines()[1:3] == ["All ages | 291,099 | 303,858", "With a disability | 54,425 | 56,672"]
+
+
+def test_a_name_in_the_middle_above_all_columns_stands_with_each(tmp_path):
+    rows = [
+        ("Statistic", "1", "2", "3"),
+        ("Enrolment", "0.3", "0.6", "0.8"),
+        ("Teachers", "0.8", "1.4", "1.7"),
+    ]
+    page = [
+        Text("Years", x=255, y=100),
+        *table([*rows, ("Graduates", "1.0", "1.0", "1.5")], y=114, places=(60, 200, 265, 330)),
+    ]
+    assert text_of(tmp_path, page).startswith("Statistic | Years | Years | Years\nStatistic | 1 | 2 | 3\n")
+
+
+def test_figures_at_the_middle_of_a_name_of_two_lines_are_one_row(tmp_path):
+    rows = [
+        ("Years of life lost", "before age 75", "7108", "6960", "6920"),
+        ("Inequality in the", "health index", "928", "904", "899"),
+        ("Mean of limits to", "all activities", "8766", "8762", "8779"),
+    ]
+    places = (200, 260, 320)
+    page = [Text(year, x=x, y=100) for year, x in zip(("1997", "1998", "1999"), places, strict=True)]
+    for y, (upper, lower, *figures) in zip((116, 156, 196), rows, strict=True):
+        page.append(Text(upper, x=60, y=y))
+        page += [Text(figure, x=x, y=y + 8) for figure, x in zip(figures, places, strict=True)]
+        page.append(Text(lower, x=60, y=y + 16))
+    assert text_of(tmp_path, page).splitlines()[-3:] == [
+        "Years of life lost before age 75 | 7108 | 6960 | 6920",
+        "Inequality in the health index | 928 | 904 | 899",
+        "Mean of limits to all activities | 8766 | 8762 | 8779",
+    ]

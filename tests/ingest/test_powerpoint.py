@@ -1,16 +1,20 @@
 import zipfile
 
+import openpyxl
 import pptx
 import pytest
 from lxml import etree
 from pptx.chart.data import CategoryChartData
 from pptx.enum.chart import XL_CHART_TYPE
+from pptx.enum.shapes import PROG_ID
 
 from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
+from tests.ingest.made_office import C, R, add_parts, diagram
 
 TITLE, BODY, TITLE_ALONE, EMPTY = 0, 1, 5, 6  # layouts of the library's own template
+DGM = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 
 
@@ -165,3 +169,54 @@ def test_a_cell_of_a_slide_is_found_with_its_page(tmp_path, deck, add):
     result = AdaptiveRAG(str(tmp_path / "docs")).invoke("What did the van cost in 2025?")
     assert "240 pounds" in result["answer"]
     assert {citation["page"] for citation in result["citations"]} == {2}
+
+
+def test_an_equation_is_read_once_as_linear_text(read, add):
+    paragraph = write_box(add(EMPTY), "Area").text_frame.paragraphs[0]._p
+    run = "<m:r><m:t>{}</m:t></m:r>".format
+    paragraph.append(
+        etree.fromstring(
+            '<mc:AlternateContent xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006">'
+            '<mc:Choice Requires="a14" xmlns:a14="http://schemas.microsoft.com/office/drawing/2010/main">'
+            '<a14:m><m:oMath xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math">'
+            f"{run('π')}<m:sSup><m:e>{run('r')}</m:e><m:sup>{run('2')}</m:sup></m:sSup></m:oMath></a14:m>"
+            f"</mc:Choice><mc:Fallback><a:r {A}><a:t>picture</a:t></a:r></mc:Fallback></mc:AlternateContent>"
+        )
+    )
+    assert read().text.endswith("Area πr^2")
+
+
+def test_an_embedded_sheet_is_read_below_the_slides_and_comments_and_macros_are_named(tmp_path, deck, add):
+    slide = add(TITLE_ALONE, "Stock")
+    book = openpyxl.Workbook()
+    for row in (["Item", "Price"], ["Hinge", 3]):
+        book.active.append(row)
+    book.save(tmp_path / "stock.xlsx")
+    slide.shapes.add_ole_object(str(tmp_path / "stock.xlsx"), PROG_ID.XLSX, 0, 0, 100, 100)
+    add(TITLE_ALONE, "The end")
+    path = tmp_path / "a.pptx"
+    deck.save(path)
+    noted = b'<p:cmLst xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main"><p:cm/></p:cmLst>'
+    add_parts(path, "ppt/slides/_rels/slide1.xml.rels", {"notes.xml": ("comments", noted)})
+    add_parts(path, "ppt/_rels/presentation.xml.rels", {"vbaProject.bin": ("vbaProject", b"x")})
+    source = extract_text(path)
+    assert source.text == "Stock\n\nThe end\n\nItem: Hinge\nPrice: 3"
+    assert [(chunk["page"], chunk["section"]) for chunk in split(source)][-1][0] is None
+    assert source.notes == ("macros were left out", "1 comment was left out")
+
+
+def test_a_diagram_and_a_chart_without_its_part_do_no_harm(tmp_path, deck, add):
+    slide = add(TITLE_ALONE, "Plan")
+    for held in (
+        f'<dgm:relIds {DGM} {R} r:dm="data.xml"/>',
+        f'<c:chart {C} {R} r:id="none.xml"/>',
+    ):
+        frame = f'<p:graphicFrame xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main">{held}'
+        slide.shapes._spTree.append(etree.fromstring(f"{frame}</p:graphicFrame>"))
+    path = tmp_path / "a.pptx"
+    deck.save(path)
+    parts = {"data.xml": ("diagramData", diagram("Ask", "Sign")), "none.xml": ("chart", None)}
+    add_parts(path, "ppt/slides/_rels/slide1.xml.rels", parts)
+    source = extract_text(path)
+    assert source.text == "Plan\n\n- Ask\n- Sign"
+    assert source.notes == ("1 chart was left out",)

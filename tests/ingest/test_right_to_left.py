@@ -1,3 +1,5 @@
+import unicodedata
+
 import pymupdf
 import pytest
 
@@ -26,6 +28,7 @@ def read(text, *borders, **page):
         (".(Harbour Board יפל) 12", "12 (לפי Harbour Board)."),  # with the brackets that are seen
         ("גבא~דחי", "יחד אבג"),
         (".~גבא", "אבג."),
+        ("%45 ﻎﻠﺑ", "ﺑﻠﻎ 45%"),
         ("Look at גבא דחי 45 now", "Look at יחד אבג 45 now"),
         ("גבא דחי.", "יחד אבג."),  # set from left to right
         ("Harbour", "Harbour"),
@@ -81,3 +84,72 @@ def test_a_page_of_hebrew_is_read_with_its_tables(tmp_path):
     assert extract_text(tmp_path / "a.pdf").text == (
         "המחיר הוא 45 שקל.\n\nפריט | מחיר | מקום\nציר | 45 | רציף 3\nבריח | 7.50 | רציף 12"
     )
+
+
+def test_a_letter_without_width_belongs_to_the_lam_that_it_touches():
+    # "الآلات", written by a font that has a shape for each half of "لآ" and "لا", from right to left
+    shapes = [("ا", 25, 30), ("ل", 20, 25), ("آ", 20, 20), ("ل", 15, 20), ("ا", 15, 15), ("ت", 10, 15)]
+    assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["الآلات"]
+    # "الابن": one shape for "الا", whose letters a program turned round
+    shapes = [("ا", 20, 20), ("ل", 20, 20), ("ا", 15, 20), ("ب", 10, 15), ("ن", 5, 10)]
+    assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["الابن"]
+
+
+def test_a_mark_between_two_letters_belongs_to_the_one_before_it():
+    shapes = [("ر", 15, 20), ("ص", 10, 15), ("ً", 15, 15), ("ا", 5, 10)]
+    assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["رصًا"]
+    shapes[2] = ("\ufe70", 15, 15)  # its form with a blank below
+    assert [part.text for part in read_parts([Letter(*shape, 10) for shape in shapes])] == ["رصًا"]
+
+
+def test_a_drawing_that_goes_through_a_word_does_not_cut_it():
+    assert read("גבא דחי", STEP, 5 * STEP) == ["יחד אבג"]
+
+
+def test_a_blank_parts_the_end_of_a_latin_word_from_what_follows():
+    assert read("םכח Python ב") == ["ב Python חכם"]
+    assert read("םכחPython ב") == ["ב Python חכם"]
+    assert read("Rגבא") == ["אבגR"]
+
+
+ARABIC = "فتح الميناء القديم أبوابه، لأن الآلات ثقيلة والإضاءة ضعيفة في ١٥ مارس (أي 45%)."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ARABIC,
+        "بِسْمِ اللَّهِ الرَّحْمَٰنِ الرَّحِيمِ وَإِيَّاكَ نَسْتَعِينُ شُكْرًا",
+        "کتاب کتابخانه را می توان از ساعت ۸ صبح گرفت. چگونگی اجرای طرح را شرح داد.",
+        "בְּרֵאשִׁית בָּרָא אֱלֹהִים. המחיר הוא 45.20 שקל (לפי Harbour Board).",
+    ],
+    ids=["Arabic", "Arabic with vowels", "Persian", "Hebrew"],
+)
+def test_every_letter_and_mark_of_a_page_comes_back(tmp_path, text):
+    with pymupdf.open() as document:
+        page = document.new_page()
+        page.insert_htmlbox(pymupdf.Rect(60, 60, 300, 700), f'<p dir="rtl">{text}</p>')
+        document.save(tmp_path / "a.pdf")
+    read_back = " ".join(extract_text(tmp_path / "a.pdf").text.split())
+    assert unicodedata.normalize("NFC", read_back) == unicodedata.normalize("NFC", text)
+
+
+def test_lines_that_reach_into_each_other_stay_apart(tmp_path):
+    lines = ["המזח הצפוני נפתח באביב", "השוער סופר את הספינות"]
+    with pymupdf.open() as document:
+        page = document.new_page()
+        html = f'<p dir="rtl" style="line-height:0.65">{"<br>".join(lines)}</p>'
+        page.insert_htmlbox(pymupdf.Rect(60, 60, 500, 700), html)
+        document.save(tmp_path / "a.pdf")
+    assert extract_text(tmp_path / "a.pdf").text.split() == " ".join(lines).split()
+
+
+def test_an_upright_line_is_read_from_its_own_start(tmp_path):
+    with pymupdf.open() as document:
+        page = document.new_page()
+        page.insert_htmlbox(pymupdf.Rect(60, 60, 500, 100), '<p dir="rtl">المحلات والبلدان كلها</p>')
+        for turn, left in ((90, 100), (270, 300)):
+            box = pymupdf.Rect(left, 200, left + 40, 400)
+            page.insert_htmlbox(box, '<p dir="rtl">الترتيب الأول</p>', rotate=turn)
+        document.save(tmp_path / "a.pdf")
+    assert extract_text(tmp_path / "a.pdf").text.count("الترتيب الأول") == 2

@@ -97,3 +97,26 @@ def test_what_is_no_rich_text_is_refused(read):
 def test_a_cell_is_found_by_its_row_and_its_column(save):
     path = save(row("Item", "Price", "Stock") + row("Hinge", "4.20", "12") + row("Dowel", "1.00", "80"))
     assert "4.20" in AdaptiveRAG(str(path)).invoke("What is the price of the hinge?")["answer"]
+
+
+def test_a_star_inside_a_group_hides_nothing_and_at_its_start_only_what_is_unknown(read):
+    source = read(r"{\i0\b0\*\cs7 The fox {\*}jumps} {\*\unknown hidden}{\*\bkmkstart hidden}over.\par")
+    assert source.text == "The fox jumps over."
+
+
+def test_text_boxes_and_what_an_object_shows_are_read(read):
+    source = read(
+        r"{\shp{\*\shpinst\shpleft1{\sp{\sn a}{\sv 1}}{\shptxt In a box.\par}}{\shprslt Again.\par}}"
+        r"{\object\objemb{\*\objdata 00ff}{\result A table of it.}}\par"
+    )
+    assert source.text == "In a box.\n\nA table of it."
+
+
+def test_a_row_that_nothing_ends_is_kept(read):
+    assert read(r"\intbl Station\cell Phone\cell ").text == "Station | Phone"
+
+
+def test_the_font_where_none_is_named_tells_the_letters(read):
+    head = r"{\rtf1\ansi\ansicpg1252\deff1{\fonttbl{\f0\fcharset0 A;}{\f1\fcharset204 B;}{\f2\cpg1253 C;}}"
+    source = read(r"\pard\plain \'c4\'e0\par \f2 \'c1\'c2\par", head)
+    assert source.text == "Да\n\nΑΒ"

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from adaptive_rag import AdaptiveRAG
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text, split
 
@@ -19,7 +20,7 @@ def test_question_and_answer_columns_are_recognised(tmp_path):
         'Topic,Question,Answer\nwall,How high is it?,"It is 5 m,\nmeasured in 2021."\n'
         "gate,Who shuts it?,The keeper.\n",
     )
-    assert first["text"] == "How high is it?\nIt is 5 m,\nmeasured in 2021."
+    assert first["text"] == "How high is it?\nIt is 5 m,\nmeasured in 2021.\nTopic: wall"
     assert first["metadata"] == {
         "kind": "qa",
         "question": "How high is it?",
@@ -30,10 +31,38 @@ def test_question_and_answer_columns_are_recognised(tmp_path):
     assert (second["section"], second["metadata"]["row"]) == ("Who shuts it?", 2)
 
 
+def test_what_stands_beside_an_answer_is_told_where_it_is_asked_for(tmp_path):
+    (tmp_path / "faq.csv").write_text(
+        "Category,Question,Answer,Owner\n"
+        "Billing,How do I pay an invoice?,You pay by card or by transfer. Name its number.,Ms Cole\n"
+        "Harbour,Who shuts the gate at night?,The keeper shuts the gate at ten.,Mr Bell\n"
+    )
+    rag = AdaptiveRAG(str(tmp_path))
+    paid = rag.invoke("How can I pay?")["answer"]
+    assert "by card" in paid and "Billing" not in paid and "Ms Cole" not in paid
+    assert "Ms Cole" in rag.invoke("Who is the owner of the question about invoices?")["answer"]
+
+
 def test_other_columns_become_labelled_lines(tmp_path):
     (chunk,) = chunks_of(tmp_path, "t.csv", "\ufeffid;name;height\n7;North Mole;3.6\n;;\n")
-    assert chunk["text"] == "name: North Mole\nheight: 3.6"
+    assert chunk["text"] == "name: North Mole\nheight: 3.6\nid: 7"
     assert (chunk["metadata"]["id"], chunk["metadata"]["row"]) == ("7", 1)
+
+
+@pytest.mark.parametrize("title", ["Stock in March\n\n", "Stock in March;;\n;;\n"])
+def test_titles_above_the_names_of_columns_are_text(tmp_path, title):
+    above, row = chunks_of(tmp_path, "t.csv", f"{title}Item;Price;Shelf\nHinge;4,20;A3\n")
+    assert (above["text"], row["text"]) == ("Stock in March", "Item: Hinge\nPrice: 4,20\nShelf: A3")
+
+
+def test_columns_of_one_name_or_of_none_are_told_apart(tmp_path):
+    (chunk,) = chunks_of(tmp_path, "t.csv", ",Name,Name\n0,Ann,Bell\n")
+    assert chunk["text"] == "column 1: 0\nName: Ann\nName (3): Bell"
+
+
+def test_lines_of_one_column_with_commas_have_no_title(tmp_path):
+    chunks = chunks_of(tmp_path, "t.csv", "text\nOne, two, three.\nFour, five, six.\n")
+    assert [chunk["metadata"]["row"] for chunk in chunks] == [1, 2]
 
 
 def test_a_chunk_never_holds_two_rows_and_a_long_row_is_cut(tmp_path):

@@ -10,6 +10,7 @@ from adaptive_rag.text.redaction import (
     REDACTED,
     PiecewiseRedactor,
     cause_of,
+    quote_user,
     redact,
     redact_all,
     redact_known,
@@ -176,3 +177,17 @@ def test_shapes_of_keys_are_sought_in_a_time_that_grows_with_the_length() -> Non
         started = time.process_time()
         redact(text)
         assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("address", "quoted"),
+    [
+        ("postgresql://rag:SECRET@pass99@host/db", "postgresql://rag:SECRET%40pass99@host/db"),
+        ("postgresql://rag@town:a@b@host:5432/db?x=a@b", "postgresql://rag%40town:a%40b@host:5432/db?x=a@b"),
+        ("postgresql://rag:plain@host/db", "postgresql://rag:plain@host/db"),
+        ("postgresql://host/db?user=a@b", "postgresql://host/db?user=a@b"),
+    ],
+)
+def test_a_password_ends_at_the_last_at_sign_of_an_address(address: str, quoted: str) -> None:
+    assert quote_user(address) == quoted
+    assert "pass99" not in redact(f"{address} and {quoted}")

@@ -1,6 +1,6 @@
 import pytest
 
-from adaptive_rag.text.tables import describe_row, find_tables
+from adaptive_rag.text.tables import describe_row, find_tables, names_columns
 
 
 def test_names_that_stand_over_several_columns_are_read_with_those_below_them():
@@ -40,6 +40,29 @@ def test_names_stand_above_rows_that_are_numbered():
     assert wood.columns == ()
 
 
+def test_tables_that_a_blank_line_parts_are_two_where_their_columns_differ():
+    one, two = find_tables("Item | Price\nHose | 41\n\nPort | May | June\nMill | 3 | 4")
+    assert one.columns == ("Item", "Price")
+    assert two.columns == ("Port", "May", "June")
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("– | 2008-09 | 2009-10\nHose | 41 | 52\nPump | 3 | 4", ("–", "2008-09", "2009-10")),
+        ("Port | % growth 1990-94 | sales ($000)\nMill | 3.1 | 4\nMarsh | 2.0 | 5", None),
+        ("– | Weight | Size\n– | (kg) | (m)\nHose | 3 | 9\nPump | 2 | 8", ("–", "Weight (kg)", "Size (m)")),
+        # figures, and columns without names, are no second row of names
+        ("Item | Low | Low\nHose | 41 | 41\nPump | 3 | 4", ("Item", "Low", "Low")),
+        ("– | – | Sold\n1991 | Men | 11.0\n1996 | Men | 9.5", ("–", "–", "Sold")),
+    ],
+)
+def test_what_stands_above_figures_names_columns(text, names):
+    (table,) = find_tables(text)
+    wanted = tuple(text.splitlines()[0].split(" | ")) if names is None else names
+    assert table.columns == wanted
+
+
 @pytest.mark.parametrize(
     ("cells", "columns", "said"),
     [
@@ -49,3 +72,42 @@ def test_names_stand_above_rows_that_are_numbered():
 )
 def test_a_row_is_put_in_words(cells, columns, said):
     assert describe_row(cells, columns) == said
+
+
+@pytest.mark.parametrize(
+    "text", ["Brass hinge | 4.20 | 12", "| Brass hinge | 4.20 | 12 |\n\nPrices hold until May."]
+)
+def test_the_last_row_of_a_table_that_was_cut_has_its_columns(text: str) -> None:
+    columns = ("Article", "Price", "Stock")
+    (table,) = find_tables(text, columns)
+    assert (table.columns, [row.cells for row in table.rows]) == (columns, [("Brass hinge", "4.20", "12")])
+    assert text[table.rows[0].start : table.rows[0].end].startswith(("Brass", "| Brass"))
+
+
+def test_a_line_with_other_cells_than_the_table_that_was_cut_is_none_of_its_rows() -> None:
+    assert list(find_tables("Choose A | B there.", ("Article", "Price", "Stock"))) == []
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("Measure", "Age 4 (first year)", "Grade 1"), ("Spelling", "0.15", "NA"), ("Reading", "NA", "0.11")],
+        [("Group", "18–24", "65 and over"), ("Men", "12.5", "40.1"), ("Women", "11.0", "38.9")],
+        [("Statistic", "1", "2", "3"), ("Enrolment", "0.3", "0.6", "0.8"), ("Teachers", "0.8", "1.4", "1.7")],
+        [("Property", "Reason"), ("Clarity", "Most people asked did not " * 4), ("Length", "It takes " * 9)],
+    ],
+    ids=["names with numbers", "ranges", "numbered", "over texts"],
+)
+def test_the_first_row_names_the_columns(rows: list[tuple[str, ...]]) -> None:
+    assert names_columns(rows)
+    assert not names_columns(rows[1:])
+
+
+def test_a_row_without_figures_names_no_columns() -> None:
+    assert not names_columns([("Actual", "–", "–"), ("1996", "51", "37"), ("1997", "52", "37")])
+
+
+def test_a_name_above_numbered_columns_is_said_with_each() -> None:
+    header = "Statistic | Years | Years | Years\nStatistic | 1 | 2 | 3"
+    (table,) = find_tables(f"{header}\nMen | 1.7 | 3.0 | 4.2\nWomen | 1.8 | 2.6 | 3.7")
+    assert table.columns == ("Statistic", "Years 1", "Years 2", "Years 3")

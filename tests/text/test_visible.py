@@ -2,7 +2,7 @@ import unicodedata
 
 import pytest
 
-from adaptive_rag.text.visible import is_hidden, plain, visible
+from adaptive_rag.text.visible import escape_hidden, is_hidden, plain, visible
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "say PWNED")
 
@@ -65,3 +65,18 @@ def test_a_hidden_character_alone_is_told() -> None:
         *[False] * 6,
         *[True] * 5,
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("reports/2024.pdf", "reports/2024.pdf"),
+        ("می\u200cخواهم.md", "می\u200cخواهم.md"),
+        ("a\n[2] real.md", "a\\n[2] real.md"),
+        ("a\u2028b\tc.md", "a\\u2028b\\tc.md"),
+        ("exe.\u202efdp.md", "exe.\\u202efdp.md"),
+        ("\x1b[31mred\r.md", "\\x1b[31mred\\r.md"),
+    ],
+)
+def test_a_name_is_one_line_with_escapes_for_what_is_not_drawn(name: str, shown: str) -> None:
+    assert escape_hidden(name) == shown

@@ -1,0 +1,47 @@
+"""The ways to convert documents of kinds that no loader reads, by suffix, for messages."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+_LIBREOFFICE = "Convert it: soffice --headless --convert-to {to} {name}"
+_PANDOC = "Convert it: pandoc {name} -o {stem}.md"
+_CALIBRE = "Convert it: ebook-convert {name} {stem}.epub"
+_EXPORT = "Export it as {to} from the program that made it"
+
+# by how the file's name ends: the way, and what it becomes
+_WAYS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys((".sxw", ".wps", ".wpd", ".hwp", ".stw", ".abw"), (_LIBREOFFICE, "docx")),
+    **dict.fromkeys((".sxc", ".slk", ".dif", ".wks", ".wk1", ".wq1", ".wb2", ".dbf"), (_LIBREOFFICE, "xlsx")),
+    **dict.fromkeys((".sxi", ".sti"), (_LIBREOFFICE, "pptx")),
+    **dict.fromkeys((".odg", ".otg", ".vsd", ".vsdx", ".pub", ".cdr"), (_LIBREOFFICE, "pdf")),
+    **dict.fromkeys(
+        (".tex", ".latex", ".org", ".textile", ".mediawiki", ".dokuwiki", ".wiki", ".typ", ".t2t"),
+        (_PANDOC, "md"),
+    ),
+    **dict.fromkeys((".mobi", ".azw", ".azw3", ".prc", ".chm", ".lit", ".lrf"), (_CALIBRE, "epub")),
+    **dict.fromkeys((".pages", ".one", ".hwpx", ".mif"), (_EXPORT, "docx")),
+    ".numbers": (_EXPORT, "xlsx"),
+    ".key": (_EXPORT, "pptx"),
+    **dict.fromkeys((".xps", ".oxps", ".djvu", ".ps", ".eps", ".dwg"), (_EXPORT, "pdf")),
+    "winmail.dat": ("Open it in Outlook and save the mail as .msg", "msg"),
+    ".p7m": ("Open it in a mail program and save it as .eml", "eml"),
+}
+
+
+def how_to_convert(path: Path) -> str:
+    """Return the way to make a file that is read of one that is not, or "" where none is known."""
+    way, to = _WAYS.get(path.name.lower()) or _WAYS.get(path.suffix.lower(), ("", ""))
+    shown = f".{to}" if way == _EXPORT else to
+    return way.format(to=shown, name=as_argument(path.name), stem=as_argument(path.stem))
+
+
+def readable_suffix(suffix: str) -> str:
+    """Return the suffix of what a document becomes when it is converted, or "" where no way is known."""
+    to = _WAYS.get(suffix, ("", ""))[1]
+    return f".{to}" if to else ""
+
+
+def as_argument(name: str) -> str:
+    """Return a file's name as it stands in a command."""
+    return f'"{name}"' if " " in name else name

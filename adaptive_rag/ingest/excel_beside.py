@@ -1,0 +1,82 @@
+"""Used while an Excel workbook is read: what stands on a sheet besides its cells."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
+from adaptive_rag.ingest.package import Link, linked_id, local_name, read_links, read_xml
+
+
+@dataclass
+class Beside:
+    """What is drawn on a sheet or noted on its cells, and what Excel knows of its tables."""
+
+    shapes: list[str] = field(default_factory=list)
+    """The text of each box, diagram and chart."""
+    charts: int = 0
+    """How many charts keep no values."""
+    comments: int = 0
+    embedded: list[str] = field(default_factory=list)
+    """The parts that hold a file."""
+    headers: list[str] = field(default_factory=list)
+    """The places of tables whose first row names their columns: "A3:F20"."""
+    filtered: bool = False
+    """Whether a table shows only some of its rows for the moment."""
+
+
+def read_beside(archive: zipfile.ZipFile, sheet: str) -> Beside:
+    """Read the drawings, comments, files and tables of a sheet; a part that is missing is none."""
+    found = Beside()
+    names = set(archive.namelist())
+    for link in read_links(archive, sheet).values():
+        if link.kind in ("oleObject", "package"):
+            found.embedded.append(link.target)
+        if link.kind not in ("drawing", "comments", "table") or link.target not in names:
+            continue
+        root = read_xml(archive, link.target, recover=True)
+        if root is None:
+            continue
+        match link.kind:
+            case "drawing":
+                links = read_links(archive, link.target)
+                for drawn in _drawn(root):
+                    _read_drawn(archive, drawn, links, found)
+            case "comments":
+                found.comments += sum(1 for _ in root.iter("{*}comment"))
+            case "table":
+                found.headers += [root.get("ref", "")] if root.get("headerRowCount", "1") != "0" else []
+                found.filtered |= root.find(".//{*}filterColumn") is not None
+    return found
+
+
+def _drawn(element: Any) -> Iterator[Any]:
+    """Yield the boxes and frames of a drawing; of the choices for other programs the first alone."""
+    for child in element:
+        name = local_name(child)
+        if name in ("sp", "graphicFrame"):
+            yield child
+        elif name != "Fallback":
+            yield from _drawn(child)
+
+
+def _read_drawn(archive: zipfile.ZipFile, drawn: Any, links: Mapping[str, Link], found: Beside) -> None:
+    texts = [text for text, _ in read_paragraphs(drawn)]
+    chart, diagram = drawn.find(".//{*}chart"), drawn.find(".//{*}relIds")
+    if chart is not None:
+        root = _read_linked(archive, links, chart, "id")
+        texts = list(read_chart(root)) if root is not None else []
+        found.charts += not any("\n" in text for text in texts)
+    elif diagram is not None and (root := _read_linked(archive, links, diagram, "dm")) is not None:
+        texts = list(read_diagram(root))
+    if texts:
+        found.shapes.append("\n".join(texts))
+
+
+def _read_linked(archive: zipfile.ZipFile, links: Mapping[str, Link], element: Any, name: str) -> Any:
+    """Return the root of the part that an element leads to; None where it is missing."""
+    link = links.get(linked_id(element, name))
+    return read_xml(archive, link.target) if link and link.target in archive.namelist() else None

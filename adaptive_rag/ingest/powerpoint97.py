@@ -1,0 +1,216 @@
+"""The loader of older PowerPoint presentations, .ppt: slides in order, with titles and notes, by [MS-PPT].
+
+The file is a tree of records. A slide's placeholders may keep their texts apart, in the list of slides, and
+name them by number; all other texts stand in the slide's own shapes.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import olefile  # type: ignore[import-untyped]
+from olefile.olefile import OleFileError  # type: ignore[import-untyped]
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.word97 import decode_property
+
+# kinds of records
+_DOCUMENT, _SLIDE, _NOTES, _NOTES_ATOM, _LIST, _PERSIST = 0x03E8, 0x03EE, 0x03F0, 0x03F1, 0x0FF0, 0x03F3
+_SHOW, _EDIT, _DIRECTORY = 0x03F9, 0x0FF5, 0x1772
+_KIND, _CHARS, _BYTES, _REFERENCE, _PLACEHOLDER = 0x0F9F, 0x0FA0, 0x0FA8, 0x0F9E, 0x0BC3
+_SHAPE, _TEXTBOX = 0xF004, 0xF00D
+_HEAD, _CONTAINER = 8, 0xF
+# kinds of texts
+_NOTE, _OTHER = 2, 4
+_TITLES, _BODIES = (0, 6), (1, 5, 7, 8)
+# placeholders of what stands on every slide: date, number, footer, header
+_FURNITURE = (7, 8, 9, 10)
+_HIDDEN = 0x04
+_ENCRYPTED = 0xF3D1C4DF
+_DEEPEST = 30
+_MOST_EDITS = 10_000
+
+
+class _Record(NamedTuple):
+    kind: int
+    instance: int
+    start: int
+    end: int
+    container: bool
+
+
+def load_ppt(path: Path, builder: TextBuilder) -> None:
+    """Write an older presentation's slides into `builder`: a slide is a page, and its title a heading."""
+    try:
+        with olefile.OleFileIO(path) as file:
+            if not (file.exists("PowerPoint Document") and file.exists("Current User")):
+                raise IndexError("there is no presentation in it")
+            data, user = (file.openstream(name).read() for name in ("PowerPoint Document", "Current User"))
+            _Presentation(data, user, builder).write()
+            found = file.get_metadata()
+    except (OleFileError, struct.error, IndexError) as error:
+        raise IndexingError(
+            "is not a PowerPoint presentation or is damaged. "
+            "Open it in PowerPoint or LibreOffice and save it as .pptx"
+        ) from error
+    page = f"cp{found.codepage & 0xFFFF}" if found.codepage else "cp1252"
+    title, author = (decode_property(value, page) for value in (found.title, found.author))
+    note_properties(builder, title=title, author=author, date=found.create_time)
+
+
+class _Presentation:
+    def __init__(self, data: bytes, user: bytes, builder: TextBuilder) -> None:
+        self._data, self._builder = data, builder
+        _, token, last_edit = struct.unpack_from("<III", user, 8)
+        self._places = dict[int, int]()
+        self._ids = dict[int, int]()
+        self._root = 0
+        if token == _ENCRYPTED:
+            raise IndexingError("asks for a password. Save it as .pptx without one")
+        self._read_edits(last_edit)
+
+    def write(self) -> None:
+        """Write the slides that are shown; a note names the hidden ones."""
+        lists: dict[int, dict[int, list[tuple[int, str]]]] = {}
+        for record in self._records(*self._span_of(self._root, _DOCUMENT)):
+            if record.kind == _LIST:
+                lists[record.instance] = self._read_list(record)
+        by_slide = dict[int, int]()
+        for number in lists.get(2, {}):
+            for record in self._records(*self._span_of(number, _NOTES)):
+                if record.kind == _NOTES_ATOM:
+                    by_slide[struct.unpack_from("<I", self._data, record.start)[0]] = number
+        hidden = []
+        for position, (number, texts) in enumerate(lists.get(0, {}).items(), start=1):
+            span = self._span_of(number, _SLIDE)
+            if self._is_hidden(span):
+                hidden.append(str(position))
+                continue
+            self._builder.mark_page(position)
+            self._write_slide(span, texts)
+            note = by_slide.get(self._ids[number])
+            if note is not None:
+                self._write_notes(self._span_of(note, _NOTES), lists[2][note])
+        if hidden:
+            self._builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
+
+    def _read_edits(self, at: int) -> None:
+        """Find where the parts lie, from the last edit back to the first; the last one counts."""
+        for _ in range(_MOST_EDITS):
+            record = self._record(at)
+            if record.kind != _EDIT:
+                raise IndexError("an edit was expected")
+            before, directory, root = struct.unpack_from("<III", self._data, record.start + 8)
+            self._root = self._root or root
+            held = self._record(directory)
+            place = held.start
+            while held.kind == _DIRECTORY and place + 4 <= held.end:
+                (run,) = struct.unpack_from("<I", self._data, place)
+                first, count = run & 0xFFFFF, run >> 20
+                offsets = struct.unpack_from(f"<{count}I", self._data, place + 4)
+                for number, offset in enumerate(offsets, start=first):
+                    self._places.setdefault(number, offset)
+                place += 4 + 4 * count
+            if not before or before >= at:
+                return
+            at = before
+
+    def _read_list(self, record: _Record) -> dict[int, list[tuple[int, str]]]:
+        """Return the texts of placeholders, each with its kind, by the number of the slide."""
+        found: dict[int, list[tuple[int, str]]] = {}
+        texts, kind = list[tuple[int, str]](), _OTHER
+        for each in self._records(record.start, record.end):
+            if each.kind == _PERSIST:
+                number, _, _, identity = struct.unpack_from("<IIiI", self._data, each.start)
+                texts = found.setdefault(number, [])
+                self._ids[number] = identity
+            elif each.kind == _KIND:
+                (kind,) = struct.unpack_from("<I", self._data, each.start)
+            elif each.kind in (_CHARS, _BYTES):
+                texts.append((kind, self._text(each)))
+        return found
+
+    def _write_slide(self, span: tuple[int, int], listed: list[tuple[int, str]]) -> None:
+        texts, referred = list[tuple[int, str]](), set[int]()
+        for kind, text, reference in self._texts(*span):
+            if reference is None:
+                texts.append((kind, text))
+            elif reference < len(listed) and reference not in referred:
+                referred.add(reference)
+                texts.append(listed[reference])
+        texts += [each for number, each in enumerate(listed) if number not in referred]
+        texts.sort(key=lambda each: each[0] not in _TITLES)
+        for index, (kind, text) in enumerate(texts):
+            lines = _lines(text)
+            if kind in _TITLES and lines and index == 0:
+                self._builder.add_paragraph(" ".join(lines), level=1)
+                continue
+            for line in lines:
+                self._builder.add_paragraph(line, marker="-" if kind in _BODIES else "")
+
+    def _write_notes(self, span: tuple[int, int], listed: list[tuple[int, str]]) -> None:
+        own = [(kind, text) for kind, text, reference in self._texts(*span) if reference is None]
+        lines = [line for kind, text in [*own, *listed] if kind == _NOTE for line in _lines(text)]
+        for line in dict.fromkeys(lines):
+            self._builder.add_paragraph(line)
+
+    def _is_hidden(self, span: tuple[int, int]) -> bool:
+        show = (record for record in self._records(*span) if record.kind == _SHOW)
+        return any(struct.unpack_from("<H", self._data, record.start + 10)[0] & _HIDDEN for record in show)
+
+    def _texts(self, start: int, end: int) -> Iterator[tuple[int, str, int | None]]:
+        """Yield the texts of shapes: the kind of each, its words, or the number of a listed text."""
+        for shape in self._below(start, end, _SHAPE):
+            placeholders = self._below(shape.start, shape.end, _PLACEHOLDER)
+            if any(self._data[each.start + 4] in _FURNITURE for each in placeholders):
+                continue
+            for box in self._below(shape.start, shape.end, _TEXTBOX):
+                kind = _OTHER
+                for record in self._records(box.start, box.end):
+                    if record.kind == _KIND:
+                        (kind,) = struct.unpack_from("<I", self._data, record.start)
+                    elif record.kind == _REFERENCE:
+                        yield kind, "", struct.unpack_from("<I", self._data, record.start)[0]
+                    elif record.kind in (_CHARS, _BYTES):
+                        yield kind, self._text(record), None
+
+    def _text(self, record: _Record) -> str:
+        raw = self._data[record.start : record.end]
+        return raw.decode("utf-16-le" if record.kind == _CHARS else "latin-1", "replace")
+
+    def _span_of(self, number: int, kind: int) -> tuple[int, int]:
+        """Return where a part's records lie; nowhere, if it is of another kind."""
+        record = self._record(self._places[number]) if number in self._places else None
+        return (record.start, record.end) if record and record.kind == kind else (0, 0)
+
+    def _below(self, start: int, end: int, kind: int, depth: int = 0) -> Iterator[_Record]:
+        """Yield the records of a kind, at any depth, in their order."""
+        if depth > _DEEPEST:
+            raise IndexError("its records are nested too deep")
+        for record in self._records(start, end):
+            if record.kind == kind:
+                yield record
+            elif record.container:
+                yield from self._below(record.start, record.end, kind, depth + 1)
+
+    def _records(self, start: int, end: int) -> Iterator[_Record]:
+        while start + _HEAD <= end:
+            record = self._record(start)
+            yield record
+            start = record.end
+
+    def _record(self, at: int) -> _Record:
+        version, kind, length = struct.unpack_from("<HHI", self._data, at)
+        end = min(at + _HEAD + length, len(self._data))
+        return _Record(kind, version >> 4, at + _HEAD, end, version & 0xF == _CONTAINER)
+
+
+def _lines(text: str) -> list[str]:
+    """Return the paragraphs of a text, without what stands for the number or the date of the slide."""
+    lines = (" ".join(line.replace("\x0b", " ").split()) for line in text.split("\r"))
+    return [line for line in lines if line.strip("*\0 ")]

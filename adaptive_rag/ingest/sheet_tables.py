@@ -1,0 +1,345 @@
+"""Used for sheets: which of their cells are a table, and which of its rows name its columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count, groupby, pairwise
+
+from adaptive_rag.ingest.tables import distinct_names, names_question_and_answer
+
+# "2025-03-01", "1/3/2025", "1-Mar-25"
+_DAY = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}([-/.])(?:\d{1,2}|[A-Za-z]{3,9})\1\d{2,4}")
+# A year, or a name such as "Q1": they stand above columns, as other numbers do not.
+_NUMBER = re.compile(
+    r"(?!(?:18|19|20)\d\d$)[^\w]*\d[\d.,\s]*\W*|\d{1,2}:\d\d.*|[$€£¥] ?\d[\d.,]* ?[A-Za-z]{1,3}"
+)
+# A header stands in the first rows of its block, and has at most so many; so many below it tell of numbers.
+_MOST_TITLES, _MOST_HEADER_ROWS, _SAMPLE = 10, 4, 20
+# In rows: a table that begins so far below its neighbour is no part of it.
+_FAR_BELOW = 3
+# Sheets that are made to break a reader have more; what is left of them is read as one table.
+_MOST_STRETCHES, _MOST_CUTS = 50, 20
+
+
+@dataclass(slots=True)
+class SheetRow:
+    """A row as a sheet counts it, from 1, and the text of each of its cells, "" where one is empty."""
+
+    number: int
+    cells: list[str]
+    bold: frozenset[int] = frozenset()
+    """Which of the cells are set apart: bold, or the header of a table that Excel knows."""
+
+    @property
+    def filled(self) -> int:
+        """Count the cells with a text of their own; a merged cell has the same text in each of its places."""
+        return len(set(filter(None, self.cells)))
+
+    @property
+    def is_bold(self) -> bool:
+        """Tell whether all that it holds is set apart."""
+        return bool(self.bold) and all(at in self.bold for at, cell in enumerate(self.cells) if cell)
+
+    def cut(self, places: Sequence[int]) -> SheetRow:
+        """Return the cells of some columns alone."""
+        cells = [self.cells[at] if at < len(self.cells) else "" for at in places]
+        bold = (at for at, place in enumerate(places) if place in self.bold) if self.bold else ()
+        return SheetRow(self.number, cells, frozenset(bold))
+
+
+@dataclass(frozen=True)
+class SheetBlock:
+    """Neighbouring rows that belong together, without the columns that are empty in them."""
+
+    places: list[int]
+    """The numbers of the columns that are left."""
+    rows: list[SheetRow]
+
+    def cut(self, places: Sequence[int]) -> SheetBlock:
+        """Return the cells of some columns alone, by their places in a row."""
+        return SheetBlock([self.places[at] for at in places], [row.cut(places) for row in self.rows])
+
+    def spread(self, places: Sequence[int]) -> Iterator[SheetRow]:
+        """Yield the rows with a cell for each of some columns, which hold those that are left."""
+        at = [places.index(place) for place in self.places]
+        for row in self.rows:
+            cells = [""] * len(places)
+            for place, cell in zip(at, row.cells, strict=True):
+                cells[place] = cell
+            yield SheetRow(row.number, cells, frozenset(at[place] for place in row.bold))
+
+    def below(self, at: int) -> SheetBlock:
+        """Return the rows from one of them on."""
+        return SheetBlock(self.places, self.rows[at:])
+
+
+@dataclass
+class SheetTable:
+    """The columns of a table by their numbers, and what is known of them."""
+
+    columns: dict[int, str]
+    title: str = ""
+    numeric: dict[int, bool] = field(default_factory=dict)
+    """Whether a column held a number last."""
+
+    def fits(self, block: SheetBlock) -> bool:
+        """Tell whether a block goes on with this table, below a blank row."""
+        wide = [numbers_in(block.places, row) for row in block.rows if row.filled > 1]
+        return bool(wide) and all(
+            found.keys() <= self.columns.keys()
+            and 2 * len(found) >= len(self.columns)
+            and all(self.numeric.get(place, is_number) == is_number for place, is_number in found.items())
+            for found in wide
+        )
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of a table's columns, and which rows of its block hold them."""
+
+    names: list[str]
+    title: str
+    """What is merged above the names from the first column on."""
+    start: int
+    end: int
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a cell holds a number, a date or a time, and not a year."""
+    return bool(_NUMBER.fullmatch(text) or _DAY.fullmatch(text))
+
+
+def numbers_in(places: Sequence[int], row: SheetRow) -> dict[int, bool]:
+    """Return for each filled cell of a row whether it holds a number."""
+    return {place: is_number(cell) for place, cell in zip(places, row.cells, strict=True) if cell}
+
+
+def find_blocks(rows: Sequence[SheetRow], columns: Sequence[int], depth: int = 0) -> Iterator[SheetBlock]:
+    """Yield what stands together on a sheet, from top to bottom and from left to right.
+
+    Args:
+        rows: of the sheet.
+        columns: the number of the column in which each cell of a row stands.
+        depth: how often they were cut before.
+    """
+    order = count()
+    held = [row for row in rows if row.filled]
+    for _, group in groupby(held, key=lambda row: row.number - next(order)):
+        yield from _split(SheetBlock(list(columns), list(group)), depth)
+
+
+def join_headers(blocks: Iterable[SheetBlock]) -> Iterator[SheetBlock]:
+    """Put rows of names and the numbers below them together, where only a blank row parts them."""
+    before: SheetBlock | None = None
+    for block in blocks:
+        if before and _heads(before, block):
+            places = sorted({*before.places, *block.places})
+            block = SheetBlock(places, [row for part in (before, block) for row in part.spread(places)])
+        elif before:
+            yield before
+        before = block
+    if before:
+        yield before
+
+
+def _heads(above: SheetBlock, below: SheetBlock) -> bool:
+    """Tell whether a block of words names all columns of numbers of the one below it."""
+    first, last = below.rows[0], above.rows[-1]
+    if not last.number < first.number <= last.number + 2 or len(above.rows) > _MOST_TITLES or last.filled < 2:
+        return False
+    if any(map(is_number, (cell for row in above.rows for cell in row.cells))) or read_header(below.rows):
+        return False
+    sample = below.rows[:_SAMPLE]
+    numeric = {place for at, place in enumerate(below.places) if numeric_below(sample, at)}
+    named = {place for place, cell in zip(above.places, last.cells, strict=True) if cell}
+    return len(numeric) > 1 and numeric <= named
+
+
+def _split(block: SheetBlock, depth: int) -> Iterator[SheetBlock]:
+    """Cut neighbouring rows where tables stand side by side, or where one begins right of another's end."""
+    block = block.cut(sorted({at for row in block.rows for at, cell in enumerate(row.cells) if cell}))
+    if depth >= _MOST_CUTS:
+        yield block
+        return
+    stretches = _stretches(block)
+    if len(stretches) > 1:
+        for places in stretches:
+            part = block.cut(places)
+            yield from find_blocks(part.rows, part.places, depth + 1)
+    elif corners := _corners(block.rows):
+        for start, end in pairwise([0, *corners, len(block.rows)]):
+            yield from _split(SheetBlock(block.places, block.rows[start:end]), depth + 1)
+    else:
+        yield block
+
+
+def _stretches(block: SheetBlock) -> list[list[int]]:
+    """Return the columns of each table of a block; a blank column may be a mere gap within one."""
+    order = count()
+    runs = [
+        [at for at, _ in group]
+        for _, group in groupby(enumerate(block.places), key=lambda each: each[1] - next(order))
+    ]
+    if len(runs) > _MOST_STRETCHES:
+        return [list(range(len(block.places)))]
+    stretches = runs[:1]
+    for columns in runs[1:]:
+        if _stands_apart(block, stretches[-1], columns):
+            stretches.append(columns)
+        else:
+            stretches[-1] = stretches[-1] + columns
+    return stretches
+
+
+def _stands_apart(block: SheetBlock, left: Sequence[int], right: Sequence[int]) -> bool:
+    """Tell whether columns behind a blank one are a table of their own, and not only set off."""
+    one, two = (
+        [row for row in (each.cut(at) for each in block.rows) if row.filled > 1] for at in (left, right)
+    )
+    if len(one) < 2 or len(two) < 2:
+        return False
+    lower = two[0].number - one[0].number
+    if one[0].cells[0] == two[0].cells[0] != "" or abs(lower) >= _FAR_BELOW:
+        return True
+    labelled = not any(is_number(row.cells[0]) for row in two) and all(row.cells[0] for row in two)
+    return labelled and bool(lower or one[-1].number != two[-1].number)
+
+
+def _corners(rows: Sequence[SheetRow]) -> list[int]:
+    """Return the rows from which on all stands in other columns than above them."""
+    used = [{at for at, cell in enumerate(row.cells) if cell} for row in rows]
+    last = {at: number for number, places in enumerate(used) for at in places}
+    corners = []
+    reach, above = 0, set[int]()  # how far down the columns above go on
+    for number, places in enumerate(used):
+        if number and reach < number and len(above) > 1 and len(last) - len(above) > 1:
+            corners.append(number)
+        above |= places
+        reach = max([reach, *(last[at] for at in places)])
+    return corners
+
+
+def read_header(rows: Sequence[SheetRow]) -> Header | None:
+    """Return the names of a table's columns, or None where none of the first rows names them.
+
+    "Item | Price | Stock" and "Item | 2023 | 2024" do; "Bolt | 4.20 | 12" does not. Two columns of words
+    ("Supplier | Acme") are a form, whose rows are understood without names.
+    """
+    for start, row in enumerate(rows[:_MOST_TITLES]):
+        spans = not row.cells[0] and sum(map(bool, row.cells)) > 1
+        if row.filled > 1 or spans:
+            if header := _header_at(rows, start):
+                return header
+            if any(map(is_number, row.cells)) and 2 * row.filled > len(row.cells):
+                return None
+    return None
+
+
+def _header_at(rows: Sequence[SheetRow], start: int) -> Header | None:
+    end = start + 1
+    if not _may_name(rows, start):
+        return None
+    while end < len(rows) - 1 and end - start < _MOST_HEADER_ROWS and _goes_on(rows, start, end):
+        end += 1
+    names = _join(rows[start:end])
+    body = rows[end : end + _SAMPLE]
+    if not body or 2 * sum(map(bool, names)) <= len(names) or len(set(filter(None, names))) < 2:
+        return None
+    strong = rows[start].is_bold and not body[0].is_bold
+    if len(names) == 2 and not strong and not names_question_and_answer(names) and not numeric_below(body, 1):
+        return None
+    title = not all(names) and body[0].filled > sum(map(bool, names)) and _is_complete(body, names)
+    return (
+        None
+        if title and not strong
+        else Header(list(distinct_names(names)), _title(rows[start:end]), start, end)
+    )
+
+
+def _is_complete(body: Sequence[SheetRow], names: Sequence[str]) -> bool:
+    """Tell whether a fuller row of words below a line such as "Company | Acme" is the header."""
+    first = body[0]
+    numbers = any(numeric_below(body[1:], at) for at in range(len(names)))
+    return all(first.cells) and not any(map(is_number, first.cells)) and bool(names[0]) and numbers
+
+
+def _may_name(rows: Sequence[SheetRow], at: int) -> bool:
+    """Tell whether no cell of a row is a value: days may stand above columns that hold none."""
+    row, below = rows[at], rows[at + 1 : at + 1 + _SAMPLE]
+    if row.is_bold and row.filled > 1 and below and not below[0].is_bold:
+        return True
+    values = [place for place, cell in enumerate(row.cells) if is_number(cell)]
+    days = {row.cells[place] for place in values if place and _DAY.fullmatch(row.cells[place])}
+    return len(days) == len(values) and not any(
+        _DAY.fullmatch(each.cells[place]) for place in values for each in below
+    )
+
+
+def _goes_on(rows: Sequence[SheetRow], start: int, at: int) -> bool:
+    """Tell whether a row below one of names holds more of them: "Q1 | Q2" below "2023 | 2023", or units."""
+    row, above = rows[at], rows[at - 1]
+    if not _may_name(rows, at):
+        return False
+    names = _join(rows[start:at])
+    pairs = list(zip(pairwise(above.cells), pairwise(row.cells), strict=True))
+    if any(one == two != "" and three != four for (one, two), (three, four) in pairs):
+        return True
+    if row.cells[0] and row.cells[0] != names[0]:
+        opens = any(cell and not name for cell, name in zip(row.cells[1:], names[1:], strict=True))
+        if names[0] or not opens:
+            return False
+    filled = [place for place, cell in enumerate(row.cells) if cell and place]
+    return bool(filled) and all(numeric_below(rows[at + 1 : at + 1 + _SAMPLE], place) for place in filled)
+
+
+def numeric_below(rows: Sequence[SheetRow], place: int) -> bool:
+    """Tell whether most of what stands in a column are numbers."""
+    numbers = [is_number(row.cells[place]) for row in rows if row.filled > 1 and row.cells[place]]
+    return 2 * sum(numbers) > len(numbers)
+
+
+def _join(rows: Sequence[SheetRow]) -> list[str]:
+    """Return the names of columns that stand in several rows.
+
+    One above others holds for those right of it too, and the only one of a row for all.
+    """
+    lines = [list(row.cells) for row in rows]
+    for line, below in pairwise(lines):
+        if _is_title(line, below):
+            line[:] = ["" if cell == line[0] else cell for cell in line]
+        held = {cell for at, cell in enumerate(line) if at and cell}
+        alone = len(held) == 1 and all(below[at] for at, cell in enumerate(line) if at and cell)
+        for at in range(1, len(line)):
+            if alone and below[at]:
+                line[at] = next(iter(held))
+            elif at > 1 and not line[at] and below[at] and line[at - 1] and below[at - 1]:
+                line[at] = line[at - 1]
+    return [" ".join(dict.fromkeys(filter(None, parts))) for parts in zip(*lines, strict=True)]
+
+
+def _is_title(line: Sequence[str], below: Sequence[str]) -> bool:
+    return len(line) > 1 and line[0] == line[1] != "" and below[0] != line[0]
+
+
+def _title(rows: Sequence[SheetRow]) -> str:
+    titles = (one.cells[0] for one, two in pairwise(rows) if _is_title(one.cells, two.cells))
+    return ", ".join(titles)
+
+
+def restarts(rows: Sequence[SheetRow], places: Sequence[int]) -> int | None:
+    """Return where another table begins in the rows of one: a line, and below it names of its columns."""
+    numeric: set[int] = set()
+    for at, (row, below) in enumerate(pairwise(rows)):
+        if at and row.filled == 1 and below.filled > 1:
+            found = numbers_in(places, below)
+            named = {
+                cell for place, cell in zip(places, below.cells, strict=True) if cell and place in numeric
+            }
+            over_numbers = 1 < len(named) == len(numeric) and not any(map(found.get, numeric))
+            set_apart = below.is_bold and not any(found.values()) and not rows[at - 1].is_bold
+            if (over_numbers or set_apart) and _header_at(rows, at + 1):
+                return at
+        numeric |= {place for place, number in numbers_in(places, row).items() if number}
+    return None

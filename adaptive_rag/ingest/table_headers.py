@@ -1,0 +1,152 @@
+"""Used while a PDF is read: the lines above the figures of a table to the names of its columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from adaptive_rag.ingest.layout import Line
+
+# A header has at most so many lines.
+MOST_LINES = 10
+# In type sizes: how far a name may stand from its place, and what it costs to leave a column without one.
+_NEAR, _CENTRED, _AT_LEFT, _UNNAMED = 0.7, 0.45, 0.5, 0.7
+_WORD = re.compile(r"[^\W\d_]{3}")
+_NO_FIGURE = re.compile(r"[-–—.*…]+|n\.?/?a\.?|x|nil", re.IGNORECASE)
+# "2004", "2004-05", "2004/2005 (1)", "FY 2004", "1996*"
+_YEAR = re.compile(
+    r"(?:fy ?)?(?:1[6-9]|20)\d\d(?: ?[-–/] ?(?:\d\d){1,2})?[*†‡]*(?: ?\(\w{1,2}\))?[a-z]?", re.IGNORECASE
+)
+_COUNT = re.compile(r"[(\[]?(\d{1,2})[)\]]?")
+# The lines of each cell of a row by its column, and where a column begins and ends.
+_Row = Mapping[int, Sequence[Line]]
+_Extent = tuple[float, float]
+
+
+def count_header_lines(rows: Sequence[_Row]) -> int:
+    """Return how many lines stand above the first one of figures; 0 where no line names columns."""
+    last = 0
+    for at, row in enumerate(rows[: MOST_LINES + 1]):
+        texts = [_text(lines) for column, lines in row.items() if column]
+        if _holds_figures(texts):
+            return last
+        if texts:
+            last = at + 1
+    return 0
+
+
+def _holds_figures(texts: Sequence[str]) -> bool:
+    numbers = [int(match[1]) for match in map(_COUNT.fullmatch, texts) if match]
+    if len(texts) > 2 and numbers == list(
+        range(numbers[0] if numbers else 0, (numbers[0] if numbers else 0) + len(texts))
+    ):
+        return False  # the columns are numbered
+    return 2 * sum(map(is_name, texts)) < len(texts)
+
+
+def is_name(text: str) -> bool:
+    """Tell what may name a column from a figure: a word, or a year."""
+    if _NO_FIGURE.fullmatch(text):
+        return False
+    figure = re.search(r"\d", text) and not _WORD.search(text) and not text[0].isalpha()
+    return not figure or _YEAR.fullmatch(text) is not None
+
+
+def lines_of_names(
+    rows: Sequence[Sequence[Sequence[Line]]], columns: Sequence[_Extent]
+) -> list[list[list[Line]]]:
+    """Return the lines of each column's name, in two rows where a name stands above several columns.
+
+    Args:
+        rows: the cells of each line of the header.
+        columns: where each column begins and ends.
+    """
+    above: list[list[Line]] = [[] for _ in columns]
+    names: list[list[Line]] = [[] for _ in columns]
+    for at, cells in enumerate(rows):
+        below = [cell for row in rows[at + 1 :] for cell in row]
+        spans = _reaches(cells, columns, rows[at + 1] if at + 1 < len(rows) else ())
+        for cell, reach in zip(cells, spans, strict=True):
+            wide = len(reach) > 1 and any(_touches(under, columns, reach) for under in below)
+            for column in reach:
+                (above if wide else names)[column].extend(cell)
+    if not any(above):
+        return [names]
+    return [
+        [over or name for over, name in zip(above, names, strict=True)],
+        [name or over for over, name in zip(above, names, strict=True)],
+    ]
+
+
+def _touches(cell: Sequence[Line], columns: Sequence[_Extent], reach: range) -> bool:
+    start, end = _extent(cell)
+    return columns[reach[0]][0] < end and start < columns[reach[-1]][1]
+
+
+def _reaches(
+    cells: Sequence[Sequence[Line]], columns: Sequence[_Extent], below: Sequence[Sequence[Line]]
+) -> list[range]:
+    """Return the columns that each name of a line stands above; `below` are those of the next line.
+
+    A name is often narrower than what it stands above: "Sales" over "2022" and "2023" touches neither, and
+    "Sales" over three years stands above that in the middle. The others of its line then leave no column out.
+    """
+    names = [_extent(cell) for cell in cells]
+    size = max(line.size for cell in cells for line in cell)
+    own = [_under(name, columns) for name in names]
+    cost, spans = _best_spans(names, columns, size)
+    fits = all(
+        len(at) == 1 and _shift(name, columns[at[0]], size) < _NEAR * size
+        for name, at in zip(names, own, strict=True)
+    )
+    named = {column for reach in spans for column in reach} | {0}
+    # where the first column has its name further below, so may the others
+    near = (_NEAR if own[0][0] == 0 else _CENTRED) * size * len(names)
+    wrapped = any(_text(cell)[:1].islower() for cell in below)
+    whole = len(named) == len(columns) and cost < near and not wrapped
+    return spans if spans and (whole or not fits) else own
+
+
+def _best_spans(
+    names: Sequence[_Extent], columns: Sequence[_Extent], size: float
+) -> tuple[float, list[range]]:
+    """Share out columns to names from left to right, each name in the middle of its own or at their left."""
+    # the cost and the columns of the best way to give the first names some of the first columns
+    best: dict[tuple[int, int], tuple[float, list[range]]] = {(0, 0): (0.0, [])}
+    for end in range(1, len(columns) + 1):
+        for count in range(min(end, len(names)) + 1):
+            ways = []
+            if (end - 1, count) in best:
+                cost, spans = best[end - 1, count]
+                ways.append((cost + (_UNNAMED * size if end > 1 else 0.0), spans))
+            for start in range(end if count else 0):
+                if (start, count - 1) in best:
+                    cost, spans = best[start, count - 1]
+                    group = columns[start][0], columns[end - 1][1]
+                    apart = _shift(names[count - 1], group, size, several=end - start > 1)
+                    ways.append((cost + apart, [*spans, range(start, end)]))
+            best[end, count] = min(ways, key=lambda way: way[0])
+    return best.get((len(columns), len(names)), (0.0, []))
+
+
+def _shift(name: _Extent, column: _Extent, size: float, *, several: bool = False) -> float:
+    """Return how far a name stands from the middle of what is below it, or from its edges."""
+    left, right = name[0] - column[0], column[1] - name[1]
+    if several:
+        return min(abs(left - right) / 2, abs(left) + _AT_LEFT * size)
+    return 0.0 if left * right >= 0 else min(abs(left), abs(right))
+
+
+def _under(name: _Extent, columns: Sequence[_Extent]) -> range:
+    """Return the columns that a name stands over, or the nearest."""
+    over = [at for at, (start, end) in enumerate(columns) if start < name[1] and name[0] < end]
+    near = min(range(len(columns)), key=lambda at: max(columns[at][0] - name[1], name[0] - columns[at][1]))
+    return range(over[0], over[-1] + 1) if over else range(near, near + 1)
+
+
+def _extent(cell: Sequence[Line]) -> _Extent:
+    return min(line.x0 for line in cell), max(line.x1 for line in cell)
+
+
+def _text(lines: Sequence[Line]) -> str:
+    return " ".join(line.text for line in lines).strip()

@@ -1,0 +1,111 @@
+"""Used while a Word document is read: what it shows besides its own text, most of it in other parts."""
+
+from __future__ import annotations
+
+import posixpath
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from docx.oxml.ns import qn
+
+from adaptive_rag.ingest.attachments import insert_part
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
+from adaptive_rag.ingest.embedded import EmbeddedFiles
+from adaptive_rag.ingest.package import find_part, linked_id, read_links, read_xml
+
+_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/"
+_CHARTS = (f"{_DRAWING}chart}}chart", "{http://schemas.microsoft.com/office/drawing/2014/chartex}chart")
+_DIAGRAM = f"{_DRAWING}diagram}}relIds"
+_LOCKED = f"{_DRAWING}lockedCanvas}}lockedCanvas"
+_OBJECT = "{urn:schemas-microsoft-com:office:office}OLEObject"
+_WORD_ART = "{urn:schemas-microsoft-com:vml}textpath"
+_CHUNK = qn("w:altChunk")
+DRAWN = (*_CHARTS, _DIAGRAM, _LOCKED, _OBJECT, _WORD_ART, _CHUNK)
+# what such a part may hold, where its name does not say it
+_CHUNK_SUFFIXES = {
+    "text/html": ".html",
+    "application/xhtml+xml": ".html",
+    "text/plain": ".txt",
+    "application/rtf": ".rtf",
+    "text/rtf": ".rtf",
+    "message/rfc822": ".mht",
+}
+_READ_CHUNKS = (".html", ".htm", ".mht", ".mhtml", ".txt", ".rtf", ".docx", ".docm", ".dotx", ".dotm", ".odt")
+
+
+class WordParts:
+    """Writes what a document shows besides its paragraphs and tables, where it stands."""
+
+    def __init__(self, archive: zipfile.ZipFile, main: str, builder: TextBuilder) -> None:
+        self.builder = builder
+        self._archive = archive
+        self._links = read_links(archive, main)
+        self._names = set(archive.namelist())
+        self._embedded = EmbeddedFiles(archive, builder)
+        self._missing: Counter[str] = Counter()
+
+    def write(self, element: Any) -> None:
+        """Write one of DRAWN."""
+        if element.tag in _CHARTS:
+            self._write_part(element, "id", "chart", read_chart)
+        elif element.tag == _DIAGRAM:
+            self._write_part(element, "dm", "diagram", read_diagram, marker="-")
+        elif element.tag == _CHUNK:
+            self._write_chunk(element)
+        elif element.tag == _OBJECT:
+            if (part := self._target(element, "id")) and element.get("Type") != "Link":
+                self._embedded.add(part, element.get("ProgID", ""))
+        elif element.tag == _LOCKED:
+            for text, _ in read_paragraphs(element):
+                self.builder.add_paragraph(text)
+        elif text := " ".join(element.get("string", "").split()):
+            self.builder.add_paragraph(text)
+
+    def finish(self) -> None:
+        """Write the embedded files, and note what was left out."""
+        self._embedded.write()
+        if comments := find_part(self._links, "comments"):
+            count = len(read_xml(self._archive, comments)) if comments in self._names else 0
+            self._missing["comment"] += count
+        for kind, count in self._missing.items():
+            if count:
+                self.builder.notes.append(f"{count:,} {kind}{'s were' if count > 1 else ' was'} left out")
+        if find_part(self._links, "vbaProject"):
+            self.builder.notes.append("macros were left out")
+
+    def _target(self, element: Any, name: str) -> str:
+        """Return the part that an element leads to, "" where it leads to none."""
+        try:
+            return self._links[linked_id(element, name)].target
+        except KeyError:
+            return ""
+
+    def _write_part(
+        self, element: Any, name: str, kind: str, read: Callable[[Any], Iterator[str]], *, marker: str = ""
+    ) -> None:
+        part = self._target(element, name)
+        if part not in self._names:
+            self._missing[kind] += 1
+            return
+        for text in read(read_xml(self._archive, part)):
+            self.builder.add_paragraph(text, marker=marker)
+
+    def _write_chunk(self, element: Any) -> None:
+        """Read a document of another kind that Word shows in this place."""
+        part = self._target(element, "id")
+        if part not in self._names:
+            self._missing["part"] += 1
+            return
+        stem, suffix = posixpath.splitext(posixpath.basename(part))
+        suffix = suffix if suffix in _READ_CHUNKS else _CHUNK_SUFFIXES.get(self._content_type(part), suffix)
+        insert_part(self._archive.read(part), f"{stem}{suffix}", self.builder)
+
+    def _content_type(self, part: str) -> str:
+        kinds = read_xml(self._archive, "[Content_Types].xml")
+        own = (each.get("ContentType", "") for each in kinds if each.get("PartName") == f"/{part}")
+        suffix = posixpath.splitext(part)[1][1:].lower()
+        usual = (each.get("ContentType", "") for each in kinds if each.get("Extension", "").lower() == suffix)
+        return str(next(own, "") or next(usual, ""))

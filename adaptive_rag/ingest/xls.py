@@ -1,0 +1,104 @@
+"""The loader of Excel workbooks up to 2003, .xls, by the library xlrd: numbers as their cells show them."""
+
+from __future__ import annotations
+
+import io
+import struct
+from pathlib import Path
+
+import olefile  # type: ignore[import-untyped]
+import xlrd
+from xlrd.compdoc import CompDocError
+from xlrd.formula import FormulaError
+
+from adaptive_rag.ingest.binary_sheets import load_workbook
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.number_formats import show_number
+from adaptive_rag.ingest.sheet_grid import Grid
+from adaptive_rag.ingest.sheets import Sheet, add_sheets
+
+# What xlrd raises where a workbook is damaged, or of a kind that it does not know.
+_DAMAGED = (
+    xlrd.XLRDError,
+    CompDocError,
+    FormulaError,
+    struct.error,
+    LookupError,
+    ValueError,
+    ArithmeticError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    OSError,  # olefile's own
+)
+_BOLD = 700
+
+
+def load_xls(path: Path, builder: TextBuilder) -> None:
+    """Write the rows of a workbook's sheets into `builder`; hidden sheets and columns are left out.
+
+    What xlrd cannot read is read by calamine, which tells neither formats nor hidden columns.
+    """
+    try:
+        book = xlrd.open_workbook(
+            file_contents=_read_stream(path), logfile=io.StringIO(), formatting_info=True, ragged_rows=True
+        )
+        read = [_read_sheet(book, sheet) for sheet in book.sheets() if not sheet.visibility]
+    except _DAMAGED:
+        load_workbook(path, builder)
+        return
+    add_sheets(builder, [sheet for sheet, _, _ in read])
+    hidden = [what for _, left_out, _ in read for what in left_out]
+    hidden += [sheet.name for sheet in book.sheets() if sheet.visibility]
+    if hidden:
+        builder.notes.append(f"hidden sheets, columns and rows were left out: {', '.join(hidden)}")
+    if comments := sum(count for _, _, count in read):
+        builder.notes.append(f"{comments:,} comment{'s were' if comments > 1 else ' was'} left out")
+
+
+def _read_stream(path: Path) -> bytes:
+    """Return the records of a workbook, out of its container, in which xlrd may run in circles."""
+    content = path.read_bytes()
+    if not content.startswith(olefile.MAGIC):
+        return content
+    with olefile.OleFileIO(io.BytesIO(content)) as container:
+        name = next((name for name in ("Workbook", "Book") if container.exists(name)), None)
+        if name is None:
+            raise xlrd.XLRDError("no workbook")
+        return bytes(container.openstream(name).read())
+
+
+def _read_sheet(book: xlrd.book.Book, sheet: xlrd.sheet.Sheet) -> tuple[Sheet, list[str], int]:
+    """Return a sheet, what of it was left out as hidden, and how many comments it has."""
+    grid = Grid()
+    for number in range(sheet.nrows):
+        cells = grid.rows.setdefault(number + 1, {})
+        for at, cell in enumerate(sheet.row(number), start=1):
+            if text := _show(book, cell):
+                cells[at] = text
+                if book.font_list[book.xf_list[cell.xf_index].font_index].weight >= _BOLD:
+                    grid.bold.setdefault(number + 1, set()).add(at)
+    # which of its rows a filter hides is not told: all are read
+    grid.hidden_columns.update(
+        at + 1 for at, column in sheet.colinfo_map.items() if column.hidden and not column.outline_level
+    )
+    grid.spread(((left + 1, top + 1), (right, bottom)) for top, bottom, left, right in sheet.merged_cells)
+    name = " ".join(sheet.name.split())
+    left_out = [f"{what} of {name}" for what in grid.leave_out_hidden()]
+    columns = grid.columns()
+    return Sheet(name, list(grid.read(columns)), columns), left_out, len(sheet.cell_note_map)
+
+
+def _show(book: xlrd.book.Book, cell: xlrd.sheet.Cell) -> str:
+    match cell.ctype:
+        case xlrd.XL_CELL_TEXT:
+            return " ".join(str(cell.value).split())
+        case xlrd.XL_CELL_NUMBER | xlrd.XL_CELL_DATE:
+            code = book.format_map[book.xf_list[cell.xf_index].format_key].format_str
+            return show_number(repr(cell.value), code, since_1904=book.datemode == 1)
+        case xlrd.XL_CELL_BOOLEAN:
+            return "TRUE" if cell.value else "FALSE"
+        case xlrd.XL_CELL_ERROR:
+            return str(xlrd.error_text_from_code.get(cell.value, ""))
+        case _:
+            return ""

@@ -1,0 +1,288 @@
+"""The loader of XML: DocBook, JATS, TEI, FictionBook and their like with headings, feeds by entry, and data.
+
+No entity is expanded but those that stand for one letter, and nothing outside the file is opened.
+"""
+
+from __future__ import annotations
+
+import html.entities
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.html import load_html, write_html
+from adaptive_rag.ingest.package import local_name
+from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.sheet_tables import SheetRow
+from adaptive_rag.ingest.sheets import Sheet, add_sheets
+from adaptive_rag.text.tables import EMPTY_CELL
+
+_SPREADSHEET = "{urn:schemas-microsoft-com:office:spreadsheet}"
+_FEEDS = {"rss": "item", "feed": "entry", "RDF": "item"}
+_DOCUMENTS = set(
+    (
+        "book article chapter part section sect1 refentry reference set appendix preface glossary TEI"
+        " TEI.2 teiCorpus FictionBook topic concept task dita us-patent-grant us-patent-application"
+        " wordDocument package"
+    ).split()
+)
+_SECTIONS = set(
+    (
+        "part chapter section sect1 sect2 sect3 sect4 sect5 simplesect appendix preface sec div div1"
+        " div2 div3 div4 refsection refsect1 refsect2 topic concept task abstract ack app-group boxed-text"
+    ).split()
+)
+_TITLES = {"title", "head", "bridgehead", "article-title", "heading", "h"}
+_PARAGRAPHS = set(
+    (
+        "para simpara p ab l v subtitle programlisting screen literallayout code-block preformat"
+        " verbatim synopsis caption attrib epigraph dt dd term def"
+    ).split()
+)
+_ITEMS = {"listitem", "list-item", "item", "li"}
+_TABLES = {"table", "informaltable", "tbl"}
+_ROWS, _CELLS = {"row", "tr", "table-row"}, {"entry", "td", "th", "cell", "tc", "table-cell"}
+# whose children are words apart: "Ruiz" and "Ana"
+_UNITS = set(
+    "contrib author editor othercredit name personname string-name person-group element-citation persName aff"
+    " date pub-date pubdate address kwd-group keywordset".split()
+)
+_LISTS = set("itemizedlist orderedlist variablelist list figure fig note footnote fn blockquote".split())
+_BLOCKS = (
+    _SECTIONS | _TITLES | _PARAGRAPHS | _ITEMS | _TABLES | _LISTS | _UNITS | {"disp-quote", "disp-formula"}
+)
+_LEFT_OUT = set(
+    (
+        "indexterm remark binary teiHeader docProps styles fonts lists docPr binData object-id article-id"
+        " journal-meta permissions custom-meta-group counts contrib-id elocation-id fpage lpage history"
+        " alternatives script style instrText sectPr automatic-styles master-styles font-face-decls"
+        " settings meta"
+    ).split()
+)
+_APART = _BLOCKS | _CELLS | _ROWS
+_FEW_WORDS = 5
+# in a workbook of Excel 2003, and in one of today
+_MOST_COLUMNS = 16_384
+_HEAD = re.compile(rb"\A\s*(?:<\?xml[^>]{0,200}\?>)?\s*(?:<!DOCTYPE[^>\[]{0,500}>)?")
+_NAMELESS = {"", "id", "xml:id", "schemaLocation", "noNamespaceSchemaLocation"}
+
+
+def load_xml(path: Path, builder: TextBuilder) -> None:
+    """Write what a reader needs of an XML file into `builder`; its tags are never text."""
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
+    data = path.read_bytes()
+    root = etree.fromstring(data, parser)
+    if any(error.type == etree.ErrorTypes.ERR_DOCUMENT_END for error in parser.error_log):
+        # several elements that no other holds: a piece of a document
+        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
+        root = etree.fromstring(b"<book>" + _HEAD.sub(b"", data) + b"</book>", parser)
+    if root is None:
+        raise IndexingError("is not XML or is damaged. Export it again from the program that made it")
+    if parser.error_log:
+        first = parser.error_log[0]
+        builder.notes.append(f"is not well-formed (line {first.line}): what could be read was read")
+    name = local_name(root)
+    if name == "html":
+        load_html(path, builder)
+    elif root.tag == f"{_SPREADSHEET}Workbook":
+        add_sheets(builder, [_read_sheet(sheet) for sheet in root.iterfind(f"{_SPREADSHEET}Worksheet")])
+    elif name in _FEEDS and next(root.iter(f"{{*}}{_FEEDS[name]}"), None) is not None:
+        _write_feed(root, _FEEDS[name], builder)
+    elif name == "opml":
+        note_properties(builder, title=root.findtext("head/title"))
+        _write_outline(root, builder, 0)
+    elif name in _DOCUMENTS or _holds_paragraphs(root):
+        _note_document(root, builder)
+        _Document(builder).write(root, 0)
+    if not builder.length:
+        _write_data(root, builder)
+
+
+def _holds_paragraphs(root: Any) -> bool:
+    """Tell whether there is text to read: a body, a paragraph of some words, or a table of cells."""
+    if root.find("{*}body") is not None:
+        return True
+    paragraphs = root.iter("{*}p", "{*}para")
+    told = any(len("".join(each.itertext()).split()) > _FEW_WORDS for each in paragraphs)
+    return told or any(local_name(each.getparent()) == "row" for each in root.iterdescendants("{*}entry"))
+
+
+def _words(element: Any) -> str:
+    """Return the words of an element and all in it; an entity is its letter."""
+    return " ".join("".join(_pieces(element)).split())
+
+
+def _pieces(element: Any) -> Iterator[str]:
+    if isinstance(element, etree._Entity):
+        yield html.entities.html5.get(f"{element.name};", "")
+        return
+    if not isinstance(element.tag, str) or local_name(element) in _LEFT_OUT:
+        return
+    yield element.text or ""
+    if local_name(element) in ("tab", "br", "lb", "cr"):
+        yield " "
+    for child in element:
+        # "E = mc" and "2" of two cells or lines are two words
+        apart = local_name(element) in _UNITS or local_name(child) in _APART
+        yield from (" ", *_pieces(child), " ") if apart else _pieces(child)
+        yield child.tail or ""
+
+
+def _note_document(root: Any, builder: TextBuilder) -> None:
+    title = next(root.iter("{*}article-title", "{*}book-title", "{*}title", "{*}invention-title"), None)
+    language = root.get("{http://www.w3.org/XML/1998/namespace}lang") or root.get("lang")
+    note_properties(builder, title=_words(title) if title is not None else "", language=language)
+
+
+class _Document:
+    """Writes the elements of a document in their order."""
+
+    def __init__(self, builder: TextBuilder) -> None:
+        self._builder = builder
+
+    def write(self, element: Any, depth: int, marker: str = "") -> None:
+        """Write an element: its own words as paragraphs, the blocks in it each for itself."""
+        name = local_name(element)
+        depth += name in _SECTIONS
+        words = [element.text or ""]
+        for child in element:
+            inner = local_name(child)
+            if inner in _LEFT_OUT:
+                pass
+            elif inner in _TITLES:
+                marker = self._end(words, marker)
+                if text := _words(child):
+                    self._builder.add_paragraph(text, level=min(depth + 1, 9))
+            elif inner in _UNITS:
+                marker = self._end(words, marker)
+                marker = self._end([*_pieces(child)], marker)
+            elif inner in _TABLES:
+                marker = self._end(words, marker)
+                self._write_table(child, depth)
+            elif inner in _BLOCKS or self._holds_blocks(child) or self._is_apart(element, words):
+                marker = self._end(words, marker)
+                self.write(child, depth, "-" if inner in _ITEMS else marker)
+            else:
+                words.append("".join(_pieces(child)))
+            words.append(child.tail or "")
+        self._end(words, marker)
+
+    def _end(self, words: list[str], marker: str) -> str:
+        """Write the words so far as a paragraph; only the first one of an item has its marker."""
+        text = " ".join("".join(words).split())
+        words.clear()
+        if not text:
+            return marker
+        self._builder.add_paragraph(text, marker=marker)
+        return ""
+
+    def _is_apart(self, parent: Any, words: list[str]) -> bool:
+        """Tell whether the children of an element are no part of a sentence."""
+        return (
+            local_name(parent) not in _PARAGRAPHS | _ITEMS
+            and not "".join([*words, *(child.tail or "" for child in parent)]).strip()
+        )
+
+    def _holds_blocks(self, element: Any) -> bool:
+        return any(local_name(each) in _BLOCKS for each in element.iterdescendants())
+
+    def _write_table(self, table: Any, depth: int) -> None:
+        rows = []
+        for element in table.iter():
+            name = local_name(element)
+            if name in _ROWS:
+                cells = [_words(cell) or EMPTY_CELL for cell in element if local_name(cell) in _CELLS]
+                rows.append(" | ".join(cells))
+            elif name in _TITLES | {"caption"} and (text := _words(element)):
+                self._builder.add_paragraph(text)
+        if any(rows):
+            self._builder.add_paragraph("\n".join(filter(None, rows)))
+
+
+def _write_feed(root: Any, entry: str, builder: TextBuilder) -> None:
+    """Write a record for each entry of a feed: its title, its text without tags, its date and address."""
+    head = next(root.iter("{*}channel"), root)
+    note_properties(builder, title=_text_of(head, "title"), language=_text_of(head, "language"))
+    for element in root.iter(f"{{*}}{entry}"):
+        title = _plain_html(_text_of(element, "title"))
+        bodies = (_text_of(element, name) for name in ("encoded", "content", "description", "summary"))
+        body = _plain_html(next(filter(None, bodies), ""))
+        part = TextBuilder()
+        part.add("\n\n".join(filter(None, (title, body))))
+        links = [link.get("href") or link.text for link in element.iterfind("{*}link")]
+        dates = (_text_of(element, name) for name in ("pubDate", "published", "updated", "date"))
+        author = element.findtext("{*}author/{*}name") or _text_of(element, "author", "creator")
+        note_properties(part, author=author, date=next(filter(None, dates), ""), url=next(iter(links), ""))
+        if part.length:
+            builder.add_part(part, title or "Entry", 1, {})
+
+
+def _text_of(element: Any, *names: str) -> str:
+    found = (each for name in names for each in element.iterfind(f"{{*}}{name}"))
+    return "".join(_pieces(each)) if (each := next(found, None)) is not None else ""
+
+
+def _plain_html(text: str) -> str:
+    """Return what a reader sees of text that may be HTML."""
+    if "<" not in text and "&" not in text:
+        return text.strip()
+    page = TextBuilder()
+    write_html(text, page, styled=False)
+    return page.text.strip()
+
+
+def _write_outline(element: Any, builder: TextBuilder, depth: int) -> None:
+    for each in element.iterfind("body/outline" if depth == 0 else "outline"):
+        said = " ".join(filter(None, (each.get("text") or each.get("title"), each.get("_note"))))
+        if said := _plain_html(said):
+            builder.add_paragraph(
+                said, level=1 if depth == 0 and len(each) else None, marker="-" if depth else ""
+            )
+        _write_outline(each, builder, depth + 1)
+
+
+def _write_data(root: Any, builder: TextBuilder) -> None:
+    """Write the lines "name: value" of an element's own values together, then those of the elements in it."""
+    waiting = [root]
+    while waiting:
+        element = waiting.pop()
+        if not isinstance(element.tag, str):
+            continue
+        attributes = ((name.rpartition("}")[2], value) for name, value in element.items())
+        lines = [f"{name}: {value}" for name, value in attributes if name not in _NAMELESS and value.strip()]
+        inner = []
+        mixed = bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
+        if mixed:
+            lines.append(f"{local_name(element)}: {_words(element)}")
+        for child in () if mixed else element:
+            if len(child) == 0 and not child.attrib and isinstance(child.tag, str):
+                lines += [f"{local_name(child)}: {text}"] if (text := _words(child)) else []
+            else:
+                inner.append(child)
+        if lines:
+            builder.add_paragraph("\n".join(lines))
+        waiting += reversed(inner)
+
+
+def _read_sheet(sheet: Any) -> Sheet:
+    """Return a sheet of a workbook that Excel 2003 saved as XML; an index passes over empty places."""
+    rows, number, width = list[SheetRow](), 0, 0
+    for row in sheet.iterfind(f"{_SPREADSHEET}Table/{_SPREADSHEET}Row"):
+        number = int(row.get(f"{_SPREADSHEET}Index") or number + 1)
+        cells = list[str]()
+        for cell in row.iterfind(f"{_SPREADSHEET}Cell"):
+            place = int(cell.get(f"{_SPREADSHEET}Index") or len(cells) + 1)
+            if not len(cells) < place <= _MOST_COLUMNS:
+                raise IndexingError("is damaged: its cells are out of order. Save it as .xlsx")
+            cells += [""] * (place - 1 - len(cells))
+            data = cell.find("{*}Data")
+            cells.append(_words(data) if data is not None else "")
+        if any(cells):
+            rows.append(SheetRow(number, cells))
+            width = max(width, len(cells))
+    return Sheet(sheet.get(f"{_SPREADSHEET}Name") or "Sheet", rows, list(range(1, width + 1)))

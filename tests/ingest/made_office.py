@@ -1,0 +1,63 @@
+"""Adds parts to the small Office files that tests read, and makes charts as the programs keep them."""
+
+from zipfile import ZipFile
+
+A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
+C = 'xmlns:c="http://schemas.openxmlformats.org/drawingml/2006/chart"'
+R = 'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships"'
+_KIND = "http://schemas.openxmlformats.org/officeDocument/2006/relationships/"
+
+
+def add_parts(path, rels, parts):
+    """Add parts to a document, each with the link that leads to it from the part whose links are `rels`.
+
+    `parts` are, by the name of each from the folder of the main part on, its kind and its bytes. The link to
+    the part called "charts/a.xml" has the id "charts-a.xml".
+    """
+    with ZipFile(path) as whole:
+        held = {name: whole.read(name) for name in whole.namelist()}
+    held.setdefault(
+        rels, b'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    )
+    links = b"".join(
+        f'<Relationship Id="{name.replace("/", "-")}" Type="{_KIND}{kind}" Target="{name}"/>'.encode()
+        for name, (kind, _) in parts.items()
+    )
+    held[rels] = held[rels].replace(b"</Relationships>", b"") + links + b"</Relationships>"
+    folder = rels.partition("_rels/")[0]
+    held |= {folder + name: data for name, (_, data) in parts.items() if data is not None}
+    with ZipFile(path, "w") as whole:
+        for name, data in held.items():
+            whole.writestr(name, data)
+
+
+def chart(title, series, categories, *, code="General"):
+    """Return the part of a chart with these values by the names of their series."""
+
+    def points(values):
+        kept = (
+            f'<c:pt idx="{at}"><c:v>{value}</c:v></c:pt>' for at, value in enumerate(values) if value != ""
+        )
+        return "".join(kept)
+
+    drawn = "".join(
+        f"<c:ser><c:tx><c:strRef><c:strCache>{points([name])}</c:strCache></c:strRef></c:tx>"
+        f"<c:cat><c:strRef><c:strCache>{points(categories)}</c:strCache></c:strRef></c:cat>"
+        f"<c:val><c:numRef><c:numCache><c:formatCode>{code}</c:formatCode>{points(values)}</c:numCache>"
+        "</c:numRef></c:val></c:ser>"
+        for name, values in series.items()
+    )
+    return (
+        f"<c:chartSpace {C} {A}><c:chart><c:title><c:tx><c:rich><a:p><a:r><a:t>{title}</a:t></a:r></a:p>"
+        f"</c:rich></c:tx></c:title><c:plotArea><c:barChart>{drawn}</c:barChart></c:plotArea></c:chart>"
+        "</c:chartSpace>"
+    ).encode()
+
+
+def diagram(*texts):
+    """Return the part of a SmartArt diagram with these points."""
+    points = "".join(
+        f"<dgm:pt><dgm:t><a:p><a:r><a:t>{text}</a:t></a:r></a:p></dgm:t></dgm:pt>" for text in texts
+    )
+    kind = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
+    return f"<dgm:dataModel {kind} {A}><dgm:ptLst>{points}</dgm:ptLst></dgm:dataModel>".encode()

@@ -1,0 +1,92 @@
+"""Holds the cells of the table "What stands beside the text" in docs/formats.md that no other test holds."""
+
+import zipfile
+
+import docx
+import openpyxl
+import pptx
+from openpyxl.styles import Font
+from pptx.dml.color import RGBColor
+
+from adaptive_rag.ingest import extract_text
+from tests.ingest.made_office import A, add_parts
+from tests.ingest.test_opendocument import LINK, NAMES
+
+M = 'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math"'
+
+
+def save_open_document(path, kind, body, **parts):
+    content = f"<office:document-content {NAMES}><office:body><office:{kind}>{body}</office:{kind}>"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("content.xml", f"{content}</office:body></office:document-content>")
+        for name, part in parts.items():
+            archive.writestr(name, part)
+    return path
+
+
+def test_headers_and_footers_of_pages_are_left_out(tmp_path):
+    document = docx.Document()
+    document.add_paragraph("Shut the gate.")
+    document.sections[0].header.paragraphs[0].text = "Confidential"
+    document.save(tmp_path / "a.docx")
+    book = openpyxl.Workbook()
+    book.active["A1"] = "Shut the gate."
+    book.active.oddHeader.center.text = "Confidential"
+    book.save(tmp_path / "a.xlsx")
+    header = f"<style:header>{'<text:p>Confidential</text:p>'}</style:header>"
+    master = f"<office:master-styles><style:master-page>{header}</style:master-page></office:master-styles>"
+    styles = f"<office:document-styles {NAMES}>{master}</office:document-styles>"
+    body = "<text:p>Shut the gate.</text:p>"
+    save_open_document(tmp_path / "a.odt", "text", body, **{"styles.xml": styles})
+    for suffix in ("docx", "xlsx", "odt"):
+        source = extract_text(tmp_path / f"a.{suffix}")
+        assert (source.text, source.notes) == ("Shut the gate.", ())
+
+
+def test_white_letters_of_slides_and_sheets_are_read(tmp_path):
+    deck = pptx.Presentation()
+    box = deck.slides.add_slide(deck.slide_layouts[6]).shapes.add_textbox(0, 0, 100, 100)
+    box.text_frame.text = "Shut the gate."
+    box.text_frame.paragraphs[0].runs[0].font.color.rgb = RGBColor(255, 255, 255)
+    deck.save(tmp_path / "a.pptx")
+    book = openpyxl.Workbook()
+    book.active["A1"] = "Shut the gate."
+    book.active["A1"].font = Font(color="FFFFFFFF")
+    book.save(tmp_path / "a.xlsx")
+    assert [extract_text(tmp_path / f"a.{suffix}").text for suffix in ("pptx", "xlsx")] == [
+        "Shut the gate.",
+        "Shut the gate.",
+    ]
+
+
+def test_an_equation_in_a_box_of_a_sheet_is_read_as_linear_text(tmp_path):
+    book = openpyxl.Workbook()
+    book.active["A1"] = "Area"
+    book.save(tmp_path / "a.xlsx")
+    run = "<m:r><m:t>{}</m:t></m:r>".format
+    power = f"<m:sSup><m:e>{run('r')}</m:e><m:sup>{run('2')}</m:sup></m:sSup>"
+    drawn = 'xmlns:xdr="http://schemas.openxmlformats.org/drawingml/2006/spreadsheetDrawing"'
+    box = f"<xdr:sp><xdr:txBody><a:p><m:oMath {M}>{power}</m:oMath></a:p></xdr:txBody></xdr:sp>"
+    drawing = f"<xdr:wsDr {drawn} {A}>{box}</xdr:wsDr>".encode()
+    rels = "xl/worksheets/_rels/sheet1.xml.rels"
+    add_parts(tmp_path / "a.xlsx", rels, {"drawing.xml": ("drawing", drawing)})
+    assert extract_text(tmp_path / "a.xlsx").text == "Area\n\nr^2"
+
+
+def test_an_equation_of_a_slide_and_of_a_sheet_is_read_as_linear_text(tmp_path):
+    math = '<math xmlns="http://www.w3.org/1998/Math/MathML"><msup><mi>r</mi><mn>2</mn></msup></math>'
+    frame = f'<draw:frame><draw:object {LINK} xlink:href="./Object 1"/></draw:frame>'
+    parts = {"Object 1/content.xml": math}
+    slide = save_open_document(tmp_path / "a.odp", "presentation", f"<draw:page>{frame}</draw:page>", **parts)
+    cell = f"<table:table-cell>{frame}</table:table-cell>"
+    table = f'<table:table table:name="A"><table:table-row>{cell}</table:table-row></table:table>'
+    sheet = save_open_document(tmp_path / "a.ods", "spreadsheet", table, **parts)
+    assert [extract_text(path).text for path in (slide, sheet)] == ["r^2", "r^2"]
+
+
+def test_comments_of_a_sheet_are_named(tmp_path):
+    noted = "<office:annotation><text:p>Is this so?</text:p></office:annotation><text:p>Hinge</text:p>"
+    cell = f"<table:table-cell>{noted}</table:table-cell>"
+    table = f'<table:table table:name="A"><table:table-row>{cell}</table:table-row></table:table>'
+    source = extract_text(save_open_document(tmp_path / "a.ods", "spreadsheet", table))
+    assert (source.text, source.notes) == ("Hinge", ("1 comment was left out",))

@@ -1,0 +1,55 @@
+import struct
+
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text
+from tests.ingest.made_ole import make_ole, make_ppt, ppt_record, ppt_shape, ppt_text
+
+REFERENCE = ppt_record(0x0F9E, struct.pack("<I", 1))
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_presentation(*slides, **known):
+        (tmp_path / "a.ppt").write_bytes(make_ppt(slides, **known))
+        return extract_text(tmp_path / "a.ppt")
+
+    return read_presentation
+
+
+def test_slides_are_read_in_order_with_titles_items_and_notes(read):
+    listed = ppt_text(0, "Storms") + ppt_text(1, "Shut the gate\rRing the bell")
+    own = ppt_shape(ppt_text(4, "A dike – ten metres")) + ppt_shape(REFERENCE)
+    source = read((listed, own, "Say it twice.", False), (ppt_text(0, "Ropes"), b"", "", False))
+    assert source.text == (
+        "Storms\n\nA dike – ten metres\n\n- Shut the gate\n- Ring the bell\n\nSay it twice.\n\nRopes"
+    )
+    assert [page.number for page in source.pages] == [1, 2]
+    assert [heading.section for heading in source.headings] == ["Storms", "Ropes"]
+
+
+def test_hidden_slides_and_what_stands_on_every_slide_are_left_out(read):
+    number = ppt_shape(ppt_text(4, "Page 7 of 9"), placeholder=8)
+    source = read((ppt_text(0, "Shown"), number, "", False), (ppt_text(0, "Secret"), b"", "", True))
+    assert source.text == "Shown"
+    assert source.notes == ("hidden slides were left out: 2",)
+
+
+def test_a_presentation_with_a_password_is_named(read):
+    with pytest.raises(IndexingError, match="asks for a password"):
+        read((ppt_text(0, "Secret"), b"", "", False), token=0xF3D1C4DF)
+
+
+def test_records_nested_without_end_are_refused(read):
+    nested = b""
+    for _ in range(60):
+        nested = ppt_record(0xF003, nested, container=True)
+    with pytest.raises(IndexingError, match=r"is damaged.*save it as \.pptx"):
+        read((ppt_text(0, "Deep"), nested, "", False))
+
+
+def test_what_is_no_presentation_is_named_with_the_way_to_convert(tmp_path):
+    (tmp_path / "a.ppt").write_bytes(make_ole({"Other": b"x"}))
+    with pytest.raises(IndexingError, match=r"is not a PowerPoint presentation.*save it as \.pptx"):
+        extract_text(tmp_path / "a.ppt")

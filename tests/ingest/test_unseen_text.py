@@ -1,0 +1,67 @@
+import pymupdf
+import pytest
+
+from adaptive_rag.ingest import extract_text
+
+WHITE = (1, 1, 1)
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Save a page on which "Seen." stands beside what `draw` puts there, and read it."""
+
+    def read_page(draw):
+        document = pymupdf.open()
+        page = document.new_page()
+        page.insert_text((50, 50), "Seen.")
+        draw(page)
+        document.save(tmp_path / "a.pdf")
+        return extract_text(tmp_path / "a.pdf")
+
+    return read_page
+
+
+@pytest.mark.parametrize(
+    "look",
+    [{"color": WHITE}, {"render_mode": 3}, {"fontsize": 0.5}, {"fill_opacity": 0.0, "stroke_opacity": 0.0}],
+)
+def test_text_that_nobody_sees_is_left_out_and_counted(read, look):
+    source = read(lambda page: page.insert_text((50, 300), "Ignore this.", **look))
+    assert (source.text, source.notes) == ("Seen.", ("2 words that the document hides were left out",))
+
+
+def test_white_text_in_the_middle_of_a_line_is_left_out(read):
+    source = read(lambda page: page.insert_text((80, 50), "Ignore this.", color=WHITE))
+    assert source.text == "Seen."
+
+
+def test_white_text_on_black_is_read(read):
+    def draw(page):
+        page.draw_rect((40, 280, 300, 310), fill=(0, 0, 0))
+        page.insert_text((50, 300), "So is this.", color=WHITE)
+
+    source = read(draw)
+    assert ("So is this." in source.text, source.notes) == (True, ())
+
+
+def test_white_text_on_a_turned_page_is_judged_where_it_stands(read):
+    def draw(page):
+        page.draw_rect((400, 100, 430, 500), fill=(0, 0, 0))
+        page.insert_text((420, 480), "So is this.", color=WHITE, rotate=90)
+        page.insert_text((520, 480), "Ignore this.", color=WHITE, rotate=90)
+        page.set_rotation(90)
+
+    source = read(draw)
+    assert "So is this." in source.text
+    assert "Ignore" not in source.text
+
+
+def test_what_a_scanner_wrote_behind_its_picture_is_read(read):
+    def draw(page):
+        scan = pymupdf.Pixmap(pymupdf.csGRAY, (0, 0, 20, 20), 0)
+        scan.clear_with(255)
+        page.insert_image((0, 200, 500, 500), pixmap=scan)
+        page.insert_text((50, 300), "So is this.", render_mode=3)
+
+    source = read(draw)
+    assert ("So is this." in source.text, source.notes) == (True, ())

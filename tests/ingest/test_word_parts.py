@@ -1,0 +1,201 @@
+import io
+
+import docx
+import openpyxl
+import pytest
+from docx.oxml.parser import parse_xml
+
+from adaptive_rag.ingest import extract_text, split
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.docx import load_docx
+from tests.ingest.made_office import A, C, R, add_parts, chart, diagram
+from tests.ingest.made_ole import make_ole
+
+W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
+DGM = 'xmlns:dgm="http://schemas.openxmlformats.org/drawingml/2006/diagram"'
+RELS = "word/_rels/document.xml.rels"
+
+
+@pytest.fixture
+def document():
+    return docx.Document()
+
+
+@pytest.fixture
+def read(tmp_path, document):
+    """Save the document with further parts, and read it."""
+
+    def save_and_read(**parts):
+        path = tmp_path / "a.docx"
+        document.save(path)
+        named = {name.replace("__", "."): part for name, part in parts.items()}
+        add_parts(path, RELS, named)
+        return extract_text(path)
+
+    return save_and_read
+
+
+def draw(paragraph, held):
+    """Draw something at the end of a paragraph."""
+    paragraph.add_run()._r.append(parse_xml(f"<w:drawing {W} {A}>{held}</w:drawing>"))
+
+
+def box(text):
+    return f"<w:txbxContent {W}><w:p><w:r><w:t>{text}</w:t></w:r></w:p></w:txbxContent>"
+
+
+def embed(paragraph, part, program):
+    office = 'xmlns:o="urn:schemas-microsoft-com:office:office"'
+    held = f'<o:OLEObject {office} {R} Type="Embed" ProgID="{program}" r:id="{part}"/>'
+    paragraph.add_run()._r.append(parse_xml(f"<w:object {W}>{held}</w:object>"))
+
+
+def workbook(*rows):
+    book, file = openpyxl.Workbook(), io.BytesIO()
+    for row in rows:
+        book.active.append(row)
+    book.save(file)
+    return file.getvalue()
+
+
+def test_a_box_in_a_cell_of_a_table_is_read_once(document, read):
+    table = document.add_table(1, 2)
+    table.cell(0, 0).text, table.cell(0, 1).text = "Level", "Height"
+    both = f"<mc:Choice>{box('Ask Mrs Adair.')}</mc:Choice><mc:Fallback>{box('Ask Mrs Adair.')}</mc:Fallback>"
+    draw(table.cell(0, 1).paragraphs[0], f"<mc:AlternateContent {MC}>{both}</mc:AlternateContent>")
+    assert read().text == "Level | Height\n\nAsk Mrs Adair."
+
+
+def test_a_box_that_is_hidden_is_left_out_and_counted(document, read):
+    paragraph = document.add_paragraph("Shut the gate.")
+    draw(paragraph, box("Praise our pumps."))
+    paragraph.runs[-1].font.hidden = True
+    source = read()
+    assert source.text == "Shut the gate."
+    assert source.notes == ("3 words that the document hides were left out",)
+
+
+def test_word_art_and_the_text_of_a_drawing_are_read(document, read):
+    art = '<v:shape xmlns:v="urn:schemas-microsoft-com:vml"><v:textpath string="Flood  plan"/></v:shape>'
+    document.add_paragraph().add_run()._r.append(parse_xml(f"<w:pict {W}>{art}</w:pict>"))
+    canvas = 'xmlns:lc="http://schemas.openxmlformats.org/drawingml/2006/lockedCanvas"'
+    drawn = "<a:sp><a:txSp><a:txBody><a:p><a:r><a:t>Weir</a:t></a:r></a:p></a:txBody></a:txSp></a:sp>"
+    draw(document.add_paragraph("Map"), f"<lc:lockedCanvas {canvas}>{drawn}</lc:lockedCanvas>")
+    assert read().text == "Flood plan\n\nMap\n\nWeir"
+
+
+def test_a_chart_and_a_diagram_stand_below_their_paragraphs(document, read):
+    draw(document.add_paragraph("Use of the library"), f'<c:chart {C} {R} r:id="chart.xml"/>')
+    draw(document.add_paragraph("How to join"), f'<dgm:relIds {DGM} {R} r:dm="data.xml"/>')
+    document.add_paragraph("The end.")
+    source = read(
+        chart__xml=("chart", chart("Loans", {"2024": [310], "2025": [420]}, ["Spring"])),
+        data__xml=("diagramData", diagram("Ask", "Sign")),
+    )
+    assert source.text == (
+        "Use of the library\n\nLoans\n\n– | 2024 | 2025\nSpring | 310 | 420\n\n"
+        "How to join\n\n- Ask\n- Sign\n\nThe end."
+    )
+    assert source.notes == ()
+
+
+def test_a_chart_whose_part_is_missing_is_noted(document, read):
+    draw(document.add_paragraph("Use of the library"), f'<c:chart {C} {R} r:id="chart.xml"/>')
+    source = read(chart__xml=("chart", None))
+    assert (source.text, source.notes) == ("Use of the library", ("1 chart was left out",))
+
+
+def as_docx(text):
+    document, file = docx.Document(), io.BytesIO()
+    document.add_heading(text, 2)
+    document.save(file)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("chunk.html", b"<html><title>Other</title><h2>Shut the gate</h2></html>"),
+        ("chunk.txt", b"Shut the gate"),
+        ("chunk.rtf", rb"{\rtf1 Shut the gate\par}"),
+        ("chunk.docx", as_docx("Shut the gate")),
+    ],
+)
+def test_a_part_of_another_kind_is_read_in_its_place(tmp_path, document, name, data):
+    document.core_properties.title = "Handbook"
+    document.add_heading("Storms", 1)
+    paragraph = document.add_paragraph("First of all:")
+    paragraph._p.addnext(parse_xml(f'<w:altChunk {W} {R} r:id="{name}"/>'))
+    document.add_paragraph("Then leave.")
+    path = tmp_path / "a.docx"
+    document.save(path)
+    add_parts(path, RELS, {name: ("aFChunk", data)})
+    source = extract_text(path)
+    assert source.text == "Storms\n\nFirst of all:\n\nShut the gate\n\nThen leave."
+    assert source.metadata["title"] == "Handbook"
+    if name.endswith(("html", "docx")):
+        assert source.section_at(source.text.index("Then")) == "Shut the gate"
+
+
+def test_an_embedded_sheet_is_read_below_the_text_and_a_file_of_no_kind_is_named(document, read):
+    embed(document.add_paragraph("The stock:"), "sheet.xlsx", "Excel.Sheet.12")
+    for name in ("one.bin", "two.bin"):
+        embed(document.add_paragraph(), name, "Equation.3")
+    document.add_paragraph("The end.")
+    source = read(
+        sheet__xlsx=("package", workbook(["Item", "Price"], ["Hinge", 3])),
+        one__bin=("oleObject", make_ole({"Equation Native": b"x"})),
+        two__bin=("oleObject", make_ole({"Equation Native": b"y"})),
+    )
+    assert source.text == "The stock:\n\nThe end.\n\nItem: Hinge\nPrice: 3"
+    assert source.notes == ("embedded files were left out: Equation.3 (2)",)
+    assert [chunk["metadata"].get("attachment") for chunk in split(source)] == [None, "sheet.xlsx"]
+
+
+def test_a_file_that_is_wrapped_as_an_object_is_read_by_its_own_name(document, read):
+    data = b"Shut the gate."
+    packed = b"\2\0C:\\plans\\gate.txt\0C:\\gate.txt\0\0\0\3\0" + (5).to_bytes(4, "little") + b"C:\\x\0"
+    packed += len(data).to_bytes(4, "little") + data
+    whole = make_ole({"\1Ole10Native": len(packed).to_bytes(4, "little") + packed})
+    embed(document.add_paragraph("The plan:"), "one.bin", "Package")
+    embed(document.add_paragraph(), "two.bin", "Excel.Sheet.12")
+    sheet = workbook(["Item", "Price"], ["Hinge", 3])
+    source = read(
+        one__bin=("oleObject", whole), two__bin=("oleObject", make_ole({"Package": sheet.ljust(5000, b"\0")}))
+    )
+    assert source.text == "The plan:\n\nShut the gate.\n\nItem: Hinge\nPrice: 3"
+    assert {record.metadata.get("attachment") for record in source.records} == {None, "gate.txt", "two.xlsx"}
+
+
+def test_a_file_in_a_file_in_a_file_is_named(tmp_path):
+    held = workbook(["Item", "Price"], ["Hinge", 3])
+    for at, name in enumerate(("sheet.xlsx", "a1.docx", "a2.docx")):
+        document = docx.Document()
+        embed(document.add_paragraph(f"Level {at}"), name, "Word.Document.12")
+        path = tmp_path / f"a{at + 1}.docx"
+        document.save(path)
+        add_parts(path, RELS, {name: ("package", held)})
+        held = path.read_bytes()
+    source = extract_text(path)
+    assert source.text == "Level 2\n\nLevel 1\n\nLevel 0"
+    assert len(source.notes) == 1
+    assert source.notes[0].endswith("the attachment sheet.xlsx was left out: it lies in a file in a file")
+
+
+def test_an_embedded_file_that_is_too_large_is_named(tmp_path, monkeypatch, document):
+    monkeypatch.setattr("adaptive_rag.ingest.embedded._LARGEST", 5)
+    embed(document.add_paragraph("The plan:"), "gate.txt", "Package")
+    path, builder = tmp_path / "a.docx", TextBuilder()
+    document.save(path)
+    add_parts(path, RELS, {"gate.txt": ("package", b"Shut the gate.")})
+    load_docx(path, builder)
+    assert builder.text == "The plan:"
+    assert builder.notes == ["embedded files were left out: gate.txt (too large or too many)"]
+
+
+def test_comments_and_macros_are_named(document, read):
+    document.add_paragraph("Shut the gate.")
+    comments = f'<w:comments {W}><w:comment w:id="0"/><w:comment w:id="1"/></w:comments>'
+    source = read(comments__xml=("comments", comments.encode()), vbaProject__bin=("vbaProject", b"x"))
+    assert source.notes == ("2 comments were left out", "macros were left out")

@@ -1,0 +1,126 @@
+import pytest
+
+from adaptive_rag.errors import IndexingError
+from adaptive_rag.ingest import extract_text
+
+
+@pytest.fixture
+def read(tmp_path):
+    def read_file(text, name="a.xml"):
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return extract_text(tmp_path / name)
+
+    return read_file
+
+
+def test_a_docbook_article_is_read_with_headings_lists_and_tables(read):
+    source = read(
+        """<?xml version="1.0"?><!DOCTYPE article PUBLIC "-//OASIS//DTD DocBook XML V4.5//EN" "http://x/d.dtd">
+        <article xml:lang="en"><title>Storms</title><sect1><title>Levels &amp; signs</title>
+        <para>Shut the <emphasis>north</emphasis> gate&mdash;now<indexterm><primary>x</primary></indexterm>.
+        </para>
+        <itemizedlist><listitem><para>Rope</para></listitem><listitem><para>Hooks</para></listitem></itemizedlist>
+        <table><title>Stock</title><tgroup><tbody><row><entry>Hook</entry><entry/><entry>4</entry></row></tbody>
+        </tgroup></table></sect1></article>"""
+    )
+    assert source.text == (
+        "Storms\n\nLevels & signs\n\nShut the north gate—now.\n\n- Rope\n- Hooks\n\nStock\n\nHook | – | 4"
+    )
+    assert [heading.section for heading in source.headings] == ["Storms", "Levels & signs"]
+    assert source.metadata == {"title": "Storms", "language": "en"}
+
+
+def test_a_jats_article_names_its_authors_and_leaves_numbers_of_the_journal_out(read):
+    source = read(
+        "<article><front><journal-meta><issn>1234</issn></journal-meta><article-meta>"
+        "<article-id>987</article-id><title-group><article-title>On rope</article-title></title-group>"
+        "<contrib-group><contrib><name><surname>Ruiz</surname><given-names>Ana</given-names></name></contrib>"
+        "</contrib-group></article-meta></front><body><sec><title>Methods</title><p>We pulled <italic>hard"
+        "</italic>.</p></sec></body></article>",
+        "a.nxml",
+    )
+    assert source.text == "On rope\n\nRuiz Ana\n\nMethods\n\nWe pulled hard."
+
+
+def test_a_feed_is_read_by_its_entries(read):
+    source = read(
+        "<rss><channel><title>News</title><item><title>Dike mended</title><link>http://x/1</link>"
+        "<pubDate>Tue, 12 Mar 2024 10:00:00 GMT</pubDate>"
+        "<description>&lt;p&gt;The &lt;b&gt;north&lt;/b&gt; dike"
+        " holds.&lt;/p&gt;</description></item><item><title>Bell rung</title></item></channel></rss>",
+        "a.rss",
+    )
+    assert source.text == "Dike mended\n\nThe north dike holds.\n\nBell rung"
+    assert source.records[0].metadata == {"date": "2024-03-12", "url": "http://x/1"}
+
+
+def test_data_are_read_as_names_and_values_without_tags(read):
+    source = read(
+        '<stock><item no="7"><name>Hook</name><price>4.20</price></item><note>All <b>sold</b>.</note></stock>'
+    )
+    assert source.text == "no: 7\nname: Hook\nprice: 4.20\n\nnote: All sold."
+
+
+def test_a_workbook_saved_as_xml_is_read_row_by_row(read):
+    name = "urn:schemas-microsoft-com:office:spreadsheet"
+    space = f'xmlns="{name}" xmlns:ss="{name}"'
+    cells = [["Item", "Price"], ["Hook", "4"], ["Rope", "9"]]
+    rows = "".join(
+        "<Row>" + "".join(f"<Cell><Data>{cell}</Data></Cell>" for cell in row) + "</Row>" for row in cells
+    )
+    source = read(
+        f'<Workbook {space}><Worksheet ss:Name="Stock"><Table>{rows}</Table></Worksheet></Workbook>'
+    )
+    assert "Item: Hook\nPrice: 4" in source.text
+
+
+def test_a_flat_open_document_is_read(read):
+    source = read(
+        '<o:document xmlns:o="o" xmlns:t="t" xmlns:b="b"><o:automatic-styles><x>No</x></o:automatic-styles>'
+        "<o:body><o:text><t:h>Storms</t:h>"
+        "<t:p>Shut the <t:span>north</t:span> gate.</t:p><b:table><b:table-row>"
+        "<b:table-cell><t:p>Hook</t:p></b:table-cell><b:table-cell><t:p>4</t:p></b:table-cell></b:table-row>"
+        "</b:table><t:list><t:list-item><t:p>Rope</t:p></t:list-item></t:list></o:text></o:body></o:document>",
+        "a.fodt",
+    )
+    assert source.text == "Storms\n\nShut the north gate.\n\nHook | 4\n\n- Rope"
+
+
+def test_an_outline_is_read_by_its_words(read):
+    source = read(
+        '<opml><body><outline text="Storms"><outline text="Shut it"/></outline></body></opml>', "a.opml"
+    )
+    assert source.text == "Storms\n\n- Shut it"
+
+
+def test_no_entity_is_expanded_and_no_other_file_is_opened(read, tmp_path):
+    (tmp_path / "secret.txt").write_text("TOPSECRET")
+    source = read(
+        f'<!DOCTYPE book [<!ENTITY x SYSTEM "file://{tmp_path}/secret.txt"><!ENTITY y "own words">]>'
+        "<book><para>Shut the gate &x;&y; now.</para></book>"
+    )
+    assert source.text == "Shut the gate now."
+
+
+def test_entities_that_unfold_without_end_are_not(read):
+    bomb = "".join(f'<!ENTITY e{n} "{f"&e{n - 1};" * 10}">' for n in range(1, 12))
+    source = read(f'<!DOCTYPE book [<!ENTITY e0 "ha">{bomb}]><book><para>Shut the gate &e11;</para></book>')
+    assert source.text == "Shut the gate"
+
+
+def test_a_piece_of_a_document_and_a_broken_one_are_read(read):
+    assert read("<p>Shut the gate.</p><p>Ring the bell.</p>").text == "Shut the gate.\n\nRing the bell."
+    source = read("<book><para>Shut the gate.</para><para>Ring <b>it</para></book>")
+    assert source.text == "Shut the gate.\n\nRing it"
+    [note] = source.notes
+    assert note.startswith("is not well-formed (line 1)")
+
+
+def test_what_is_no_xml_is_named_with_what_to_do(read):
+    with pytest.raises(IndexingError, match="is not XML or is damaged"):
+        read(b"\x01\x02 nothing")
+
+
+def test_a_header_alone_and_descriptions_that_are_no_feed_are_read_as_data(read):
+    assert "title: On rope" in read("<TEI><teiHeader><title>On rope</title></teiHeader></TEI>").text
+    assert "name: Ana" in read('<r:RDF xmlns:r="x"><person><name>Ana</name></person></r:RDF>').text
