@@ -13,6 +13,7 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import home, make_file, make_folder
 
 if TYPE_CHECKING:
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
     from langgraph.checkpoint.sqlite import SqliteSaver
     from langgraph.store.base import BaseStore
     from langgraph.store.sqlite import SqliteStore
@@ -32,6 +33,37 @@ class Thread:
     updated: str
 
 
+def strict_serializer() -> JsonPlusSerializer:
+    """Return LangGraph's serializer, which makes nothing but plain values, messages and documents.
+
+    By default it calls whatever function a checkpoint names, as in ("os", "system").
+    """
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    return JsonPlusSerializer(allowed_msgpack_modules=None)
+
+
+@contextmanager
+def open_sqlite(file: Path) -> Iterator[tuple[SqliteSaver, SqliteStore]]:
+    """Open a file of conversations and profiles, made with its tables where it is missing.
+
+    Raises:
+        OSError, sqlite3.DatabaseError: it cannot be opened, or is no database.
+    """
+    from langgraph.checkpoint.sqlite import SqliteSaver
+    from langgraph.store.sqlite import SqliteStore
+
+    make_file(file)
+    with (
+        SqliteSaver.from_conn_string(str(file)) as saver,
+        SqliteStore.from_conn_string(str(file)) as store,
+    ):
+        saver.serde = strict_serializer()
+        saver.setup()
+        store.setup()
+        yield saver, store
+
+
 class Threads:
     """The conversations and profiles of one SQLite file, open while the `with` block lasts."""
 
@@ -47,19 +79,10 @@ class Threads:
         Raises:
             ConfigurationError: the file cannot be opened, or is no database.
         """
-        from langgraph.checkpoint.sqlite import SqliteSaver
-        from langgraph.store.sqlite import SqliteStore
-
         file = Path(path) if path is not None else home() / FILE
         try:
             make_folder(file.parent)
-            make_file(file)
-            with (
-                SqliteSaver.from_conn_string(str(file)) as saver,
-                SqliteStore.from_conn_string(str(file)) as store,
-            ):
-                saver.setup()
-                store.setup()
+            with open_sqlite(file) as (saver, store):
                 yield cls(saver, store)
         except (OSError, sqlite3.DatabaseError) as error:
             raise ConfigurationError(

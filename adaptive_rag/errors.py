@@ -43,6 +43,10 @@ class IndexUnreachableError(AdaptiveRAGError, RuntimeError):
     """A bucket or a database does not answer, or refuses; the message says why and how to mend it."""
 
 
+class DeadlineError(AdaptiveRAGError, TimeoutError):
+    """A question took longer than it may, or nobody waits for its answer; the message names the setting."""
+
+
 class ServedError(AdaptiveRAGError, RuntimeError):
     """A served graph failed; the server's log has the reason, under the reference that the message names."""
 

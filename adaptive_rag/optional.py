@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from adaptive_rag.errors import ConfigurationError, MissingExtraError
+from adaptive_rag.errors import ConfigurationError, DeadlineError, MissingExtraError
 from adaptive_rag.private import home, make_file, make_folder, replace_text
 from adaptive_rag.text.redaction import redact
 
@@ -56,11 +56,11 @@ _left_out: ContextVar[list[Decision] | None] = ContextVar("left_out", default=No
 def attempt(part: Part, work: Callable[[], T], otherwise: T) -> T:
     """Return what a part gives, or `otherwise` where it fails within `leaving_out`.
 
-    Elsewhere, and where a setting or a missing package is at fault, the error is raised.
+    Elsewhere, and where a setting, a missing package or the time is at fault, the error is raised.
     """
     try:
         return work()
-    except (ConfigurationError, MissingExtraError):
+    except (ConfigurationError, DeadlineError, MissingExtraError):
         raise
     except Exception as error:  # whatever it is, the answer can be given without this part
         left_out = _left_out.get()

@@ -282,6 +282,7 @@ class Branch(TypedDict):
     plan: SearchPlan | None
     analysis: QueryAnalysis
     index_version: str | None
+    started_at: float | None
 
 
 class StrategyState(Asked, Found, total=False):

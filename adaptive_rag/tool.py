@@ -9,7 +9,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, Field, create_model
 
-from adaptive_rag.errors import InputError
+from adaptive_rag.errors import DeadlineError, InputError
 from adaptive_rag.state import Citation, OutputState
 from adaptive_rag.text.markers import respell_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
@@ -35,7 +35,7 @@ def make_tool(
     description: str | None,
     arg_types: dict[str, type] | None,
 ) -> BaseTool:
-    """Make a tool that answers as `rag` does; a question that cannot be read is told to the agent."""
+    """Make a tool that answers as `rag` does; what cannot be read or takes too long is told to the agent."""
     if arg_types is not None:
         fields: dict[str, Any] = {argument: (kind, ...) for argument, kind in arg_types.items()}
         args_schema = create_model(name or NAME, **fields)
@@ -44,14 +44,14 @@ def make_tool(
     def answer(config: RunnableConfig, **asked: Any) -> tuple[str, list[Citation]]:
         try:
             output = rag.invoke(asked, config)
-        except InputError as error:
+        except (DeadlineError, InputError) as error:
             raise ToolException(str(error)) from error
         return format_answer(output["answer"], output["citations"]), output["citations"]
 
     async def aanswer(config: RunnableConfig, **asked: Any) -> tuple[str, list[Citation]]:
         try:
             output = await rag.ainvoke(asked, config)
-        except InputError as error:
+        except (DeadlineError, InputError) as error:
             raise ToolException(str(error)) from error
         return format_answer(output["answer"], output["citations"]), output["citations"]
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from cachetools import TLRUCache
 from langgraph.cache.base import BaseCache, FullKey, Namespace
 
+from adaptive_rag.conversation import strict_serializer
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_file, make_folder
 
@@ -36,7 +37,7 @@ def open_cache(where: str | Path) -> BaseCache[Any]:
     try:
         make_folder(Path(where).parent)
         make_file(Path(where))
-        return _SqliteCache(path=str(where))
+        return _SqliteCache(path=str(where), serde=strict_serializer())
     except (OSError, sqlite3.Error) as error:
         raise ConfigurationError(
             f"cache = {str(where)!r} cannot be opened: {error}. Expected 'memory' or a SQLite file's path."

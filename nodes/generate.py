@@ -78,11 +78,14 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             why = "the chat model says that the passages do not hold it"
             return _abstain(state, context, why, decisions, request)
         grounding = review.grounding.share
-        if review.stands or not context.uses("extractive-fallback"):
+        # A draft of which the check leaves no text is none, with the fallback or without.
+        if review.text.strip() and (review.stands or not context.uses("extractive-fallback")):
             # A draft that its check changed is another message than the one that was streamed.
             message_id = reply.result.message_id if review.text == reply.result.text else None
             return _answer(state, review.text, review.citations, grounding, decisions, message_id)
-        why = "no passage supports the model's answer"
+        why = (
+            "no passage supports the model's answer" if review.text.strip() else "the model's answer is empty"
+        )
         decisions.append(Decision(what="answer", chosen="extractive", why=why))
     abstains = context.uses("abstain")
     answered = attempt("answer style", partial(answer_locally, request, abstains=abstains), None)

@@ -8,9 +8,10 @@ from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.context.caller import shown_to_callers
-from adaptive_rag.errors import AdaptiveRAGError
+from adaptive_rag.deadline import check_deadline
+from adaptive_rag.errors import AdaptiveRAGError, DeadlineError
 from adaptive_rag.index.index import source_of
-from adaptive_rag.nodes.step import Update, step
+from adaptive_rag.nodes.step import Update, question_deadline, step
 from adaptive_rag.search.search import search, summarise
 from adaptive_rag.state import Branch, Candidate, Decision, Hit, StrategyState, TraceRecord
 from adaptive_rag.text.redaction import redact
@@ -42,7 +43,8 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
     record: TraceRecord = {"step": "retrieve", "queries": [query["text"] for query in queries]}
     found: list[Candidate] = []
     try:
-        with shown_to_callers(runtime):
+        with shown_to_callers(runtime), question_deadline(state.get("started_at"), runtime):
+            check_deadline()
             found, decision = search(
                 source_of(context, state), queries, context, state["analysis"], state["plan"]
             )
@@ -50,6 +52,8 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
             found = found[: context.retrieval.branch_candidates]
         record["candidates"] = summarise(found)
         record["decisions"] = [decision]
+    except DeadlineError:
+        raise
     except (AdaptiveRAGError, OSError, RuntimeError, ValueError) as error:
         if label is None:
             # Without the question's own search there is nothing to fall back on.

@@ -9,17 +9,19 @@ import logging
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeAlias, cast
 
 from langchain_core.runnables import Runnable, RunnableConfig
-from langgraph.runtime import Runtime, get_runtime
+from langgraph.runtime import RunControl, Runtime, get_runtime
 from langgraph.types import CachePolicy
 
 from adaptive_rag.context import Context, context_of, is_served
 from adaptive_rag.context.caller import shown_to_callers
+from adaptive_rag.deadline import Deadline, check_deadline, deadline
 from adaptive_rag.llm.ask import aask, ask
 from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.request import Asking, Reply, Request
@@ -33,6 +35,8 @@ Update: TypeAlias = dict[str, Any]
 Steps: TypeAlias = Asking[Update]
 NodeFunction: TypeAlias = Callable[..., "Update | Steps"]
 
+# How long an answer may be finished without a chat model once `budget.deadline_s` has passed.
+FINISHING_SECONDS = 10.0
 # What a served graph tells in place of details.
 ELSEWHERE = "the server's log says why"
 
@@ -58,21 +62,29 @@ class Step(Runnable[Any, Update]):
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node, waiting for its model calls in this thread."""
-        runtime = get_runtime(Context)
-        with shown_to_callers(runtime), leaving_out(strict=context_of(runtime).strict) as left_out:
-            run = _Run(self.name, self._function, input, left_out)
+        with self._run(input) as run:
             while run.advance():
                 run.replies = ask(run.requests, run.context, run.budget())
             return run.close()
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Update:
         """Run the node; a model call that it waits for holds no thread."""
-        runtime = get_runtime(Context)
-        with shown_to_callers(runtime), leaving_out(strict=context_of(runtime).strict) as left_out:
-            run = _Run(self.name, self._function, input, left_out)
+        with self._run(input) as run:
             while await asyncio.to_thread(run.advance):
                 run.replies = await aask(run.requests, run.context, run.budget())
             return run.close()
+
+    @contextmanager
+    def _run(self, state: Any) -> Iterator[_Run]:
+        runtime = get_runtime(Context)
+        # classify starts the question anew: what a thread's earlier question left does not count.
+        earlier = {} if self.name == "classify" else state
+        with (
+            shown_to_callers(runtime),
+            leaving_out(strict=context_of(runtime).strict) as left_out,
+            question_deadline(earlier.get("started_at"), runtime),
+        ):
+            yield _Run(self.name, partial(self._function, state, runtime), state, earlier, left_out)
 
 
 def step(function: NodeFunction) -> Step:
@@ -82,6 +94,31 @@ def step(function: NodeFunction) -> Step:
     with what was measured, and appended to `trace`. Who streams `custom` sees each step begin and end.
     """
     return Step(function)
+
+
+def question_deadline(
+    started_at: float | None, runtime: Runtime[Context]
+) -> AbstractContextManager[Deadline]:
+    """Return the block in which a step of a question runs: it ends when the question has taken too long."""
+    seconds = context_of(runtime).budget.deadline_s
+    told = (
+        f"The question was not answered within the {seconds:g} s of budget.deadline_s and the "
+        f"{FINISHING_SECONDS:g} s in which an answer is finished without a chat model. Ask something "
+        "shorter, or give it more time."
+    )
+    left = began(started_at, runtime) + seconds + FINISHING_SECONDS - time.time()
+    return deadline(left, told)
+
+
+def began(started_at: float | None, runtime: Runtime[Context]) -> float:
+    """Return since when a question is worked on; where a run goes on with a kept state, since that run."""
+    this_run = time.time() if runtime.control is None else _first_seen(runtime.control)
+    return max(started_at or this_run, this_run)
+
+
+@lru_cache(maxsize=1024)
+def _first_seen(run: RunControl) -> float:
+    return time.time()
 
 
 def cache_policy(step: str) -> CachePolicy[Any]:
@@ -111,28 +148,39 @@ def cache_policy(step: str) -> CachePolicy[Any]:
 class _Run:
     """One run of one node, and what it cost."""
 
-    def __init__(self, name: str, function: NodeFunction, state: Any, left_out: list[Decision]) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[], Update | Steps],
+        state: Any,
+        earlier: Mapping[str, Any],
+        left_out: list[Decision],
+    ) -> None:
         runtime = get_runtime(Context)
         self.context = context_of(runtime)
         self._served = is_served(runtime)
         self.requests: list[Request[Any]] = []
         self.replies: list[Reply[Any]] | None = None
-        self._work = _as_steps(function, state, runtime)
+        self._work = _as_steps(work)
         self._name = name
         self._state = state
         self._left_out = left_out
-        # classify starts the question anew: what a thread's earlier question left does not count.
-        self._earlier: Mapping[str, Any] = {} if name == "classify" else state
+        self._earlier = earlier
         self._write = runtime.stream_writer
         self._started = time.perf_counter()
-        self._began_at = time.time()
+        self._began_at = began(earlier.get("started_at"), runtime)
         self._update: Update = {}
         self._asked: list[tuple[Request[Any], Reply[Any]]] = []
         self._rounds = 0
         self._write({"step": name, "event": "started"})
 
     def advance(self) -> bool:
-        """Run the node, from the replies on, until it makes requests; False where it has ended."""
+        """Run the node, from the replies on, until it makes requests; False where it has ended.
+
+        Raises:
+            DeadlineError: the question took too long, or nobody waits for its answer.
+        """
+        check_deadline()
         if self.replies is not None:
             if self._served:
                 self.replies = [_without_details(self._name, reply) for reply in self.replies]
@@ -153,7 +201,7 @@ class _Run:
         limits = self.context.budget
         return Budget(
             calls=limits.max_llm_calls - sum(record.get("calls", 0) for record in records),
-            seconds=self._earlier.get("started_at", self._began_at) + limits.deadline_s - time.time(),
+            seconds=self._began_at + limits.deadline_s - time.time(),
             asked=sum(len(record.get("asked", ())) for record in records),
             branches=1 if self._name == "generate" else 1 + len(alternatives),
             unreachable=any(record.get("unreachable") for record in records),
@@ -227,6 +275,6 @@ def _without_details(step: str, reply: Reply[Any]) -> Reply[Any]:
     return replace(reply, reason=reason, notes=())
 
 
-def _as_steps(function: NodeFunction, state: Any, runtime: Runtime[Context]) -> Generator[Any, Any, Update]:
-    work = function(state, runtime)
-    return work if isinstance(work, dict) else (yield from work)
+def _as_steps(work: Callable[[], Update | Steps]) -> Generator[Any, Any, Update]:
+    found = work()
+    return found if isinstance(found, dict) else (yield from found)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.state import Turn
+from adaptive_rag.text.ends import read_ends
 
-# Of a longer question only the start and the end are read.
-HEAD_CHARACTERS, TAIL_CHARACTERS = 1600, 400
 # Words beyond these say little about the kind of question and would cost time.
 MAX_WORDS = 160
 
@@ -18,6 +17,7 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
 _LONG_WORD = re.compile(r"\b[A-Za-z]{4,}\b")
 _CONTRACTED = re.compile(r"^([a-z]+)'(ll|d|ve|re|m)$")
 _MARKUP = re.compile(r"</?\w[^>\n]{0,40}>")
+_BLANKS = re.compile(r"\s{2,}")
 _INITIALS = re.compile(r"\b(?:[A-Z]\.){2,}")
 _ABBREVIATION = re.compile(rf"\b(?:{'|'.join(lx.ABBREVIATIONS).upper()})\b")
 # No pronoun follows "the": "the us economy".
@@ -102,9 +102,9 @@ def parse_question(question: str, user_context: str = "", history: Sequence[Turn
 
 def _clean(question: str) -> tuple[str, bool, bool]:
     """Return the text to read, whether it was altered, and whether an instruction was removed from it."""
-    text = unicodedata.normalize("NFKC", question).replace("’", "'").replace("`", "'")
-    if len(text) > HEAD_CHARACTERS + TAIL_CHARACTERS:
-        text = f"{text[:HEAD_CHARACTERS]}\n{text[-TAIL_CHARACTERS:]}"
+    text = read_ends(unicodedata.normalize("NFKC", question).replace("’", "'").replace("`", "'"))
+    # Behind every blank of a long run an instruction would be looked for in the rest of it.
+    text = _BLANKS.sub(lambda run: "\n" if "\n" in run[0] else " ", text)
     rest = _INSTRUCTION.sub(" ", text)
     # A question that is nothing but such an instruction is read as it stands.
     removed = rest != text and any(character.isalpha() for character in rest)

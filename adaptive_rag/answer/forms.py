@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from adaptive_rag.text.ends import read_ends
 from adaptive_rag.text.words import stem, terms
 
 AnswerForm = Literal["definition", "person", "time", "place", "money", "number", "list", "other"]
@@ -146,7 +147,7 @@ class ExpectedForm:
 
 def expected_form(question: str) -> ExpectedForm:
     """Read from a question's words which form its answer has."""
-    text = " ".join(question.split())
+    text = " ".join(read_ends(question).split())
     if last := _ASKED_LAST.match(text):
         text = last[1]
     definition = _DEFINITION.match(text)

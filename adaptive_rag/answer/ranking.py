@@ -120,6 +120,7 @@ class Ranking:
         Where none has both, those that can be read may be shown; where none can be read, all.
         """
         readable = np.array([s.quality >= READABLE and not self._replies_to_other(s) for s in self.sentences])
+        readable &= [not s.label or not self._asked.keys().isdisjoint(terms(s.label)) for s in self.sentences]
         readable = readable if readable.any() else ~readable
         understood = readable & [self._referred_to(s) is not None for s in self.sentences]
         return np.asarray(understood if understood.any() else readable)

@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.text.ends import read_ends
 from adaptive_rag.text.vectors import Scores
 from adaptive_rag.text.words import terms, words
 
@@ -139,7 +140,7 @@ def compared(question: str) -> list[set[str]]:
     "full and pool-only membership" gives {"full"} and {"pool"}: what both are called tells nothing apart.
     "Zone A and zone B", or "zone A and B", gives {"zone a"} and {"zone b"}, which `pairs_of` finds in a text.
     """
-    asked = " ".join(question.split()).rstrip(" ?.!")
+    asked = " ".join(read_ends(question).split()).rstrip(" ?.!")
     for pattern in _PAIR:
         pair = re.search(rf"{pattern}$", asked, re.IGNORECASE)
         if pair and relation_asked(question) == "difference":

@@ -10,6 +10,7 @@ from adaptive_rag.answer.contributions import Contributions
 from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.rows import say_row
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
+from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.rank.stances import Side
@@ -94,7 +95,7 @@ class AnswerRequest:
         """Return the sentences of the documents that may be quoted, each once; of rows what is asked for."""
         return [
             self._with_row_said(sentence) if sentence.cells else sentence
-            for sentence in collect_sentences(self.documents, self.sentences)
+            for sentence in in_time(collect_sentences(self.documents, self.sentences))
         ]
 
     def _with_row_said(self, row: AnswerSentence) -> AnswerSentence:

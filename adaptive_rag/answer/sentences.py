@@ -13,11 +13,14 @@ import numpy as np
 from adaptive_rag.answer.outline import Paragraph, paragraph_at, read_outline
 from adaptive_rag.answer.passages import parts_at, ranks_of, text_at
 from adaptive_rag.answer.units import Unit, read_units
+from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.markdown import sub_in_prose
+from adaptive_rag.text.markers import hides_marker
+from adaptive_rag.text.tables import is_row, is_rule
 from adaptive_rag.text.words import terms
 
 _BULLET = re.compile(
@@ -95,6 +98,7 @@ class AnswerSentence:
     quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
     opens: bool  # the first of its source or of a question's answer: it needs nothing before it
     continues: bool  # a later one of a question's answer, which is one thought
+    label: str = ""  # what a question names where it asks for this field, and for no sentence
     alone: bool = False  # a row, code or a message: it needs nothing around it, and names its own speaker
     speaker: str = ""  # of a message
     paragraph: int = 0  # counts those of its passage
@@ -154,7 +158,7 @@ def collect_sentences(passages: Sequence[Candidate], found: Sequence[Sentences])
         found: the sentences of each passage; their spans count as the passage's own does.
     """
     kept: dict[tuple[str, int], list[AnswerSentence]] = {}
-    for index, (passage, rank) in enumerate(zip(passages, ranks_of(passages), strict=True)):
+    for index, (passage, rank) in enumerate(in_time(zip(passages, ranks_of(passages), strict=True))):
         others = kept.setdefault((passage["source"], _text_number(passages, index)), [])
         for sentence in _sentences_of(index, rank, passage, found[index]):
             # What is kept of a source is in order and never overlaps: one search finds the rival.
@@ -189,7 +193,7 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
     asked = [i for i, (_, end) in enumerate(found.spans.tolist()) if end <= answer]
     asked_terms = terms(text_at(passage, passage["start"], answer))
     outline = read_outline(passage)
-    units = [] if answer else list(_units_of(index, rank, passage, found, outline))
+    units = list(_units_of(index, rank, passage, found, outline))
     yield from units
     for position, (start, end) in enumerate(found.spans.tolist()):
         if any(start < unit.end and unit.start < end for unit in units):
@@ -203,6 +207,8 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
         start += heading + bullet + len(text) - len(text.lstrip())
         text = text.strip()
         if not any(character.isalnum() for character in text) or _UNFINISHED.match(text):
+            continue
+        if hides_marker(text) or _names_columns(text, passage, start + len(text)):
             continue
         opens = start == answer
         shown = sub_in_prose(_NOTE_MARK, _without_note, text)
@@ -246,7 +252,7 @@ def _units_of(
     spans = found.spans.tolist()
     for unit in attempt("units", partial(read_units, passage, spans), list[Unit]()):
         inside = [i for i, (start, end) in enumerate(spans) if start < unit.end and unit.start < end]
-        if not inside:
+        if not inside or hides_marker(unit.text):
             continue
         vector = np.asarray(found.vectors[inside], dtype=np.float32).mean(axis=0)
         yield AnswerSentence(
@@ -264,9 +270,18 @@ def _units_of(
             alone=unit.alone,
             speaker=unit.speaker,
             cells=unit.cells,
+            label=unit.label,
             paragraph=(paragraph := paragraph_at(outline, unit.start)),
             heading=outline[paragraph].heading,
         )
+
+
+def _names_columns(text: str, passage: Candidate, end: int) -> bool:
+    """Tell whether a piece is the row that names a table's columns: "| Tool | Deposit |" above dashes."""
+    if not is_row(text):
+        return False
+    below = text_at(passage, end, passage["end"]).lstrip().partition("\n")[0]
+    return bool(below) and is_rule(below)
 
 
 def _without_note(mark: re.Match[str]) -> str:

@@ -47,6 +47,7 @@ class Unit:
     speaker: str = ""  # who says it
     quality: float = 1.0  # as that of a sentence; 0 where it only serves others, such as a row of names
     cells: tuple[tuple[str, str], ...] = ()  # of a row, each after the name of its column
+    label: str = ""  # the name without which a question does not ask for it: "Owner" of "Owner: Mrs Adair"
 
 
 def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Unit]:
@@ -61,6 +62,8 @@ def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Uni
     units: list[Unit] = []
     readers: tuple[Callable[[Candidate, list[tuple[int, int]]], Iterator[Unit]], ...]
     readers = (_record, _code, _table_rows, _messages, _lists)
+    if passage["metadata"].get("kind") == "qa":
+        readers = (_beside_answer,)
     for read in readers:
         taken = list(units)
         for unit in read(passage, local):
@@ -94,6 +97,14 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
             if start and end - start <= LONGEST_PIECE:
                 yield Unit(start, end, describe_row((values[0], value), ("", name)), values[0])
             start = end + 1
+
+
+def _beside_answer(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
+    """Read what a sheet says of a question besides its answer: "Owner: Mrs Adair"."""
+    for line in re.finditer(r"[^\n]+", passage["text"]):
+        field = _FIELD.fullmatch(line[0])
+        if field and passage["metadata"].get(field["name"]) == field["value"]:
+            yield Unit(*line.span(), line[0], label=field["name"])
 
 
 def _entry(text: str, fields: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> Iterator[Unit]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from adaptive_rag.llm.receive import DEEPEST
 from adaptive_rag.text.markers import MARKER
+from adaptive_rag.text.visible import visible
 
 # In all patterns here a run of blanks, marks or digits is taken whole ("*+") or is bounded: a reply may hold
 # thousands of them, and a pattern that gives them back one by one takes their square.
@@ -52,7 +53,7 @@ def answer_text(text: str) -> str:
     Raises:
         ValueError: it is a form, a page, an error, or holds no word.
     """
-    if not re.search(r"[^\W\d_]", text):
+    if not re.search(r"[^\W\d_]", visible(text)):
         raise ValueError(f"expected an answer in sentences, got {text[:80]!r}")
     if _FORM_OR_PAGE.match(text):
         raise ValueError(f"expected an answer as plain text, got {text[:80]!r}")

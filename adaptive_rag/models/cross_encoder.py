@@ -15,7 +15,14 @@ import numpy as np
 from cachetools import LRUCache, TTLCache, cached
 from numpy.typing import NDArray
 
-from adaptive_rag.errors import AdaptiveRAGError, AdaptiveRAGWarning, ConfigurationError, import_extra
+from adaptive_rag.deadline import in_time
+from adaptive_rag.errors import (
+    AdaptiveRAGError,
+    AdaptiveRAGWarning,
+    ConfigurationError,
+    DeadlineError,
+    import_extra,
+)
 from adaptive_rag.models.onnx import ONNX_FILES, find_network, load_session, load_tokenizer
 from adaptive_rag.text.vectors import Scores
 
@@ -61,6 +68,8 @@ class CrossEncoder(ABC):
             return np.zeros(0)
         try:
             outputs = self.outputs([(question, passage) for passage in passages])
+        except DeadlineError:
+            raise
         except Exception as error:
             # Networks fail in ways of their own (memory, an unforeseen input); none may cost the answer.
             raise ScoringError(f"{type(error).__name__}: {_first_line(error)}") from error
@@ -206,7 +215,7 @@ class OnnxCrossEncoder(CrossEncoder):
         encodings = self._tokenizer.encode_batch([(a[: self._cut], b[: self._cut]) for a, b in pairs])
         order = sorted(range(len(pairs)), key=lambda i: len(encodings[i].ids))
         batches = [order[start : start + BATCH] for start in range(0, len(order), BATCH)]
-        outputs = np.concatenate([self._run([encodings[i] for i in batch]) for batch in batches])
+        outputs = np.concatenate([self._run([encodings[i] for i in batch]) for batch in in_time(batches)])
         return np.asarray(outputs[np.argsort(order)])
 
     def _run(self, encodings: Sequence[Any]) -> NDArray[Any]:

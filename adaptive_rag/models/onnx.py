@@ -17,6 +17,7 @@ import numpy as np
 from cachetools import LRUCache
 from langchain_core.embeddings import Embeddings
 
+from adaptive_rag.deadline import check_deadline
 from adaptive_rag.errors import ConfigurationError, MissingExtraError
 from adaptive_rag.text.vectors import Vectors as Vectors
 
@@ -163,6 +164,8 @@ class OnnxEmbeddings(Embeddings):
         found = dict[int, Vectors]()
         # slices bound the number of waiting tasks, and how long an interrupt waits
         for start in range(0, len(texts), SLICE):
+            if start:  # what fits one slice may be awaited by other questions
+                check_deadline()
             pairs = zip(texts[start : start + SLICE], spans[start : start + SLICE], strict=True)
             tokens = [self._tokens(*pair) for pair in pairs]
             batches = self._batches([len(each.ids) for each in tokens])

@@ -8,6 +8,7 @@ from itertools import groupby
 
 from adaptive_rag.query.history import content_terms
 from adaptive_rag.state import Turn
+from adaptive_rag.text.ends import read_ends
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, weighted_terms
@@ -30,7 +31,7 @@ _EMPTY_IT = re.compile(
 )
 _ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _ORDINAL = re.compile(rf"\bthe ({'|'.join(_ORDINALS)}) (?:one|option|point|item|step)\b", re.IGNORECASE)
-_ITEM = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.+)$", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d+[.)])\s+(.+)$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _AUXILIARY = r"(?:is|are|was|were|do|does|did|can|could|will|would|shall|should|must|may|might|has|have|had)"
 _VERB_FIRST = re.compile(rf"^(?:who|what)\s+(?!{_AUXILIARY}\b)\w+", re.IGNORECASE)
@@ -64,9 +65,9 @@ def find_subject(question: str, history: Sequence[Turn], back: int = QUESTIONS_B
     ]
     if not places or not back or not is_leaning(question):
         return ""
-    asked, told = history[places[-1]]["text"], history[places[-1] + 1 :]
+    asked, told = read_ends(history[places[-1]]["text"]), history[places[-1] + 1 :]
     asked = _without_verb(asked.rstrip(" ?.!")) if _HAS_VERB.match(question) else asked
-    answer = strip_markers(" ".join(turn["text"] for turn in told if turn["role"] == "agent"))
+    answer = strip_markers(read_ends(" ".join(turn["text"] for turn in told if turn["role"] == "agent")))
     named = [_item(question, told), _person(question, answer)]
     earlier = find_subject(asked, history[: places[-1]], back - 1)
     own = _subject_words(question, f"{asked}\n{earlier}")

@@ -10,6 +10,7 @@ from typing import Any
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import lend_subject
 from adaptive_rag.query.history import full_question, spelt_question
+from adaptive_rag.text.ends import read_ends
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import terms
 
@@ -55,6 +56,8 @@ def split_question(question: str) -> list[str]:
     "When was the canal opened and who built it?" asks "When was the canal opened" and "who built it" with
     "canal".
     """
+    if read_ends(question) != question:
+        return [question]  # a page that was pasted
     text = " ".join(question.split())
     parts = [part for sentence in _sentences(text) for part in _clauses(sentence)]
     if not 1 < len(parts) <= MOST_PARTS or not all(map(_ASKS.match, parts)):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 
+from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChunkSource, HoldsWords, ListsSources, SpellsWords
 from adaptive_rag.text.words import stem, words
@@ -75,7 +76,7 @@ def correct_spelling(question: str, source: ChunkSource) -> tuple[str, dict[str,
     unknown = (m for m in _WORD.finditer(question) if len(m[0]) <= LONGEST and not known(m[0]))
     rare = [match for match in unknown if not _is_form(match[0].lower(), known)][:MOST]
     read_as = {}
-    for match in rare:
+    for match in in_time(rare):
         word, is_name = match[0].lower(), match.start() > 0 and match[0][0].isupper()
         near = [other for other in source.spelt_like(word) if other[0] == word[0]]
         # A longer word is no slip for one that it begins with: "coupon" is not "coup".

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.search.fusion import order_by, word_scores
 from adaptive_rag.source import ChunkSource, Sentences, StoresSentences
@@ -164,7 +165,7 @@ def count_terms(question: str, texts: Sequence[str]) -> Scores:
     starts = {term[:3] for term in asked}
     # A short term may begin like another one; each word is to be found once.
     starts = {start for start in starts if not any(start[:n] in starts for n in range(1, len(start)))}
-    for row, text in zip(counts, texts, strict=True):
+    for row, text in in_time(zip(counts, texts, strict=True)):
         for term in terms(" ".join(_words_beginning(text.lower(), starts))):
             if term in column:
                 row[column[term]] += 1

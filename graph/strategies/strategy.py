@@ -71,6 +71,7 @@ def send_each_branch(state: StrategyState) -> list[Send]:
                 plan=state.get("plan"),
                 analysis=state["analysis"],
                 index_version=state.get("index_version"),
+                started_at=state.get("started_at"),
             ),
         )
         for order, (label, queries) in enumerate(branches)

@@ -144,7 +144,7 @@ def test_a_numbered_heading_is_not_quoted():
 
 
 def test_a_row_whose_numbers_stand_in_a_sentence_repeats_it():
-    sentence, _, *rows = collect(
+    sentence, *rows = collect(
         candidate(
             "The highest level was 4.83 metres, on 14 January 2015.\n\n"
             "| Record | Height |\n|---|---|\n"
@@ -161,5 +161,16 @@ def test_a_line_that_opens_code_or_defines_a_link_is_no_sentence():
         "~~~ yaml title=x",
         "[cfg(not(foo))]:",
         "~~~ .rs\n#![feature(phase)]",
+        "Write ``` `True ```/``False``/``None``` for `True`, `False` and `None`.",
     ):
         assert collect(candidate(text)) == []
+
+
+def test_what_leads_to_code_is_not_quoted_as_the_name_of_a_link():
+    said = collect(candidate("[cold]:\n```\n  Rare => {}\n}\n```"))
+    assert not any("[cold]" in sentence.text for sentence in said)
+
+
+def test_the_names_of_a_tables_columns_are_no_sentence():
+    found = collect(candidate("The fees are these.\n\n| Tool | Deposit | Days |\n| --- | --- | --- |"))
+    assert [sentence.text for sentence in found] == ["The fees are these."]

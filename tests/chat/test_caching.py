@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
+
+import ormsgpack
 import pytest
 
 from adaptive_rag.errors import ConfigurationError
@@ -143,3 +146,15 @@ def test_a_cache_in_memory_can_be_cleared_by_node():
     assert list(cache.get(keys)) == [keys[1]]
     cache.clear()
     assert cache.get(keys) == {}
+
+
+def test_what_somebody_else_wrote_into_a_cache_calls_nothing(tmp_path):
+    made, key = tmp_path / "made", (("graph", "search"), "k")
+    cache = open_cache(tmp_path / "cache.sqlite")
+    call = ormsgpack.Ext(0, ormsgpack.packb(("os", "mkdir", str(made))))
+    cache.set({key: ([("candidates", [])], None)})
+    with sqlite3.connect(tmp_path / "cache.sqlite") as file:
+        changed = file.execute("UPDATE cache SET val = ?", [ormsgpack.packb([call])])
+        assert changed.rowcount == 1
+    assert cache.get([key]) == {key: [str(made)]}
+    assert not made.exists()

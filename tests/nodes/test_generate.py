@@ -94,6 +94,12 @@ def test_a_models_claim_is_cited_on_the_page_of_its_sentence(node, source):
     assert output["grounding"] == 1.0
 
 
+def test_a_draft_without_text_is_no_answer_where_drafts_are_kept(node, source):
+    model = ScriptedChatModel(script={"generate": "\x1b[2J\x1b]0;owned\x07"})
+    settings = {"model": model, "without": {"extractive-fallback"}}
+    assert "2,340 metres" in run(node, source, made.ranked(1, 0), **settings)["answer"]
+
+
 def test_with_the_switch_off_the_chunks_stay_apart(node, source):
     chunks = made.ranked(1, 0)
     output = run(node, source, chunks, join=False)
