@@ -80,6 +80,7 @@ kill-bucket: ## Kill a writer to a bucket at 30 of its requests (about five minu
 
 load-server: ## Let a hundred people ask a server at once for 5 minutes
 	python -m benchmarks.server_load --seconds 300 --model --plain --studio
+	python -m benchmarks.server_load --seconds 300 --think 10 --hostile
 
 page-checks: ## Look at every state of the page in each language, theme and width, and keep the pictures
 	PAGE_CHECKS=all PAGE_SCREENSHOTS=build/screenshots pytest tests/page/test_screens.py

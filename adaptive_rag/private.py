@@ -25,11 +25,14 @@ def make_folder(folder: Path) -> None:
     """Make a folder, and those above it that are missing.
 
     Raises:
+        FileNotFoundError: it was removed meanwhile.
         OSError: one cannot be made, or a file stands in its place.
     """
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     for place in reversed(missing):
         place.mkdir(mode=FOLDER_MODE, exist_ok=True)
+    if not folder.exists():
+        raise FileNotFoundError(2, "the folder was removed as it was made", str(folder))
     if not folder.is_dir():
         raise FileExistsError(17, "a file stands in the place of the folder", str(folder))
 

@@ -103,9 +103,9 @@ def kill_backups_and_restores(folder: Path, moments: int, chance: random.Random)
 
     def check_backup(number: int) -> None:
         if archive.exists():
-            restore(_empty(folder, f"backup-{number}"), archive)
+            restore(_empty(settings, f"backup-{number}"), archive)
         counts = back_up(settings, archive)
-        assert restore(_empty(folder, f"next-{number}"), archive) == counts
+        assert restore(_empty(settings, f"next-{number}"), archive) == counts
 
     try:
         kill_often("backups", backup, check_backup, moments, chance)
@@ -116,10 +116,10 @@ def kill_backups_and_restores(folder: Path, moments: int, chance: random.Random)
     counts = back_up(settings, archive)
 
     def restoring(number: int) -> Work:
-        return partial(restore, _empty(folder, f"restore-{number}"), archive)
+        return partial(restore, _empty(settings, f"restore-{number}"), archive)
 
     def check_restore(number: int) -> None:
-        place = _empty(folder, f"restore-{number}")
+        place = _empty(settings, f"restore-{number}")
         if not place.data.exists():  # otherwise it was whole before the kill
             assert restore(place, archive) == counts
         assert back_up(place, folder / "again.tar") == counts
@@ -143,8 +143,9 @@ def _upload(server: ServerProcess) -> None:
         time.sleep(0.5)
 
 
-def _empty(folder: Path, name: str) -> ServerSettings:
-    return read_server_settings(data=folder / name)
+def _empty(settings: ServerSettings, name: str) -> ServerSettings:
+    """Return the settings of a server without data that has the key of another one."""
+    return read_server_settings(data=settings.data.with_name(name), backup_key=settings.signing_key)
 
 
 def kill_often(

@@ -1,14 +1,18 @@
 """How the web server holds up when many people ask at once.
 
     python -m benchmarks.server_load [--seconds 60] [--peer-seconds 60] [--people 100] [--think 10 0]
-                                     [--chunks 10000] [--model] [--plain] [--studio]
+                                     [--chunks 10000] [--hostile] [--model] [--plain] [--studio]
 
 A server runs in a process of its own over made chunks (those of benchmarks.warm_question). First one person
 asks alone; then all ask, each reading for about `--think` seconds between two questions (an exponential
 distribution; 0 is the closed loop, in which everybody asks again at once). It prints errors, the refusals
 (429) and whether each had Retry-After, the median and the 95th percentile beside those of the person
-who asked alone, and the server's memory at the start and at the end of each fifth of the time.
+who asked alone, and the server's memory at the start and at the end of each fifth of the time. Each person is
+a user of their own.
 
+--hostile: the same once more beside another user, who asks six questions of 20,000 letters without a blank
+at once, and again when one is answered or as `Retry-After` says; the others' 95th percentile beside that
+without this user, both at the server's own rates.
 --model: with a scripted chat model that takes a second for each call, all ask once; the time of all answers
 beside what the number of questions that run at once allows. --plain and --studio: the same load, for
 `--peer-seconds`, on a plain FastAPI endpoint around `ainvoke`, and on LangGraph's development server.
@@ -21,12 +25,13 @@ import asyncio
 import json
 import os
 import random
+import string
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,10 +43,11 @@ import psutil
 from sqlalchemy.orm import Session
 
 from adaptive_rag.samples import questions_path
+from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Collection
+from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
 from benchmarks.chat_server import ChatServer
 from benchmarks.warm_question import make_index
 
@@ -49,6 +55,8 @@ PORT = 18_432
 URL = f"http://localhost:{PORT}"
 ALONE = 20  # questions of the one person who asks alone
 FIFTHS = 5
+HOSTILE, AT_ONCE, LETTERS = "hostile", 6, 20_000
+UNBOUNDED = "1000000/minute"
 RUNNING = 32  # questions that the server answers at once
 PLAIN = """
 import sys, uvicorn
@@ -72,6 +80,12 @@ class Target:
     process: psutil.Process
     path: str
     body: Body
+    users: Sequence[str] = ()
+    """The tokens of the users who may ask; without them anybody may."""
+
+    def headers(self, person: int) -> dict[str, str]:
+        """Return what a person's requests carry."""
+        return {"Authorization": f"Bearer {self.users[person % len(self.users)]}"} if self.users else {}
 
     def megabytes(self) -> float:
         """Return its memory, with that of its children."""
@@ -93,11 +107,13 @@ class Seen:
         return 1000 * float(np.percentile(self.seconds, percent)) if self.seconds else float("nan")
 
 
-async def ask(client: httpx.AsyncClient, target: Target, question: str, seen: Seen) -> float:
+async def ask(
+    client: httpx.AsyncClient, target: Target, question: str, seen: Seen, headers: Mapping[str, str]
+) -> float:
     """Ask once; return how long to wait before asking again."""
     started = time.perf_counter()
     try:
-        answer = await client.post(target.path, json=target.body(question))
+        answer = await client.post(target.path, json=target.body(question), headers=headers)
     except httpx.HTTPError as error:
         seen.statuses[type(error).__name__] += 1
         return 1.0
@@ -109,16 +125,24 @@ async def ask(client: httpx.AsyncClient, target: Target, question: str, seen: Se
     return float(answer.headers.get("retry-after", 1))
 
 
-async def load(target: Target, questions: list[str], people: int, think: float, seconds: float) -> Seen:
+async def load(
+    target: Target, questions: list[str], people: int, think: float, seconds: float, *, hostile: bool = False
+) -> Seen:
     """Let people ask until the time is over, and look at the server's memory; who was asked to wait waits."""
     seen, end, draw = Seen(), time.monotonic() + seconds, random.Random(0)
     limits = httpx.Limits(max_connections=None)
 
-    async def person(client: httpx.AsyncClient) -> None:
+    async def person(client: httpx.AsyncClient, number: int) -> None:
         await asyncio.sleep(draw.random() * think)
         while time.monotonic() < end:
-            wait = await ask(client, target, draw.choice(questions), seen)
+            wait = await ask(client, target, draw.choice(questions), seen, target.headers(number))
             await asyncio.sleep(wait + (draw.expovariate(1 / think) if think else 0))
+
+    async def attack(client: httpx.AsyncClient) -> None:
+        headers, unseen = {"Authorization": f"Bearer {HOSTILE}"}, Seen()
+        while time.monotonic() < end:
+            letters = "".join(draw.choices(string.ascii_lowercase, k=LETTERS))
+            await asyncio.sleep(await ask(client, target, letters, unseen, headers))
 
     async def look() -> None:
         for _ in range(FIFTHS):
@@ -126,7 +150,8 @@ async def load(target: Target, questions: list[str], people: int, think: float, 
             seen.megabytes.append(target.megabytes())
 
     async with httpx.AsyncClient(base_url=URL, limits=limits, timeout=150) as client:
-        await asyncio.gather(look(), *(person(client) for _ in range(people)))
+        attacks = [attack(client) for _ in range(AT_ONCE if hostile else 0)]
+        await asyncio.gather(look(), *attacks, *(person(client, number) for number in range(people)))
     return seen
 
 
@@ -135,13 +160,13 @@ async def alone(target: Target, questions: list[str]) -> Seen:
     warm, seen = Seen(), Seen()
     async with httpx.AsyncClient(base_url=URL, timeout=150) as client:
         for number, question in enumerate(questions[: ALONE + 5]):
-            await ask(client, target, question, warm if number < 5 else seen)
+            await ask(client, target, question, warm if number < 5 else seen, target.headers(0))
     return seen
 
 
 @contextmanager
 def running(
-    name: str, command: list[str], folder: Path, path: str, body: Body, **more: str
+    name: str, command: list[str], folder: Path, path: str, body: Body, users: Sequence[str] = (), **more: str
 ) -> Iterator[Target]:
     """Run a server, and wait until it listens."""
     environment = os.environ | {"PYTHONPATH": os.getcwd()} | more
@@ -154,20 +179,28 @@ def running(
                 break
             except httpx.TransportError:
                 time.sleep(0.1)
-        yield Target(name, psutil.Process(process.pid), path, body)
+        yield Target(name, psutil.Process(process.pid), path, body, users)
     finally:
         process.terminate()
         process.wait(60)
 
 
 @contextmanager
-def our_server(folder: Path, index: Path, **more: str) -> Iterator[Target]:
-    """Run `adaptive-rag serve` with one collection."""
+def our_server(folder: Path, index: Path, people: int, **more: str) -> Iterator[Target]:
+    """Run `adaptive-rag serve` with one collection and its readers."""
     settings = read_server_settings(data=folder / "data")
     engine = open_database(settings)
+    users = [f"person-{number}" for number in range(people)]
     with Session(engine) as db:
         row = db.query(Collection).first() or Collection(name="made")
-        db.add(row)
+        if row.id is None:
+            db.add(row)
+            for name in (*users, HOSTILE):
+                user = User(name=name)
+                db.add(user)
+                db.flush()
+                db.add(Token(user_id=user.id, digest=digest_of(name), name="load", role=Role.READER))
+                db.add(Membership(collection_id=row.id, user_id=user.id, role=Role.READER))
         db.commit()
         place = folder_of(settings.data, row.id).index
     engine.dispose()
@@ -184,10 +217,10 @@ def our_server(folder: Path, index: Path, **more: str) -> Iterator[Target]:
         "--data",
         str(settings.data),
     ]
-    more = {"ADAPTIVE_RAG_SERVER__RATE": "1000000/minute", "ADAPTIVE_RAG_SERVER__WORKERS": "0"} | more
+    more = {"ADAPTIVE_RAG_SERVER__WORKERS": "0"} | more
     path = "/api/v1/collections/made/ask"
     with running(
-        "adaptive-rag serve", command, folder, path, lambda text: {"question": text}, **more
+        "adaptive-rag serve", command, folder, path, lambda text: {"question": text}, users, **more
     ) as target:
         yield target
 
@@ -219,7 +252,15 @@ def development_server(folder: Path, index: Path) -> Any:
     )  # fmt: skip
 
 
-def measure(target: Target, questions: list[str], people: int, thinks: list[float], seconds: float) -> None:
+def measure(
+    target: Target,
+    questions: list[str],
+    people: int,
+    thinks: list[float],
+    seconds: float,
+    *,
+    hostile: bool = False,
+) -> None:
     """Print what one person and many see."""
     single = asyncio.run(alone(target, questions))
     before = target.megabytes()
@@ -238,6 +279,14 @@ def measure(target: Target, questions: list[str], people: int, thinks: list[floa
             f"memory {' -> '.join(f'{each:.0f}' for each in (before, *seen.megabytes))} MB",
             flush=True,
         )
+        if hostile:
+            beside = asyncio.run(load(target, questions, people, think, seconds, hostile=True))
+            print(
+                f"    beside a hostile reader: {dict(beside.statuses)}, p50 {beside.ms(50):.0f} ms, "
+                f"p95 {beside.ms(95):.0f} ms = {beside.ms(95) / seen.ms(95):.1f}x without; "
+                f"memory {beside.megabytes[-1]:.0f} MB",
+                flush=True,
+            )
 
 
 def measure_model(folder: Path, index: Path, questions: list[str], people: int) -> None:
@@ -248,8 +297,9 @@ def measure_model(folder: Path, index: Path, questions: list[str], people: int) 
             "OPENAI_BASE_URL": model.url,
             "OPENAI_API_KEY": "scripted",
             "ADAPTIVE_RAG_SERVER__MAX_RUNNING": str(RUNNING),
+            "ADAPTIVE_RAG_SERVER__RATE": UNBOUNDED,
         }  # fmt: skip
-        with our_server(folder, index, **more) as target:
+        with our_server(folder, index, people, **more) as target:
             single = asyncio.run(alone(target, questions[:8]))
             started, seen = time.perf_counter(), Seen()
 
@@ -257,7 +307,10 @@ def measure_model(folder: Path, index: Path, questions: list[str], people: int) 
                 limits = httpx.Limits(max_connections=None)
                 async with httpx.AsyncClient(base_url=URL, limits=limits, timeout=150) as client:
                     await asyncio.gather(
-                        *(ask(client, target, questions[at % len(questions)], seen) for at in range(people))
+                        *(
+                            ask(client, target, questions[at % len(questions)], seen, target.headers(at))
+                            for at in range(people)
+                        )
                     )
 
             asyncio.run(everybody())
@@ -277,7 +330,7 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=100)
     parser.add_argument("--think", type=float, nargs="+", default=[10.0, 0.0])
     parser.add_argument("--chunks", type=int, default=10_000)
-    for name in ("model", "plain", "studio"):
+    for name in ("hostile", "model", "plain", "studio"):
         parser.add_argument(f"--{name}", action="store_true")
     arguments = parser.parse_args()
     lines = questions_path().read_text(encoding="utf-8").splitlines()
@@ -288,8 +341,10 @@ def main() -> None:
         folder = Path(name)
         index = folder / "kb"
         make_index(index, arguments.chunks)
-        with our_server(folder, index) as target:
-            measure(target, questions, *whole)
+        # Who asks again at once would be asked to wait; with a hostile user that is what is measured.
+        unbounded = {} if arguments.hostile else {"ADAPTIVE_RAG_SERVER__RATE": UNBOUNDED}
+        with our_server(folder, index, arguments.people, **unbounded) as target:
+            measure(target, questions, *whole, hostile=arguments.hostile)
         if arguments.plain:
             with plain_endpoint(folder, index) as target:
                 measure(target, questions, *peers)

@@ -66,7 +66,7 @@ def served(folder: Path, settings: Mapping[str, str], *options: str) -> Iterator
     """Run the server in `folder / "app"`, with environment variables of the operator."""
     app, guard = folder / "app", folder / "guard"
     app.mkdir(exist_ok=True)
-    guard.mkdir()
+    guard.mkdir(exist_ok=True)
     shutil.copy(ROOT / "langgraph.json", app)
     (guard / "sitecustomize.py").write_text(GUARD)
     with socket.socket() as free:

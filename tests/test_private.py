@@ -40,6 +40,18 @@ def test_folders_that_are_missing_are_made_for_their_owner(tmp_path):
         make_folder(tmp_path / "file")
 
 
+def test_a_folder_that_is_removed_as_it_is_made_is_missing_and_no_file(tmp_path, monkeypatch):
+    made = Path.mkdir
+
+    def mkdir(place, *rest, **named):
+        made(place, *rest, **named)
+        place.rmdir()
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with pytest.raises(FileNotFoundError, match="removed as it was made"):
+        make_folder(tmp_path / "folder")
+
+
 def test_what_exists_keeps_its_mode_and_its_content(tmp_path):
     file = tmp_path / "shared.txt"
     file.write_text("old")

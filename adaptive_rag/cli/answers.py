@@ -19,7 +19,7 @@ from adaptive_rag.cli.output import (
     shorten,
     stdout,
 )
-from adaptive_rag.text.markdown import headings_as_bold
+from adaptive_rag.text.markdown import headings_as_bold, links_as_words
 from adaptive_rag.text.markers import MARKER, iter_markers, write_marker
 from adaptive_rag.text.ocr import format_confidence
 from adaptive_rag.text.places import by_place, format_other_names
@@ -107,7 +107,7 @@ def _listed(chosen: object) -> str:
 
 
 def _styled(answer: str) -> Text:
-    answer = headings_as_bold(answer)
+    answer = links_as_words(headings_as_bold(answer))
     text, at = Text(), 0
     marks = {mark.start() for mark in iter_markers(answer)}
     for part in _SPECIAL.split(answer):

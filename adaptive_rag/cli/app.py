@@ -22,8 +22,9 @@ from adaptive_rag.cli.index import index
 from adaptive_rag.cli.info import info
 from adaptive_rag.cli.list import list_documents
 from adaptive_rag.cli.mcp import mcp
+from adaptive_rag.cli.move_aside import move_aside
 from adaptive_rag.cli.ontology import ontology_app
-from adaptive_rag.cli.options import load_env_file
+from adaptive_rag.cli.options import ask_for_config_file, load_env_file
 from adaptive_rag.cli.output import reporting_errors
 from adaptive_rag.cli.recipes import recipes
 from adaptive_rag.cli.remove import remove
@@ -48,7 +49,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "search": search, "compare": compare, "recipes": recipes,
     "route": route, "feedback": feedback, "info": info, "graph": graph, "demo": demo, "settings": settings,
     "doctor": doctor, "eval": evaluate, "serve": serve, "worker": worker, "mcp": mcp,
-    "backup": backup, "restore": restore,
+    "backup": backup, "restore": restore, "move-aside": move_aside,
 }  # fmt: skip
 
 for name, command in COMMANDS.items():
@@ -76,3 +77,4 @@ def _root(
 ) -> None:
     # Before the command's options are read, of which some come from the environment.
     load_env_file()
+    ask_for_config_file()

@@ -5,30 +5,47 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument
+from typer import Argument, Option
 
 from adaptive_rag.cli import options
 from adaptive_rag.cli.output import count_of, print_line
 
 Kept = Annotated[Path, Argument(help="The backup.", metavar="FILE", dir_okay=False)]
+Key = Annotated[
+    Path | None,
+    Option(
+        "--key",
+        help="File of the key that signs the backup; by default backup.key in the data folder that it is of.",
+        metavar="FILE",
+        show_default=False,
+    ),
+]
+Foreign = Annotated[
+    bool, Option("--foreign", help="Restore what another server wrote, without its conversations.")
+]
 
 
-def backup(file: Kept, data: options.Data = None) -> None:
+def backup(file: Kept, data: options.Data = None, key: Key = None) -> None:
     """Write users, threads, jobs, documents and indexes of the web server into a file, while it runs."""
-    settings = options.server_settings(data=data)
+    settings = options.server_settings(data=data, backup_key=key)
     from adaptive_rag.server.backup import back_up
 
     counts = back_up(settings, file)
     print_line(f"{file} holds {_format(counts)}.")
+    print_line(f"Its key is {settings.signing_key}. Keep a copy elsewhere: it is not in the backup.")
 
 
-def restore(file: Kept, data: options.Data = None) -> None:
+def restore(file: Kept, data: options.Data = None, key: Key = None, foreign: Foreign = False) -> None:
     """Restore a backup into an empty data folder, and an empty database where one is named."""
-    settings = options.server_settings(data=data)
+    settings = options.server_settings(data=data, backup_key=key)
     from adaptive_rag.server.backup import restore as bring_back
 
-    counts = bring_back(settings, file)
+    counts = bring_back(settings, file, foreign=foreign)
     print_line(f"{settings.data} holds {_format(counts)}. Start the server with: adaptive-rag serve")
+    if foreign:
+        print_line(
+            f"Left out, since anybody may have written them: {count_of(counts['left_out'], 'conversation')}."
+        )
 
 
 def _format(counts: dict[str, int]) -> str:

@@ -40,8 +40,8 @@ def check_server(data: Path | None) -> Iterator[Finding]:
 def _check_folder(settings: ServerSettings, is_there: bool) -> Iterator[Finding]:
     from filelock import FileLock, Timeout
 
-    from adaptive_rag.server.operation import LEAST_FREE_MEGABYTES
     from adaptive_rag.server.process import LOCK
+    from adaptive_rag.server.readiness import LEAST_FREE_MEGABYTES
 
     place = settings.data.absolute()
     if not is_there:
@@ -106,6 +106,8 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
                 "database", "note", found, "The next start brings it up to date; make a backup first."
             )
         if is_revision is not None:
+            if is_revision == expected:
+                yield from _check_pair(settings, engine)
             yield from _check_users(settings, known=_has_users(engine))
             yield from _check_jobs(settings, engine)
     except SQLAlchemyError as error:
@@ -113,6 +115,16 @@ def _check_database(settings: ServerSettings) -> Iterator[Finding]:
         yield Finding("database", "fault", found, "Start it, or correct server.database.")
     finally:
         engine.dispose()
+
+
+def _check_pair(settings: ServerSettings, engine: Engine) -> Iterator[Finding]:
+    from adaptive_rag.server.pairing import pair_state
+
+    state = pair_state(settings, engine)
+    if state.fault:
+        yield Finding("documents", "fault", state.fault, "Correct server.database or server.data.")
+    else:
+        yield Finding("documents", "ok", "folder and database belong together")
 
 
 def _has_users(engine: Engine) -> bool:

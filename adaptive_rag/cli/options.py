@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
+import tomllib
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +18,8 @@ if TYPE_CHECKING:
     from adaptive_rag.server.settings import ServerSettings
 
 ENV_FILE = ".env"
+# as in adaptive_rag.context, which a command without such a file need not load
+CONFIG_FILE = "adaptive-rag.toml"
 
 Index = Annotated[
     str | None, Option("--index", "-i", help="Folder or URI of the index.", show_default=".adaptive-rag")
@@ -77,19 +83,61 @@ Verbose = Annotated[
 def load_env_file() -> None:
     """Take variables from the file .env of the working directory; those that are set already stand.
 
+    One that sets more than settings of this machine is taken once its user has said so.
+
     Raises:
         ConfigurationError: the file cannot be read.
     """
     if not os.path.isfile(ENV_FILE):
         return
-    from dotenv import load_dotenv
+    from dotenv import dotenv_values, load_dotenv
 
+    from adaptive_rag.context.trusted import risky_variables
     from adaptive_rag.errors import ConfigurationError
 
     try:
-        load_dotenv(ENV_FILE)
+        if may_use(Path(ENV_FILE), risky_variables(dotenv_values(ENV_FILE)), "sets"):
+            load_dotenv(ENV_FILE)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         raise ConfigurationError(f"The file {ENV_FILE} cannot be read: {error}.") from error
+
+
+def ask_for_config_file() -> None:
+    """Ask once whether a config file of the working directory may name other machines, where it does.
+
+    Where nobody can be asked, or it cannot be read, whoever reads it says so.
+    """
+    if not (os.path.isfile(CONFIG_FILE) and _can_ask()):
+        return
+    from adaptive_rag.context.trusted import other_hosts
+
+    found = list[str]()
+    with suppress(OSError, UnicodeDecodeError, tomllib.TOMLDecodeError), open(CONFIG_FILE, "rb") as file:
+        found = other_hosts(tomllib.load(file))
+    may_use(Path(CONFIG_FILE), found, "names other machines:")
+
+
+def may_use(file: Path, found: Sequence[str], what: str) -> bool:
+    """Tell whether a file may be used for what was found in it, after asking once where somebody is there."""
+    from adaptive_rag.cli.output import print_note
+    from adaptive_rag.context.trusted import HOW, is_trusted, said_of, say
+
+    if not found or is_trusted(file):
+        return True
+    shown = f"The file {file.absolute()} {what} {', '.join(found[:5])}{', ...' if len(found) > 5 else ''}."
+    if said_of(file) is None and _can_ask():
+        import typer
+
+        trusted = typer.confirm(f"{shown} Use it here, now and from now on?", err=True)
+        say(file, trusted=trusted)
+        return trusted
+    if said_of(file) is None:
+        print_note(("Note: ", "yellow"), f"{shown} It is not used. To use it, {HOW}")
+    return False
+
+
+def _can_ask() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def given_settings(settings: list[str] | None = None, **named: Any) -> dict[str, Any]:

@@ -22,10 +22,10 @@ from typer import Exit, echo
 
 from adaptive_rag.optional import keep_failures
 from adaptive_rag.samples import samples_path
-from adaptive_rag.text.markdown import without_emphasis
+from adaptive_rag.text.markdown import links_as_words, without_emphasis
 from adaptive_rag.text.places import format_place
 from adaptive_rag.text.redaction import redact, redact_known, redact_known_all
-from adaptive_rag.text.visible import is_hidden, visible
+from adaptive_rag.text.visible import escape_hidden, is_hidden, visible
 
 if TYPE_CHECKING:
     from adaptive_rag.context import Context
@@ -152,9 +152,9 @@ def count_of(number: int, what: str) -> str:
 
 
 def snippet(text: str, source: str, length: int) -> str:
-    """Put a passage on one line, without the signs of headings and bold words of Markdown, and cut it."""
+    """Put a passage on one line, without the signs of headings, bold words and links, and cut it."""
     is_markdown = source.lower().endswith((".md", ".markdown"))
-    return shorten(without_emphasis(text) if is_markdown else text, length)
+    return shorten(links_as_words(without_emphasis(text)) if is_markdown else text, length)
 
 
 def shorten(text: str, length: int) -> str:
@@ -166,8 +166,12 @@ def shorten(text: str, length: int) -> str:
 def short_source(source: str) -> str:
     """Name an absolute path as it is reached from the working directory, unless the whole path is shorter.
 
-    The sample documents, which lie deep in this package, go by their names.
+    The sample documents, which lie deep in this package, go by their names. Any name is one line.
     """
+    return escape_hidden(_reached_from_here(source))
+
+
+def _reached_from_here(source: str) -> str:
     if "://" in source or not os.path.isabs(source):
         return source
     if Path(source).parent == samples_path():
@@ -192,7 +196,7 @@ def from_here(passages: Sequence[PassageT], context: Context) -> list[PassageT]:
     def reached(source: str) -> str:
         file = index.file_of(source) if isinstance(index, KnowsFiles) else None
         moved = file is None or not os.path.exists(file)
-        return short_source(source if moved or os.path.realpath(source) == file else str(file))
+        return _reached_from_here(source if moved or os.path.realpath(source) == file else str(file))
 
     return [{**passage, "source": reached(passage["source"])} for passage in passages]
 

@@ -72,7 +72,7 @@ def serve(
 
 
 def _announce(server: ServerSettings, place: socket, *, demo: bool, browser: bool) -> None:
-    from adaptive_rag.server.machine import is_loopback
+    from adaptive_rag.text.addresses import is_loopback
 
     host = f"[{server.host}]" if ":" in server.host else server.host
     address = f"http://{host}:{place.getsockname()[1]}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 from typer import Option
 
+from adaptive_rag.cli.options import CONFIG_FILE, ENV_FILE
 from adaptive_rag.cli.output import print_line, print_plain, print_table
 
 if TYPE_CHECKING:
@@ -25,6 +27,11 @@ wins, then the environment, then the file. A setting of a group is written
 | in the environment | `ADAPTIVE_RAG_RETRIEVAL__ALPHA=0.5` |
 | in `adaptive-rag.toml` | `alpha = 0.5` under `[retrieval]` |
 
+An `adaptive-rag.toml` that names other machines, and a `.env` that sets more than settings of this machine,
+such as a key, may have come with somebody's documents: the shell asks once before it uses one, and again
+after it changed. Where nobody can be asked, look at it and run `adaptive-rag settings --trust` in its folder,
+or set `ADAPTIVE_RAG_TRUST_FOLDER=1`. The environment itself is yours and needs none of this.
+
 `without` takes the names of parts to leave out: `without={"hedge"}`, `--set without=hedge,window`.
 """
 
@@ -32,14 +39,33 @@ wins, then the environment, then the file. A setting of a group is written
 def settings(
     markdown: Annotated[bool, Option("--markdown", help="Print the reference page.")] = False,
     server: Annotated[bool, Option("--server", help="List those of the web server alone.")] = False,
+    trust: Annotated[
+        bool, Option("--trust", help="Let the .env and the adaptive-rag.toml of this folder name machines.")
+    ] = False,
 ) -> None:
     """List every setting with its default and what it does."""
+    if trust:
+        _trust_files()
+        return
     if markdown:
         print_plain(format_server_table() if server else format_reference())
         return
     for heading, rows in [_server_section()] if server else _sections():
         print_line(f"\n{heading}", style="bold")
         print_table(("", ""), [(f"{name:<24}", _describe(*facts)) for name, *facts in rows])
+
+
+def _trust_files() -> None:
+    """Keep that the files of the working directory, as they are now, may set what they set."""
+    from adaptive_rag.context.trusted import say
+    from adaptive_rag.errors import InputError
+
+    files = [Path(name) for name in (ENV_FILE, CONFIG_FILE) if Path(name).is_file()]
+    if not files:
+        raise InputError(f"There is neither {ENV_FILE} nor {CONFIG_FILE} in {str(Path.cwd())!r}.")
+    for file in files:
+        say(file, trusted=True)
+        print_line(f"{file.absolute()} is trusted as it is now.")
 
 
 def _describe(default: str, values: str, description: str) -> str:

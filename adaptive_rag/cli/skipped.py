@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from adaptive_rag.cli.output import print_line, print_note, short_source
+from adaptive_rag.ingest.conversions import how_to_convert, readable_suffix
 
 if TYPE_CHECKING:
     from adaptive_rag.index import IndexReport
@@ -17,15 +18,6 @@ if TYPE_CHECKING:
 NAMED = 3
 KINDS_NAMED = 8
 # Old kinds, and those that the programs which wrote them save today.
-_SAVED_AS = {
-    ".doc": ".docx",
-    ".ppt": ".pptx",
-    ".wpd": ".docx",
-    ".pub": ".pdf",
-    ".pages": ".docx",
-    ".numbers": ".xlsx",
-    ".key": ".pptx",
-}
 _INSTALL = re.compile(r"pip install '[^']+'")
 
 
@@ -85,10 +77,12 @@ def _tell_unknown(tell: Callable[[str], None], sources: Sequence[str], *, verbos
     if verbose or len(sources) <= NAMED:
         for source in sources:
             kind = PurePath(source).suffix.lower() or "no suffix"
-            tell(f"{short_source(source)} is of a kind that is not read ({kind})")
+            way = how_to_convert(Path(source))
+            tell(f"{short_source(source)} is of a kind that is not read ({kind}){f'. {way}' if way else ''}")
         return False
     shown = [f"{count:,} {kind or 'without a suffix'}" for kind, count in kinds.most_common(KINDS_NAMED)]
     more = f" and {len(kinds) - KINDS_NAMED:,} more kinds" if len(kinds) > KINDS_NAMED else ""
-    saved = "".join(f". Save {old} as {new}" for old, new in _SAVED_AS.items() if old in kinds)
+    ways = ((kind, readable_suffix(kind)) for kind in sorted(kinds))
+    saved = "".join(f". Save {old} as {new}" for old, new in ways if new)
     tell(f"{len(sources):,} files of kinds that are not read: {', '.join(shown)}{more}{saved}")
     return True

@@ -78,14 +78,16 @@ def list_users(data: options.Data = None, as_json: options.Json = False) -> None
 @users_app.command()
 @reporting_errors
 def password(name: Name, password_stdin: FromStdin = False, data: options.Data = None) -> None:
-    """Give a user a new password; their sessions end."""
+    """Give a user a new password; their sessions end, and their tokens without an end."""
     new = _read_password(password_stdin)
     if new is None:
         raise InputError("Nobody can be asked for the password here. Pass it with --password-stdin.")
     with _database(data) as db:
-        from adaptive_rag.server.accounts import set_password
+        from adaptive_rag.server.accounts import set_password, shut_out
 
-        set_password(db, _user(db, name), new)
+        user = _user(db, name)
+        set_password(db, user, new)
+        shut_out(db, user)
         _record(db, "user.change", f"{name}: password")
     print_line(f"New password: {name}")
 
@@ -97,13 +99,13 @@ def disable(
     undo: Annotated[bool, Option("--undo", help="Let them in again.")] = False,
     data: options.Data = None,
 ) -> None:
-    """Keep a user out; what is theirs stays."""
+    """Keep a user out; what is theirs stays, but for tokens without an end."""
     with _database(data) as db:
-        from adaptive_rag.server.accounts import end_sessions, keep_an_admin
+        from adaptive_rag.server.accounts import keep_an_admin, shut_out
 
         user = _user(db, name)
         user.is_disabled = not undo
-        end_sessions(db, user)
+        shut_out(db, user)
         keep_an_admin(db)
         _record(db, "user.change", f"{name}: is_disabled")
     print_line(f"{'Enabled' if undo else 'Disabled'}: {name}")
@@ -130,6 +132,59 @@ def token(
         _, secret = issue_token(db, _user(db, name), label[:100], Role(role), now() + timedelta(days=days))
         _record(db, "token.create", f"{name}: {label[:100]}")
     print_plain(f"{secret}\n")
+
+
+@users_app.command()
+@reporting_errors
+def tokens(name: Name, data: options.Data = None, as_json: options.Json = False) -> None:
+    """List the API tokens of a user."""
+    with _database(data) as db:
+        from adaptive_rag.server.accounts import tokens_of
+
+        rows = db.scalars(tokens_of(_user(db, name).id)).all()
+    if as_json:
+        print_json(
+            [
+                {
+                    "id": row.id,
+                    "name": row.name,
+                    "role": row.role,
+                    "created": row.created.isoformat(),
+                    "expires": row.expires.isoformat() if row.expires else None,
+                    "used": row.used.isoformat() if row.used else None,
+                }
+                for row in rows
+            ]
+        )
+        return
+    for row in rows:
+        end = f"until {row.expires:%Y-%m-%d}" if row.expires else "without an end"
+        use = f"last used {row.used:%Y-%m-%d}" if row.used else "never used"
+        print_line(f"{row.id} {row.name} ({row.role}, {end}, {use})")
+    if not rows:
+        print_note(f"{name} has no tokens.")
+
+
+@users_app.command()
+@reporting_errors
+def revoke(
+    name: Name,
+    token_id: Annotated[str, Argument(metavar="TOKEN", help="The token's id, as `users tokens` lists it.")],
+    data: options.Data = None,
+) -> None:
+    """Revoke an API token of a user."""
+    with _database(data) as db:
+        from adaptive_rag.server.accounts import tokens_of
+        from adaptive_rag.server.tables import Token
+
+        row = db.scalar(tokens_of(_user(db, name).id).where(Token.id == token_id))
+        if row is None:
+            raise InputError(
+                f"{name!r} has no token {token_id!r}. `adaptive-rag users tokens {name}` lists them."
+            )
+        db.delete(row)
+        _record(db, "token.revoke", f"{name}: {row.name}")
+    print_line(f"Revoked: {row.name}")
 
 
 @contextmanager

@@ -34,7 +34,6 @@ from pydantic_settings import (
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
-    TomlConfigSettingsSource,
 )
 
 from adaptive_rag.context.groups import (
@@ -54,6 +53,7 @@ from adaptive_rag.context.groups import (
     shown_args,
 )
 from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES, is_off, warn_of
+from adaptive_rag.context.trusted import TrustedConfigFile
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource, SentenceVectors
@@ -316,7 +316,7 @@ def live_key(value: object) -> str:
     return f"{type(value).__name__}-{id(value)}-{_PROCESS}"
 
 
-class _ConfigFile(TomlConfigSettingsSource):
+class _ConfigFile(TrustedConfigFile):
     """Reads the config file without the server's table."""
 
     def __call__(self) -> dict[str, Any]:

@@ -14,7 +14,14 @@ from pydantic import ConfigDict, Field, ValidationError, create_model, model_val
 
 from adaptive_rag.context import CallerSettings, Context, explain, is_served
 from adaptive_rag.context.groups import GROUPS, Group, ServingSettings
-from adaptive_rag.errors import AdaptiveRAGError, IndexingError, IndexMismatchError, InputError, ServedError
+from adaptive_rag.errors import (
+    AdaptiveRAGError,
+    DeadlineError,
+    IndexingError,
+    IndexMismatchError,
+    InputError,
+    ServedError,
+)
 from adaptive_rag.state import Turn
 from adaptive_rag.text.redaction import redact
 
@@ -189,7 +196,7 @@ def shown_to_callers(runtime: Runtime[Any]) -> Iterator[None]:
     """
     try:
         yield
-    except InputError:
+    except (InputError, DeadlineError):
         raise
     except Exception as error:
         if not is_served(runtime):

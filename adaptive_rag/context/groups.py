@@ -166,7 +166,8 @@ class BudgetSettings(Group):
     deadline_s: float = Field(
         60.0,
         gt=0,
-        description="Seconds after which no chat model is waited for; local steps finish the answer.",
+        description="Seconds after which no chat model is waited for; local steps finish the answer within "
+        "10 s, or it fails.",
     )
     context_tokens: int = Field(
         6000, ge=100, description="Tokens that all passages behind one answer may have together, at most."
@@ -333,7 +334,7 @@ class ServingSettings(Group):
     )
     origins: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
         frozenset({"https://smith.langchain.com"}),
-        description="Web pages, beside those of this machine, that may ask a server without users.",
+        description="Web pages, beside those of this machine, that may ask the served graphs without users.",
     )
     roots: Annotated[frozenset[str], NoDecode, BeforeValidator(listed)] = Field(
         frozenset(), description="Folders that callers may have indexed, with all they hold. By default none."

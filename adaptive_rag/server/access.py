@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -10,14 +11,18 @@ from typing import Annotated
 
 from fastapi import Depends, Path, Request
 from sqlalchemy import ColumnElement, Select, exists, select, true
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, OperationalError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.database import Db, let_go
-from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine, host_of
+from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Membership, Role, Thread, Token, User, now
+from adaptive_rag.text.addresses import host_of
+from adaptive_rag.text.redaction import redact
 
+_log = logging.getLogger(__name__)
 SESSION_COOKIE = "adaptive_rag_session"
 # A token's last use is written at most this often.
 _NOTED_EVERY = timedelta(minutes=1)
@@ -68,15 +73,23 @@ def identify(request: Request, db: Db) -> Caller:
 def _identify(request: Request, db: Session) -> Caller:
     settings = request.app.state.services.settings
     if not has_users(db) and settings.oidc_issuer is None:
-        admit_this_machine(request.scope, request.app.state.services.operator.serving.origins, "server users")
-        return caller_of(db, this_machine(db), Role.ADMIN)
+        # `serving.origins`, where Studio is, are of the served graphs alone.
+        admit_this_machine(request.scope, (), "server users")
+        user = this_machine(db)
+        request.app.state.services.answering.shared_id = user.id
+        return caller_of(db, user, Role.ADMIN)
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     if scheme.lower() == "bearer" and secret:
         return caller_by_token(db, secret.strip(), is_session=False)
-    if session := request.cookies.get(SESSION_COOKIE):
+    if session := request.cookies.get(cookie_name(SESSION_COOKIE, settings)):
         refuse_other_sites(request)
         return caller_by_token(db, session, is_session=True)
     raise unknown_caller()
+
+
+def cookie_name(name: str, settings: ServerSettings) -> str:
+    """Return a cookie's name; by https with the prefix that keeps other hosts from setting it."""
+    return f"__Host-{name}" if settings.tls else name
 
 
 def unknown_caller() -> Problem:
@@ -120,12 +133,35 @@ def caller_by_token(db: Session, secret: str, *, is_session: bool) -> Caller:
     """
     token = db.scalar(select(Token).where(Token.digest == digest_of(secret), Token.is_session == is_session))
     user = db.get(User, token.user_id) if token else None
-    if token is None or user is None or user.is_disabled or (token.expires and token.expires < now()):
+    if token is None or user is None or user.is_disabled or _is_over(token):
         raise unknown_caller()
     if token.used is None or now() - token.used > _NOTED_EVERY:
-        token.used = now()
-        db.commit()
+        _note_use(db, token)
     return caller_of(db, user, Role(token.role), token.id)
+
+
+def _is_over(token: Token) -> bool:
+    return token.expires is not None and token.expires < now()
+
+
+def may_still_read(db: Session, caller: Caller, collection_id: str) -> bool:
+    """Tell whether somebody who was let in a while ago would be today, and may read a collection."""
+    user = db.get(User, caller.id)
+    token = db.get(Token, caller.token_id) if caller.token_id else None
+    if user is None or user.is_disabled or (user.name == THIS_MACHINE and has_users(db)):
+        return False
+    if caller.token_id and (token is None or _is_over(token)):
+        return False
+    return caller_of(db, user, caller.ceiling).role_in(collection_id) is not None
+
+
+def _note_use(db: Session, token: Token) -> None:
+    token.used = now()
+    try:
+        db.commit()
+    except OperationalError as error:  # Nobody is signed out because a disk is full.
+        db.rollback()
+        _log.warning("When a token was used could not be written: %s", redact(str(error.orig)))
 
 
 def caller_of(db: Session, user: User, ceiling: Role, token_id: str | None = None) -> Caller:
@@ -154,7 +190,9 @@ def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
 
 
 def _is_own(origin: str, request: Request) -> bool:
-    return origin.partition("://")[2] == request.headers.get("host") and host_of(origin) is not None
+    scheme, _, rest = origin.partition("://")
+    is_page = scheme in ("http", "https")  # an extension may be named like a host
+    return is_page and rest == request.headers.get("host") and host_of(origin) is not None
 
 
 CurrentCaller = Annotated[Caller, Depends(identify)]

@@ -7,7 +7,7 @@ import secrets
 import unicodedata
 from datetime import datetime, timedelta
 
-from sqlalchemy import delete, select
+from sqlalchemy import Select, delete, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -67,8 +67,8 @@ def find_user(db: Session, name: str) -> User | None:
     return db.scalar(select(User).where(User.name == name))
 
 
-def set_password(db: Session, user: User, password: str, *, keep: str | None = None) -> None:
-    """Give a user a new password, and end their sessions but for the one of the token `keep`.
+def set_password(db: Session, user: User, password: str) -> None:
+    """Give a user a new password. What lets them in without it is ended by the caller.
 
     Raises:
         Conflict: the password is too short or too long.
@@ -76,12 +76,27 @@ def set_password(db: Session, user: User, password: str, *, keep: str | None = N
     if not SHORTEST <= len(password) <= LONGEST:
         raise Conflict(f"A password has {SHORTEST} to {LONGEST} characters.")
     user.password = hash_password(password)
-    end_sessions(db, user, keep=keep)
 
 
 def end_sessions(db: Session, user: User, *, keep: str | None = None) -> None:
     """End the sessions of a user, but for one; their API tokens stay."""
     db.execute(delete(Token).where(Token.user_id == user.id, Token.is_session, Token.id != (keep or "")))
+
+
+def end_tokens(db: Session, user: User, *, keep: str | None = None) -> None:
+    """Revoke the API tokens of a user, but for one."""
+    db.execute(delete(Token).where(Token.user_id == user.id, ~Token.is_session, Token.id != (keep or "")))
+
+
+def shut_out(db: Session, user: User) -> None:
+    """End a user's sessions, and revoke their tokens without an end: an admin took the account in hand."""
+    end_sessions(db, user)
+    db.execute(delete(Token).where(Token.user_id == user.id, Token.expires.is_(None)))
+
+
+def tokens_of(user_id: str) -> Select[Token]:
+    """Return the query of a user's API tokens, the oldest first."""
+    return select(Token).where(Token.user_id == user_id, ~Token.is_session).order_by(Token.created, Token.id)
 
 
 def issue_token(

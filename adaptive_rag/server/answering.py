@@ -14,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from adaptive_rag.compare import Comparison
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.context.caller import caller_settings, check_input, check_settings, served_error
-from adaptive_rag.errors import AdaptiveRAGError, IndexUnfinishedError, InputError, ServedError
+from adaptive_rag.deadline import deadline
+from adaptive_rag.errors import AdaptiveRAGError, DeadlineError, IndexUnfinishedError, InputError, ServedError
 from adaptive_rag.graph.builder import build_retrieval_graph
 from adaptive_rag.graph.strategies import STRATEGIES
 from adaptive_rag.index import Index
@@ -98,7 +99,9 @@ class Answering:
         self._retrieval = build_retrieval_graph().compile(store=store, name="adaptive_retriever")
         self._alone = AdaptiveRAG(store=store, **operator)
         self._in_threads = AdaptiveRAG(checkpointer=saver, store=store, **operator)
-        self.gate = Gate(settings.max_running, settings.max_waiting)
+        self.gate = Gate(settings.max_running, settings.max_waiting, settings.max_per_person)
+        # the user who stands for everybody at this machine, once they asked something
+        self.shared_id: str | None = None
         self._limits = set[asyncio.Timeout]()
         self._is_stopping = False
 
@@ -255,6 +258,8 @@ class Answering:
             # It may open an index, which takes a while.
             "context": await run_in_threadpool(self.context_for, place, caller_id, asked.settings),
         }
+        # Everybody at this machine is one user, who is not one person.
+        person = None if caller_id == self.shared_id else caller_id
         rag = self._alone
         thread: AbstractAsyncContextManager[None] = nullcontext()
         if thread_id is not None:
@@ -262,11 +267,13 @@ class Answering:
             rag, thread = self._in_threads, self._conversations.hold(thread_id, asked.question)
             call |= {"config": {"configurable": {"thread_id": thread_id}}, "durability": "exit"}
         try:
-            with counting_inside():
-                async with thread, self._limit(), self.gate.enter():
+            with counting_inside(), deadline():
+                async with thread, self._limit(), self.gate.enter(person):
                     yield rag, call
         except (InputError, ServedError):
             raise
+        except DeadlineError as error:
+            raise Problem(504, str(error), type="too_slow") from None
         except TimeoutError:
             if self._is_stopping:
                 detail = "The server is being stopped. Ask again in a minute."

@@ -37,13 +37,17 @@ from adaptive_rag.server.api import (
     uploads,
     users,
 )
+from adaptive_rag.server.bounds import Bounds
 from adaptive_rag.server.conversations import open_conversations
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.following import Followers
 from adaptive_rag.server.indexing import clear_leftovers, workshop_of
 from adaptive_rag.server.mcp_http import build_mcp_app, mcp_route
 from adaptive_rag.server.oidc import Provider
+from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.problems import PROBLEMS, answer_with_problems
 from adaptive_rag.server.rates import Rates
+from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.requests import RequestLog
 from adaptive_rag.server.services import Services
 from adaptive_rag.server.settings import ServerSettings
@@ -82,6 +86,7 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     """
     operator = make_context(given)
     engine = open_database(settings)
+    pair(settings, engine)
     _refuse_strangers(settings, engine)
     mcp = build_mcp_app()
     app = FastAPI(
@@ -104,6 +109,7 @@ def build_app(settings: ServerSettings, given: Mapping[str, Any]) -> FastAPI:
     app.router.routes.append(browser.page_files())
     app.router.routes.append(mcp_route(mcp))
     # The last stands outermost: all parts see the caller's own address, and all answers have the headers.
+    app.add_middleware(Bounds)
     app.add_middleware(RequestLog)
     app.add_middleware(Sites, settings=settings)
     app.add_middleware(OpenAIErrors)
@@ -132,6 +138,8 @@ async def _running(
             conversations=conversations,
             queue=Queue(settings),
             rates=Rates(settings.rate),
+            readiness=Readiness(settings, operator, engine),
+            followers=Followers(engine),
             provider=provider,
         )
         keep_failures()

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from fastapi import Request
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from adaptive_rag.server.access import Caller
-from adaptive_rag.server.tables import Event
+from adaptive_rag.server.rates import network_of
+from adaptive_rag.server.tables import Event, now
+
+SIGNED_IN = "sign-in"
+# So long a machine is known that somebody signed in from.
+KNOWN_PLACE = timedelta(days=90)
 
 
 def note(db: Session, request: Request, caller: Caller | str | None, action: str, subject: str = "") -> None:
@@ -18,3 +26,10 @@ def note(db: Session, request: Request, caller: Caller | str | None, action: str
 def address_of(request: Request) -> str:
     """Return from where a request comes; behind a trusted proxy, what that says."""
     return request.client.host if request.client else ""
+
+
+def has_signed_in_from(db: Session, name: str, address: str) -> bool:
+    """Tell whether somebody of that name has signed in from there in the last months."""
+    sign_ins = select(Event.address).where(Event.user == name, Event.action == SIGNED_IN)
+    recent = sign_ins.where(Event.at > now() - KNOWN_PLACE).distinct()
+    return any(network_of(place or "") == network_of(address) for place in db.scalars(recent))

@@ -1,27 +1,29 @@
 """Everything that a server keeps, in one file: written while it runs, and restored into an empty place.
 
-A backup is a tar file. `data/` lies as in the data folder; `tables/` has a file of JSON lines for each table,
-from whichever database; `conversations/` has the newest state of each thread, and `profiles.json` what users
-tell of themselves; `manifest.json` comes last and names all of them with their SHA-256.
+`data/` lies as in the data folder; `tables/` has a file of JSON lines for each table, whatever the database;
+`conversations/` has the newest state of each thread, and `profiles.jsonl` what users tell of themselves.
 """
 
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
 import shutil
-import tarfile
+import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from alembic.util import CommandError
 from filelock import FileLock, Timeout
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.store.base import BaseStore
 from sqlalchemy import Connection, DateTime, Engine, MetaData, Table, insert, select
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.conversation import read_profile, write_profile
@@ -30,24 +32,34 @@ from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import COPY, MANIFEST, read_manifest
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.private import make_file, make_folder
-from adaptive_rag.server.conversations import open_conversations
-from adaptive_rag.server.database import open_database, revision_of
+from adaptive_rag.server.archive import (
+    LONGEST_LINE,
+    ODD,
+    PROFILES,
+    Archive,
+    BackupError,
+    both_ways,
+    make_key,
+    pack,
+    read_key,
+    read_lines,
+)
+from adaptive_rag.server.conversations import open_conversations, write_conversations
+from adaptive_rag.server.database import migrate, open_database, open_new_database, revision_of
 from adaptive_rag.server.folders import folder_of
+from adaptive_rag.server.pairing import pair_new
 from adaptive_rag.server.problems import Problem
-from adaptive_rag.server.settings import ServerSettings
-from adaptive_rag.server.tables import Base, Collection, Document, Thread, User
+from adaptive_rag.server.settings import BACKUP_KEY, ServerSettings
+from adaptive_rag.server.tables import Base, Collection, Document, Installation, Thread, User
+from adaptive_rag.text.redaction import redact
 
-FORMAT = 1
-_CONTENTS = "manifest.json"
-_PROFILES = "profiles.json"
 _STAGE = ".backup"
 # What is deleted or indexed while we look sends us back to the start.
 _ATTEMPTS = 5
-_ROWS_AT_ONCE = 500
-
-
-class BackupError(AdaptiveRAGError):
-    """A backup cannot be written, or it cannot be restored."""
+_ROWS_AT_ONCE, _BYTES_AT_ONCE = 500, 2**24
+_CONVERSATIONS = "conversations"
+# Tells that a folder is of a restore, and that it is at work.
+_MARK = "restore.lock"
 
 
 def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
@@ -56,7 +68,7 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
     Uploads and deletions wait for the moment in which the files are marked as belonging to the backup.
 
     Raises:
-        ConfigurationError: there is no data, or it cannot be opened.
+        ConfigurationError: there is no data, or it or the key cannot be opened.
         BackupError: a file is missing, another backup is at work, or this one cannot be written.
     """
     if not settings.data.is_dir():
@@ -69,7 +81,14 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
             try:
                 counts = _freeze(settings, engine, stage)
                 counts["conversations"] = asyncio.run(_save_conversations(settings, engine, stage))
-                _pack(stage, partial, revision_of(engine))
+                if settings.backup_key is None:
+                    make_key(settings.signing_key)
+                about = {
+                    "made_by": f"adaptive-rag {version('adaptive-rag')}",
+                    "made": datetime.now(UTC).isoformat(timespec="seconds"),
+                    "revision": revision_of(engine),
+                }
+                pack(stage, partial, about, read_key(settings.signing_key))
                 os.replace(partial, file)
             finally:
                 shutil.rmtree(stage, ignore_errors=True)
@@ -125,12 +144,20 @@ def _save_rows(connection: Connection, folder: Path) -> dict[str, int]:
     make_folder(folder)
     counts = {}
     for table in Base.metadata.sorted_tables:
+        if table.name == Installation.__tablename__:
+            continue  # what is restored is another installation
         place = folder / f"{table.name}.jsonl"
         make_file(place)
         with place.open("w", encoding="utf-8") as lines:
             counts[table.name] = 0
             for row in connection.execute(select(table).order_by(*table.primary_key)).mappings():
-                lines.write(json.dumps(dict(row), default=datetime.isoformat) + "\n")
+                line = json.dumps(dict(row), default=datetime.isoformat) + "\n"
+                if len(line) > LONGEST_LINE:
+                    raise BackupError(
+                        f"A row of the table {table.name} has {len(line):,} bytes; a backup takes "
+                        f"{LONGEST_LINE:,}. There is no backup."
+                    )
+                lines.write(line)
                 counts[table.name] += 1
     return counts
 
@@ -166,16 +193,16 @@ def _link(file: Path, place: Path) -> None:
 
 async def _save_conversations(settings: ServerSettings, engine: Engine, stage: Path) -> int:
     """Keep profiles and the newest state of each thread, without what only this kind of database knows."""
-    folder, count = stage / "conversations", 0
+    folder, count = stage / _CONVERSATIONS, 0
     make_folder(folder)
     with Session(engine) as db:
         threads, users = list(db.scalars(select(Thread.id))), list(db.scalars(select(User.id)))
     async with open_conversations(settings, engine) as conversations:
         saver, store = conversations.saver, conversations.store
-        profiles = {
-            user: text for user in users if (text := await asyncio.to_thread(read_profile, store, user))
-        }
-        (stage / _PROFILES).write_text(json.dumps(profiles), encoding="utf-8")
+        with (stage / PROFILES).open("w", encoding="utf-8") as lines:
+            for user in users:
+                if text := await asyncio.to_thread(read_profile, store, user):
+                    lines.write(json.dumps({"user": user, "text": text}) + "\n")
         for thread_id in threads:
             kept = await saver.aget_tuple(_place_of(thread_id))
             if kept is not None:
@@ -189,170 +216,182 @@ def _place_of(thread_id: str) -> Any:
     return {"configurable": {"thread_id": thread_id, "checkpoint_ns": ""}}
 
 
-def _pack(stage: Path, partial: Path, revision: str | None) -> None:
-    make_file(partial)
-    contents: dict[str, Any] = {
-        "format": FORMAT,
-        "made_by": f"adaptive-rag {version('adaptive-rag')}",
-        "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "revision": revision,
-        "files": {},
-    }
-    with partial.open("wb") as target:
-        with tarfile.open(fileobj=target, mode="w") as tar:
-            for path in sorted(stage.rglob("*")):
-                if path.is_file():
-                    name = path.relative_to(stage).as_posix()
-                    contents["files"][name] = _digest(path)
-                    tar.add(path, name)
-            place = stage / _CONTENTS
-            place.write_text(json.dumps(contents), encoding="utf-8")
-            tar.add(place, _CONTENTS)
-        target.flush()
-        os.fsync(target.fileno())
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def restore(settings: ServerSettings, file: Path) -> dict[str, int]:
+def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> dict[str, int]:
     """Bring back all that a backup holds, or nothing, into an empty data folder and an empty database.
+
+    What another server wrote (`foreign`) needs no signature and comes without conversations; `left_out` is
+    their number.
 
     Raises:
         ConfigurationError: the data folder or the database holds something, or cannot be written.
-        BackupError: the backup is not whole, damaged, or of a newer version; the message names what failed.
+        BackupError: the backup is not whole, damaged, of a newer version, or signed by another key than this
+            server's; the message names what failed.
     """
     if settings.data.exists() and any(settings.data.iterdir()):
         raise ConfigurationError(
             f"The data folder {str(settings.data)!r} is not empty. Name a new one with --data."
         )
-    stage = settings.data.absolute().with_name(f"{settings.data.name}.restoring")
-    shutil.rmtree(stage, ignore_errors=True)
+    if not foreign and settings.backup_key is None:
+        raise BackupError(f"The backup {file} may be of any server: no key is named. {both_ways()}")
+    key = None if foreign else read_key(settings.signing_key)
     try:
-        make_folder(stage)
-        contents = _unpack(file, stage)
-        data = stage / "data"
-        make_folder(data)
-        placed = settings.model_copy(update={"data": data})
-        engine = open_database(placed, contents["revision"])
-        try:
-            _refuse_users(engine)
-            conversations = asyncio.run(_load_conversations(placed, engine, stage))
-            with engine.begin() as connection:
-                counts = _load_rows(connection, stage / "tables")
-            open_database(placed).dispose()
-        finally:
-            engine.dispose()
-        if settings.data.exists():
-            settings.data.rmdir()
-        os.replace(data, settings.data)
-    except OSError as error:
-        raise BackupError(f"The backup {file} cannot be restored: {error}.") from error
-    finally:
-        shutil.rmtree(stage, ignore_errors=True)
-    return {**counts, "conversations": conversations}
-
-
-def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, stage: Path) -> None:
-    """Write a file of a backup below a folder; `extractall` would be safe from Python 3.11.4 on alone.
-
-    Raises:
-        TarError: it would lie elsewhere, or is neither a file nor a folder.
-    """
-    place = stage / member.name
-    if not place.resolve().is_relative_to(stage.resolve()) or not (member.isfile() or member.isdir()):
-        raise tarfile.TarError(f"it holds {member.name[:200]!r}, which no backup does")
-    if member.isdir():
-        make_folder(place)
-        return
-    make_folder(place.parent)
-    make_file(place)
-    content = tar.extractfile(member)
-    assert content is not None, "only files are read here"
-    with content, place.open("wb") as file:
-        shutil.copyfileobj(content, file)
-
-
-def _unpack(file: Path, stage: Path) -> dict[str, Any]:
-    """Unpack a backup, and return what it says of itself.
-
-    Raises:
-        BackupError: it is not one, or what it holds is not what it names.
-    """
-    try:
-        with tarfile.open(file, "r:") as tar:
-            for member in tar:
-                _write(tar, member, stage)
-        if not (stage / _CONTENTS).is_file():
-            raise BackupError(f"The file {file} is not a whole backup: it has no {_CONTENTS}.")
-        contents: dict[str, Any] = json.loads((stage / _CONTENTS).read_text(encoding="utf-8"))
-        named, form = contents["files"], contents["format"]
-    except (tarfile.TarError, EOFError, ValueError, KeyError) as error:
-        raise BackupError(f"The file {file} is not a whole backup: {error}.") from error
-    if form != FORMAT:
-        raise BackupError(f"The backup {file} is of form {form}; this version reads form {FORMAT}.")
-    held = {path.relative_to(stage).as_posix(): path for path in stage.rglob("*") if path.is_file()}
-    del held[_CONTENTS]
-    wrong = [name for name in named if name not in held or _digest(held[name]) != named[name]]
-    wrong += sorted(held.keys() - named.keys())
-    if wrong:
-        more = f" and {len(wrong) - 5} more" if len(wrong) > 5 else ""
+        with Archive.open(file, key) as archive, _beside(settings.data) as stage:
+            archive.unpack(stage, without=f"{_CONVERSATIONS}/" if foreign else None)
+            make_folder(stage / "data")
+            left_out = {}
+            if foreign:
+                left_out["left_out"] = _leave_conversations_out(archive, stage)
+            else:
+                make_file(stage / "data" / BACKUP_KEY)
+                shutil.copyfile(settings.signing_key, stage / "data" / BACKUP_KEY)
+            return _fill(settings, stage, archive.about["revision"]) | left_out
+    except AdaptiveRAGError:
+        raise
+    except CommandError as error:
         raise BackupError(
-            f"The backup {file} is damaged at {', '.join(wrong[:5])}{more}. Nothing was restored."
+            f"The backup {file} is of a newer version of adaptive-rag than this one: {redact(str(error))}. "
+            "Install that version. Nothing was restored."
+        ) from error
+    except (OSError, SQLAlchemyError, sqlite3.Error, *ODD) as error:
+        raise BackupError(
+            f"The backup {file} cannot be restored: {redact(str(error))[:300]}. Nothing was restored."
+        ) from error
+
+
+@contextmanager
+def _beside(data: Path) -> Iterator[Path]:
+    """Yield a new folder beside a data folder, on the same disk; what an interrupted restore left is removed.
+
+    Raises:
+        ConfigurationError: another restore is at work there, or the folder of that name is not of a restore.
+    """
+    stage = data.absolute().with_name(f"{data.absolute().name}.restoring")
+    mark = stage / _MARK
+    if stage.exists() and any(stage.iterdir()) and not mark.exists():
+        raise ConfigurationError(
+            f"The folder {str(stage)!r} is needed to restore, and is not empty. Move it away."
         )
-    return contents
+    make_folder(stage)
+    lock = FileLock(mark, timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        raise ConfigurationError(f"Another backup is being restored into {str(data)!r}.") from None
+    try:
+        _clear(stage)
+        yield stage
+    finally:
+        _clear(stage)
+        lock.release()
+        shutil.rmtree(stage, ignore_errors=True)
 
 
-def _refuse_users(engine: Engine) -> None:
-    with Session(engine) as db:
-        if db.scalar(select(User.id).limit(1)):
-            raise ConfigurationError(
-                "The database holds users already. Name an empty one with server.database."
-            )
+def _clear(stage: Path) -> None:
+    """Remove all but the mark, which tells that the rest is ours."""
+    for entry in stage.iterdir():
+        if entry.is_dir():
+            shutil.rmtree(entry)
+        elif entry.name != _MARK:
+            entry.unlink()
 
 
-def _load_rows(connection: Connection, folder: Path) -> dict[str, int]:
+def _leave_conversations_out(archive: Archive, stage: Path) -> int:
+    """Take the threads out of what was unpacked, and return how many there are with what was said in them."""
+    said = {name for name in archive.members if name.startswith(f"{_CONVERSATIONS}/")}
+    threads = {name.removeprefix(f"{_CONVERSATIONS}/").partition(".")[0] for name in said}
+    table = stage / "tables" / f"{Thread.__tablename__}.jsonl"
+    if table.exists():
+        with table.open("rb") as lines:
+            threads.update(str(row["id"]) for row in read_lines(lines, table.stat().st_size))
+        table.unlink()
+    return len(threads)
+
+
+def _fill(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int]:
+    """Fill a new database from what was unpacked, and move the data folder to its place: all or nothing."""
+    data = stage / "data"
+    placed, was_there = settings.model_copy(update={"data": data}), settings.data.exists()
+    try:
+        with open_new_database(placed, revision) as (connection, tables):
+            counts = _load_rows(connection, stage / "tables", tables)
+            with write_conversations(placed, connection) as (saver, store):
+                counts["conversations"] = _load_conversations(saver, store, stage)
+            migrate(connection)
+            pair_new(placed, connection)
+            if settings.database is not None:  # its transaction ends when the files are in their place
+                _move(data, settings.data)
+        if settings.database is None:  # its files are among them, and are closed now
+            _move(data, settings.data)
+    except BaseException:
+        if not data.exists():
+            os.replace(settings.data, data)
+        if was_there:
+            make_folder(settings.data)
+        raise
+    return {Thread.__tablename__: 0} | counts
+
+
+def _move(data: Path, place: Path) -> None:
+    if place.exists():
+        place.rmdir()  # which fails where something was put into it meanwhile
+    os.replace(data, place)
+
+
+def _load_rows(connection: Connection, folder: Path, tables: set[str]) -> dict[str, int]:
     """Write the rows of a backup into tables as they were in its version; migrations come after."""
-    names = [path.stem for path in folder.iterdir()]
+    names = {path.stem for path in folder.iterdir()}
+    if unknown := sorted(names - tables):
+        raise ValueError(f"its revision has no table {unknown[0][:200]!r}")
     metadata = MetaData()
-    metadata.reflect(connection, only=names)
+    metadata.reflect(connection, only=sorted(names))
     counts = {}
     for table in metadata.sorted_tables:
-        rows = []
-        counts[table.name] = 0
-        with (folder / f"{table.name}.jsonl").open(encoding="utf-8") as lines:
-            for line in lines:
-                rows.append(_read_row(table, json.loads(line)))
-                counts[table.name] += 1
-                if len(rows) == _ROWS_AT_ONCE:
-                    connection.execute(insert(table), rows)
-                    rows = []
-        if rows:
-            connection.execute(insert(table), rows)
+        if table.name in names:
+            place = folder / f"{table.name}.jsonl"
+            counts[table.name] = 0
+            with place.open("rb") as lines:
+                for rows in _batches(lines, place.stat().st_size):
+                    connection.execute(insert(table), [_read_row(table, names, row) for row in rows])
+                    counts[table.name] += len(rows)
     return counts
 
 
-def _read_row(table: Table, row: dict[str, Any]) -> dict[str, Any]:
+def _batches(lines: BinaryIO, size: int) -> Iterator[list[dict[str, Any]]]:
+    rows: list[dict[str, Any]] = []
+    began = 0
+    for row in read_lines(lines, size):
+        rows.append(row)
+        if len(rows) == _ROWS_AT_ONCE or lines.tell() - began >= _BYTES_AT_ONCE:
+            yield rows
+            rows, began = [], lines.tell()
+    if rows:
+        yield rows
+
+
+def _read_row(table: Table, names: set[str], row: dict[str, Any]) -> dict[str, Any]:
     for column in table.columns:
         if isinstance(column.type, DateTime) and row.get(column.name) is not None:
             row[column.name] = datetime.fromisoformat(row[column.name]).astimezone(UTC)
+    for key in table.foreign_keys:
+        if key.column.table.name not in names:  # it was left out
+            row[key.parent.name] = None
     # A database that counts such a column goes on from the last number that it gave itself.
     if (numbered := table.autoincrement_column) is not None:
         del row[numbered.name]
     return row
 
 
-async def _load_conversations(settings: ServerSettings, engine: Engine, stage: Path) -> int:
+def _load_conversations(saver: BaseCheckpointSaver[Any], store: BaseStore, stage: Path) -> int:
+    profiles = stage / PROFILES
+    with profiles.open("rb") as lines:
+        for row in read_lines(lines, profiles.stat().st_size):
+            write_profile(store, row["user"], row["text"])
     # A backup from before the first conversation has no such folder.
-    files = sorted((stage / "conversations").glob("*"))
-    async with open_conversations(settings, engine) as conversations:
-        saver = conversations.saver
-        for user, text in json.loads((stage / _PROFILES).read_text(encoding="utf-8")).items():
-            await asyncio.to_thread(write_profile, conversations.store, user, text)
-        for path in files:
-            thread_id, _, form = path.name.partition(".")
-            checkpoint, metadata = saver.serde.loads_typed((form, path.read_bytes()))
-            await saver.aput(_place_of(thread_id), checkpoint, metadata, checkpoint["channel_versions"])
+    files = sorted((stage / _CONVERSATIONS).glob("*"))
+    for path in files:
+        thread_id, _, form = path.name.partition(".")
+        if form != "msgpack":
+            raise BackupError(f"The backup holds {path.name[:200]!r}, which no backup does.")
+        checkpoint, metadata = saver.serde.loads_typed((form, path.read_bytes()))
+        saver.put(_place_of(thread_id), checkpoint, metadata, checkpoint["channel_versions"])
     return len(files)

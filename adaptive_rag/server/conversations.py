@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,10 +13,11 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.store.base import BaseStore
 from langgraph.store.sqlite.aio import AsyncSqliteStore
 from pydantic import BaseModel, Field
-from sqlalchemy import Engine, case, or_, update
+from sqlalchemy import Connection, Engine, case, or_, update
 from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 
+from adaptive_rag.conversation import open_sqlite, strict_serializer
 from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.private import make_file
 from adaptive_rag.server.problems import Problem
@@ -116,6 +117,7 @@ async def open_conversations(settings: ServerSettings, engine: Engine) -> AsyncI
             store: Any = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
         else:
             saver, store = await _open_postgres(settings.database.get_secret_value(), stack)
+        saver.serde = strict_serializer()
         await saver.setup()
         await store.setup()
         yield Conversations(saver, store, engine, settings.max_seconds)
@@ -138,6 +140,37 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
         raise ConfigurationError(f"server.database cannot be reached: {redact(str(error))}.") from error
     stack.push_async_callback(pool.close)
     return AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
+
+
+@contextmanager
+def write_conversations(
+    settings: ServerSettings, connection: Connection
+) -> Iterator[tuple[BaseCheckpointSaver[Any], BaseStore]]:
+    """Make the tables of new conversations, and yield what writes them: within a transaction of PostgreSQL's.
+
+    Raises:
+        ConfigurationError: PostgreSQL does not take them.
+        sqlite3.Error: the file does not take them.
+    """
+    if settings.database is None:
+        with open_sqlite(settings.data / FILE) as conversations:
+            yield conversations
+        return
+    from langgraph.checkpoint.postgres import PostgresSaver
+    from langgraph.store.postgres import PostgresStore
+    from psycopg import Error
+
+    driver: Any = connection.connection.driver_connection
+    within, profiles = PostgresSaver(driver, serde=strict_serializer()), PostgresStore(driver)
+    # Nobody reads these tables yet; and what is made concurrently cannot be part of a transaction.
+    within.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in within.MIGRATIONS]
+    profiles.MIGRATIONS = [step.replace(" CONCURRENTLY ", " ") for step in profiles.MIGRATIONS]
+    try:
+        within.setup()
+        profiles.setup()
+        yield within, profiles
+    except Error as error:
+        raise ConfigurationError(f"server.database cannot be used: {redact(str(error))[:300]}.") from error
 
 
 class _SqliteSaver(AsyncSqliteSaver):

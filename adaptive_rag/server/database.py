@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,16 +14,38 @@ from alembic.script import ScriptDirectory
 from alembic.util import CommandError
 from fastapi import Depends, Request
 from filelock import FileLock
-from sqlalchemy import Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.private import make_file, make_folder
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.tables import Base
 from adaptive_rag.text.redaction import redact
 
 MIGRATIONS = Path(__file__).parent / "migrations"
+_REVISIONS = "alembic_version"
+# The tables beside ours: Alembic's, and those of LangGraph's conversations and profiles in PostgreSQL.
+_BESIDE = {
+    _REVISIONS,
+    "checkpoints",
+    "checkpoint_blobs",
+    "checkpoint_writes",
+    "checkpoint_migrations",
+    "store",
+    "store_migrations",
+}
+
+
+# So that a machine that has gone away is noticed: in seconds, the last in milliseconds (libpq's names).
+_GIVE_UP = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
 
 
 def connect(settings: ServerSettings) -> Engine:
@@ -33,6 +56,7 @@ def connect(settings: ServerSettings) -> Engine:
     """
     if settings.database is not None:
         import_extra("psycopg", extra="postgres", purpose="server.database")
+        return create_engine(settings.database_address, pool_pre_ping=True, connect_args=_GIVE_UP)
     return create_engine(settings.database_address, pool_pre_ping=True)
 
 
@@ -45,15 +69,10 @@ def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
         MissingExtraError: it is PostgreSQL, whose packages are not installed.
     """
     try:
-        make_folder(settings.data)
-        if settings.database is None:
-            make_file(settings.data / "server.sqlite")
-        engine = connect(settings)
-        if engine.dialect.name == "sqlite":
-            event.listen(engine, "connect", _set_up_sqlite)
+        engine = _open(settings)
         # One of several servers that start at once migrates, the others wait.
-        with FileLock(settings.data / "migration.lock"):
-            _migrate(engine, revision)
+        with FileLock(settings.data / "migration.lock"), _begin(engine) as connection:
+            migrate(connection, revision)
     except CommandError as error:
         raise ConfigurationError(
             f"The server's data in {str(settings.data)!r} is of a newer version of adaptive-rag than this "
@@ -65,6 +84,51 @@ def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
             "server.data to a folder that can be written, or server.database to a database that runs."
         ) from error
     return engine
+
+
+def _open(settings: ServerSettings) -> Engine:
+    make_folder(settings.data)
+    if settings.database is None:
+        make_file(settings.data / "server.sqlite")
+    engine = connect(settings)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _set_up_sqlite)
+    return engine
+
+
+@contextmanager
+def _begin(engine: Engine) -> Iterator[Connection]:
+    with engine.begin() as connection:
+        if engine.dialect.name == "sqlite":  # its driver would make each table by itself, however it ends
+            connection.exec_driver_sql("BEGIN")
+        yield connection
+
+
+@contextmanager
+def open_new_database(settings: ServerSettings, revision: str) -> Iterator[tuple[Connection, set[str]]]:
+    """Make the tables of a revision in a database without any, and yield a connection and their names.
+
+    All is one transaction, which is undone when the block fails.
+
+    Raises:
+        ConfigurationError: there are tables of a server.
+        SQLAlchemyError: the database cannot be reached, or does not take the tables.
+        CommandError: this version does not know the revision.
+        MissingExtraError: it is PostgreSQL, whose packages are not installed.
+    """
+    engine = _open(settings)
+    try:
+        with _begin(engine) as connection:
+            before = set(inspect(connection).get_table_names())
+            if there := sorted(before & (Base.metadata.tables.keys() | _BESIDE)):
+                raise ConfigurationError(
+                    f"The database holds tables of a server already: {', '.join(there)}. Name an empty one "
+                    "with server.database."
+                )
+            migrate(connection, revision)
+            yield connection, set(inspect(connection).get_table_names()) - before - {_REVISIONS}
+    finally:
+        engine.dispose()
 
 
 def _set_up_sqlite(connection: Any, record: object) -> None:
@@ -84,13 +148,15 @@ def _alembic() -> Config:
     return config
 
 
-def _migrate(engine: Engine, revision: str) -> None:
+def migrate(connection: Connection, revision: str = "head") -> None:
+    """Do the migrations up to a revision, within the transaction of a connection.
+
+    Raises:
+        CommandError: this version does not know the revision.
+    """
     config = _alembic()
-    with engine.begin() as connection:
-        if engine.dialect.name == "sqlite":  # its driver would make each table by itself, however it ends
-            connection.exec_driver_sql("BEGIN")
-        config.attributes["connection"] = connection
-        command.upgrade(config, revision)
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
 
 
 def revision_of(engine: Engine) -> str | None:

@@ -10,6 +10,7 @@ from adaptive_rag.samples import SAMPLE_QUESTIONS, lend_vectors, samples_path
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.indexing import work_off, workshop_of
+from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job
 
@@ -22,17 +23,18 @@ def add_samples(settings: ServerSettings, operator: Context) -> None:
     Where there is a collection of that name, it stays as it is.
     """
     engine = open_database(settings)
+    pair(settings, engine)
     try:
-        if collection_id := _upload(settings, engine):
-            work_off(workshop_of(settings, operator), engine, collection_id, lambda: False)
+        if _upload(settings, engine):
+            work_off(workshop_of(settings, operator), engine, lambda: False)
     finally:
         engine.dispose()
 
 
-def _upload(settings: ServerSettings, engine: Engine) -> str | None:
+def _upload(settings: ServerSettings, engine: Engine) -> bool:
     with Session(engine) as db:
         if db.scalar(select(Collection.id).where(Collection.name == NAME)):
-            return None
+            return False
         collection = Collection(
             name=NAME,
             description="Documents of Pellhythe, an invented town by the sea.",
@@ -57,4 +59,4 @@ def _upload(settings: ServerSettings, engine: Engine) -> str | None:
                 rows.append(row.id)
             db.add(Job(collection_id=collection.id, kind="index", details={"documents": rows}))
             db.commit()
-        return collection.id
+        return True

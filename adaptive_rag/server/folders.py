@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-import re
 import shutil
 import unicodedata
 from collections.abc import Collection as AnyOf
@@ -19,19 +18,20 @@ from filelock import FileLock, Timeout
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.ingest.archives import is_archive
+from adaptive_rag.ingest.conversions import how_to_convert
 from adaptive_rag.ingest.loaders import find_loader, list_suffixes
 from adaptive_rag.private import make_file, make_folder
-from adaptive_rag.server.problems import Problem
+from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.tables import Document, new_id
+from adaptive_rag.text.visible import visible
 
 log = logging.getLogger(__name__)
 
 LONGEST_NAME = 1000  # characters, folders included
 LONGEST_PART = 200  # bytes; file systems take 255
 LOCK_SECONDS = 60
-# Line ends, escapes and such; then what is not seen, or turns the reading direction: "fdp.exe" for "exe.pdf".
+# Line ends, escapes and such.
 _HOSTILE = {"Cc", "Cs", "Co", "Cn", "Zl", "Zp"}
-_TURNING = re.compile("[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]")
 _PARTIAL, _DELETED = ".partial", ".deleted"
 
 
@@ -61,27 +61,33 @@ class CollectionFolder:
 
     def file_of(self, document: Document) -> Path:
         """Return the file of a document. Other content lies elsewhere, so that a row names its own file."""
-        return self.documents / _version(document) / PurePosixPath(document.name).name
+        return self.documents / version_of(document) / PurePosixPath(document.name).name
 
     @contextmanager
     def changing(self) -> Iterator[None]:
         """Let nobody else add files or clear them away while the block lasts.
 
         Raises:
-            Problem: 503; others are at it for a minute.
+            Problem: 503; others are at it for a minute. 404; the collection was deleted meanwhile.
         """
-        make_folder(self.documents)
+        lock = FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS)
         try:
-            with FileLock(self.path / "documents.lock", timeout=LOCK_SECONDS):
-                yield
+            make_folder(self.documents)
+            lock.acquire()
         except Timeout:
             raise Problem(503, "Others are adding to this collection. Try again in a minute.") from None
+        except FileNotFoundError:
+            raise not_found("collection") from None
+        try:
+            yield
+        finally:
+            lock.release()
 
     def write(self, content: IO[bytes], name: str) -> tuple[Path, str, int]:
         """Write a file under a name that no document has; return its folder, its SHA-256 and its size.
 
         Raises:
-            Problem: 503; the disk does not take it.
+            Problem: 503; the disk does not take it. 404; the collection was deleted meanwhile.
         """
         folder = self.documents / f"{new_id()}{_PARTIAL}"
         path, digest, size = folder / PurePosixPath(name).name, hashlib.sha256(), 0
@@ -96,6 +102,8 @@ class CollectionFolder:
                 file.flush()
                 os.fsync(file.fileno())
             _sync(folder)
+        except FileNotFoundError:
+            raise not_found("collection") from None
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             log.error("An upload could not be written: %s", error)
@@ -104,7 +112,7 @@ class CollectionFolder:
 
     def publish(self, written: Path, document: Document) -> None:
         """Make what was written the file of a document, in one step; its row is committed afterwards."""
-        place = self.documents / _version(document)
+        place = self.documents / version_of(document)
         if place.exists():
             shutil.rmtree(written)
         else:
@@ -123,12 +131,37 @@ class CollectionFolder:
         with suppress(FileNotFoundError):  # nothing was ever added to it
             shutil.rmtree(self.path.rename(deleted), ignore_errors=True)
 
-    def clear(self, documents: AnyOf[Document]) -> None:
-        """Remove the files of no document: replaced, deleted, or left by an interruption."""
-        kept = {_version(document) for document in documents}
-        for entry in os.scandir(self.documents) if self.documents.is_dir() else ():
-            if entry.name not in kept:
-                shutil.rmtree(entry.path, ignore_errors=True)
+    def leftover_bytes(self, documents: AnyOf[tuple[str, str]]) -> int:
+        """Return the size of the files that are none of these documents', by id and digest.
+
+        They were replaced or deleted, and wait for a job that clears them away.
+        """
+        with suppress(FileNotFoundError):
+            entries = [name for name in os.listdir(self.documents) if not name.endswith(_PARTIAL)]
+            left = set(entries) - {_version(*document) for document in documents}
+            files = (file for name in left for file in os.scandir(self.documents / name))
+            return sum(file.stat().st_size for file in files)
+        return 0
+
+    def retire(self, version: str) -> None:
+        """Mark the files of a document that was replaced or deleted, once its row says so."""
+        place = self.documents / version
+        with suppress(FileNotFoundError):  # a page of the web has no file
+            place.rename(place.with_name(f"{version}.{new_id()}{_DELETED}"))
+
+    def clear(self) -> None:
+        """Remove the files of documents that were replaced or deleted, and of nothing else."""
+        _remove_deleted(self.documents)
+
+    def unknown(self, documents: AnyOf[Document]) -> list[Path]:
+        """Return the folders of no document, as where the database is an older copy than they are."""
+        kept = {version_of(document) for document in documents}
+        entries = sorted(os.listdir(self.documents)) if self.documents.is_dir() else ()
+        return [
+            self.documents / name
+            for name in entries
+            if name not in kept and not name.endswith((_PARTIAL, _DELETED))
+        ]
 
 
 def folder_of(data: Path, collection_id: str) -> CollectionFolder:
@@ -136,14 +169,22 @@ def folder_of(data: Path, collection_id: str) -> CollectionFolder:
     return CollectionFolder(data.absolute() / "collections" / collection_id)
 
 
-def finish_deleting(data: Path) -> list[CollectionFolder]:
-    """Remove what is left of collections that somebody deleted, and return the folders of all others."""
+def collection_folders(data: Path) -> list[CollectionFolder]:
+    """Return the folders of all collections but those that somebody deleted."""
     places = data.absolute() / "collections"
-    folders = list(places.iterdir()) if places.is_dir() else []
-    for path in folders:
-        if path.name.endswith(_DELETED):
-            shutil.rmtree(path, ignore_errors=True)
-    return [CollectionFolder(path) for path in folders if not path.name.endswith(_DELETED)]
+    names = sorted(os.listdir(places)) if places.is_dir() else []
+    return [CollectionFolder(places / name) for name in names if not name.endswith(_DELETED)]
+
+
+def finish_deleting(data: Path) -> None:
+    """Remove what is left of collections that somebody deleted."""
+    _remove_deleted(data.absolute() / "collections")
+
+
+def _remove_deleted(places: Path) -> None:
+    for entry in os.scandir(places) if places.is_dir() else ():
+        if entry.name.endswith(_DELETED):
+            shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def safe_name(given: str) -> str:
@@ -154,8 +195,14 @@ def safe_name(given: str) -> str:
     """
     name = unicodedata.normalize("NFC", given)
     parts = name.split("/")
-    hostile = any(unicodedata.category(letter) in _HOSTILE for letter in name) or _TURNING.search(name)
-    if hostile or "\\" in name or not all(part.strip() == part != "" for part in parts):
+    hostile = any(unicodedata.category(letter) in _HOSTILE for letter in name)
+    # And what is not seen, or turns the reading direction: "fdp.exe" for "exe.pdf".
+    if (
+        hostile
+        or visible(name) != name
+        or "\\" in name
+        or not all(part.strip() == part != "" for part in parts)
+    ):
         raise InputError(
             f"{given[:100]!r} cannot be the name of a document: expected one such as 'reports/2024.pdf'."
         )
@@ -171,12 +218,21 @@ def safe_name(given: str) -> str:
             f"{given[:100]!r} cannot be the name of a document: a folder of it is named as an archive."
         )
     if find_loader(Path(parts[-1])) is None:
-        raise InputError(f"{given[:100]!r} is not of a kind that is read. These are: {list_suffixes()}.")
+        way = how_to_convert(Path(parts[-1]))
+        raise InputError(
+            f"{given[:100]!r} is not of a kind that is read. These are: {list_suffixes()}."
+            f"{f' {way}.' if way else ''}"
+        )
     return name
 
 
-def _version(document: Document) -> str:
-    return f"{document.id}-{document.digest[:16]}"
+def version_of(document: Document) -> str:
+    """Return the name of the folder that holds a document as it is now."""
+    return _version(document.id, document.digest)
+
+
+def _version(document_id: str, digest: str) -> str:
+    return f"{document_id}-{digest[:16]}"
 
 
 def _sync(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -12,20 +13,29 @@ RETRY_AFTER_SECONDS = 5
 
 
 class Gate:
-    """Lets a number of questions run at the same time, and another number wait."""
+    """Lets a number of questions run at the same time, and another number wait; of one person only a few."""
 
-    def __init__(self, most_running: int, most_waiting: int) -> None:
+    def __init__(self, most_running: int, most_waiting: int, most_of_one: int) -> None:
         self._free = asyncio.Semaphore(most_running)
         self._most = most_running + most_waiting
+        self._most_of_one = most_of_one
+        self._of = Counter[str]()
         self.inside = 0
 
     @asynccontextmanager
-    async def enter(self) -> AsyncIterator[None]:
+    async def enter(self, person: str | None = None) -> AsyncIterator[None]:
         """Wait for a place, and hold it while the block lasts.
 
         Raises:
-            Problem: 429; as many wait already as may.
+            Problem: 429; as many wait already as may, or this person has as many under way as one may.
         """
+        if person is not None and self._of[person] >= self._most_of_one:
+            raise Problem(
+                429,
+                f"You have {self._most_of_one} questions under way. Ask again when one is answered.",
+                {"Retry-After": str(RETRY_AFTER_SECONDS)},
+                type="busy",
+            )
         if self.inside >= self._most:
             raise Problem(
                 429,
@@ -34,8 +44,13 @@ class Gate:
                 type="busy",
             )
         self.inside += 1
+        if person is not None:
+            self._of[person] += 1
         try:
             async with self._free:
                 yield
         finally:
             self.inside -= 1
+            if person is not None:
+                self._of[person] -= 1
+                self._of += Counter()  # forgets who has none

@@ -15,7 +15,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, func, select, update
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
@@ -29,7 +29,7 @@ from adaptive_rag.ingest import Failure, Site, SourceFile
 from adaptive_rag.ingest.archives import owners_of
 from adaptive_rag.ingest.web import is_address
 from adaptive_rag.private import make_folder
-from adaptive_rag.server.folders import CollectionFolder, finish_deleting, folder_of
+from adaptive_rag.server.folders import CollectionFolder, collection_folders, finish_deleting, folder_of
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Document, Job, JobState, Thread, now
 
@@ -64,20 +64,44 @@ def workshop_of(settings: ServerSettings, operator: Context) -> Workshop:
     return Workshop(settings.data, operator.embeddings, operator.web.model_dump())
 
 
-def work_off(workshop: Workshop, engine: Engine, collection_id: str, stops: Callable[[], bool]) -> None:
-    """Do the jobs of a collection, one after the other, unless another worker is at it."""
-    folder = folder_of(workshop.data, collection_id)
-    while not stops() and _has_work(engine, collection_id):
+def work_off(workshop: Workshop, engine: Engine, stops: Callable[[], bool]) -> None:
+    """Do the jobs that wait and that no other worker is at, one of each person in turn."""
+    turns = dict[str | None, int]()
+    while not stops() and (begun := _begin_any(workshop, engine, turns, stops)):
+        if not _is_known(engine, begun):  # deleted while we were at it
+            folder_of(workshop.data, begun).remove()
+
+
+def _begin_any(
+    workshop: Workshop, engine: Engine, turns: dict[str | None, int], stops: Callable[[], bool]
+) -> str | None:
+    """Do a job of whose turn it is; return its collection, or None where nothing is left to look at."""
+    for person, collection_id in _next_turns(engine, turns):
+        folder = folder_of(workshop.data, collection_id)
         make_folder(folder.path)
         try:
             with FileLock(folder.path / "jobs.lock", timeout=0):
-                while not stops() and (job := _begin_next(engine, collection_id)):
+                if job := _begin_next(engine, collection_id, person):
+                    turns[person] = max(turns.values(), default=0) + 1
                     _Run(workshop, engine, folder, job, stops).end()
+                return collection_id
         except Timeout:
-            return  # who holds the lock looks once more after letting go of it
+            continue  # who holds the lock looks once more after letting go of it
+    return None
+
+
+def _next_turns(engine: Engine, turns: Mapping[str | None, int]) -> list[tuple[str | None, str]]:
+    """Return who has jobs in which collection: first whose turn is longest ago, then whose job is oldest."""
+    query = select(Job.asked_by, Job.collection_id, func.min(Job.created)).where(Job.state.in_(OPEN))
     with Session(engine) as db:
-        if db.get(Collection, collection_id) is None:
-            folder.remove()
+        rows = db.execute(query.group_by(Job.asked_by, Job.collection_id)).all()
+    in_turn = sorted(rows, key=lambda row: (turns.get(row[0], 0), row[2]))
+    return [(person, collection_id) for person, collection_id, _ in in_turn]
+
+
+def _is_known(engine: Engine, collection_id: str) -> bool:
+    with Session(engine) as db:
+        return db.get(Collection, collection_id) is not None
 
 
 def waiting_collections(engine: Engine) -> Sequence[str]:
@@ -96,19 +120,18 @@ def clear_leftovers(data: Path, engine: Engine) -> None:
             db.execute(update(Thread).values(asked=None))
             db.commit()
     unknown = []
+    finish_deleting(data)
     # listed before we ask which are known: a collection has its row before its folder
-    for folder in finish_deleting(data):
-        with Session(engine) as db:
-            known = db.get(Collection, folder.path.name) is not None
-        if known:
+    for folder in collection_folders(data):
+        if _is_known(engine, folder.path.name):
             with folder.changing():
                 folder.clear_partial()
         else:
             unknown.append(folder.path)
     if unknown:
         log.warning(
-            "%d of the folders in %s belong to no collection of this database, and are left as they are. Is "
-            "server.database the one that they were made with?",
+            "%d of the folders in %s belong to no collection of this database, and are left as they are. To "
+            "move them aside, stop the server and run: adaptive-rag move-aside",
             len(unknown),
             unknown[0].parent,
         )
@@ -118,14 +141,11 @@ def _documents(db: Session, collection_id: str) -> Sequence[Document]:
     return db.scalars(select(Document).where(Document.collection_id == collection_id)).all()
 
 
-def _has_work(engine: Engine, collection_id: str) -> bool:
-    return collection_id in waiting_collections(engine)
-
-
-def _begin_next(engine: Engine, collection_id: str) -> str | None:
-    """Return the job to do now. One that is running has lost its worker, whose lock we hold."""
+def _begin_next(engine: Engine, collection_id: str, person: str | None) -> str | None:
+    """Return a person's job to do now. One that is running has lost its worker, whose lock we hold."""
+    own = Job.asked_by.is_not_distinct_from(person)
     with Session(engine) as db:
-        waiting = select(Job).where(Job.collection_id == collection_id, Job.state.in_(OPEN))
+        waiting = select(Job).where(Job.collection_id == collection_id, own, Job.state.in_(OPEN))
         for job in db.scalars(waiting.order_by(Job.started.is_(None), Job.created, Job.id)):
             if job.is_cancelled:
                 _close(job, JobState.CANCELLED)
@@ -195,6 +215,7 @@ class _Run:
         asked = rows if is_rebuild else [row for row in rows if row.id in job.details["documents"]]
         self._remove_unlisted(rows, hidden)
         report = self._index(asked, is_rebuild=is_rebuild) if asked else IndexReport()
+        self._remove_replaced(asked)
         # What became of a page that its site no longer has is a note.
         notes = [
             Failure(note.source, note.text) for note in report.notes if note.source not in report.sources
@@ -206,6 +227,14 @@ class _Run:
         kept = {row.name for row in rows} - hidden
         records = indexed_sources(self._folder.index).items()
         gone = [name for name, record in records if kept.isdisjoint(owners_of(name, record.start))]
+        if gone:
+            remove_sources(self._folder.index, gone)
+
+    def _remove_replaced(self, asked: Sequence[Document]) -> None:
+        """Take out what a document held before it was replaced by one that could not be read."""
+        records = indexed_sources(self._folder.index)
+        files = {row.name: row.digest for row in asked if not is_address(row.name)}
+        gone = [name for name in files.keys() & records.keys() if records[name].hash != files[name]]
         if gone:
             remove_sources(self._folder.index, gone)
 
@@ -263,8 +292,8 @@ class _Run:
                 if collection := db.get(Collection, job.collection_id):
                     collection.hidden = [name for name in collection.hidden if name not in hidden]
                 db.flush()
-                self._folder.clear(_documents(db, job.collection_id))
             db.commit()
+            self._folder.clear()
 
     def _close(self, state: JobState, error: str | None, why: str) -> None:
         with Session(self._engine) as db:

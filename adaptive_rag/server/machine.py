@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Collection, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
+
+from adaptive_rag.text.addresses import host_of, is_loopback
 
 # The name of whoever asks a server without users: all of this machine is one user.
 THIS_MACHINE = "this-machine"
@@ -39,25 +39,6 @@ def admit_this_machine(scope: MutableMapping[str, Any], origins: Collection[str]
     if not hosts or not all(is_loopback(host_of(f"//{host}")) for host in hosts):
         raise Refused(403, f"This server has no users and answers to the name localhost alone ({setting}).")
     if not all(origin in origins or is_loopback(host_of(origin)) for origin in asking):
-        raise Refused(403, "This web page may not ask this server (serving.origins).")
+        said = " (serving.origins)" if origins else ""
+        raise Refused(403, f"This web page may not ask this server{said}.")
     return THIS_MACHINE
-
-
-def host_of(address: str) -> str | None:
-    """Return the host of an address; None where it has none."""
-    try:
-        return urlsplit(address).hostname
-    except ValueError:  # brackets that are no IPv6 address
-        return None
-
-
-def is_loopback(host: str | None) -> bool:
-    """Tell whether a host's name or address is this machine's own."""
-    if host == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host or "")
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback

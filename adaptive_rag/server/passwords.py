@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -14,29 +15,32 @@ from adaptive_rag.server.problems import Problem
 
 # Length alone is asked for, as NIST SP 800-63B recommends; the bound keeps a request small.
 SHORTEST, LONGEST = 12, 200
-# Each hash takes 64 MiB and four threads: two at a time, and as many requests wait as a page may send.
+# Each hash takes 64 MiB and four threads: two at a time. So many wait, and of one address half of them: who
+# sends many guesses at once leaves others their places.
+MOST_INSIDE, MOST_FROM_ADDRESS = 20, 10
 _RUNNING = threading.BoundedSemaphore(2)
-_INSIDE = threading.BoundedSemaphore(10)
+_inside: Counter[str] = Counter()
+_lock = threading.Lock()
 _hasher = PasswordHasher()
 
 
-def hash_password(password: str) -> str:
-    """Return what is stored of a password.
+def hash_password(password: str, address: str = "") -> str:
+    """Return what is stored of a password; `address` is where the request comes from.
 
     Raises:
         Problem: 429; too many passwords are looked at in this moment.
     """
-    with _place():
+    with _place(address):
         return _hasher.hash(password)
 
 
-def is_password(stored: str | None, password: str) -> bool:
+def is_password(stored: str | None, password: str, address: str) -> bool:
     """Tell whether a password is the stored one; it takes the same time where none is stored.
 
     Raises:
         Problem: 429; too many passwords are looked at in this moment.
     """
-    with _place():
+    with _place(address):
         try:
             _hasher.verify(stored or _of_nobody(), password)
         except (VerificationError, InvalidHashError):
@@ -55,11 +59,16 @@ def _of_nobody() -> str:
 
 
 @contextmanager
-def _place() -> Iterator[None]:
-    if not _INSIDE.acquire(blocking=False):
-        raise Problem(429, "Too many people sign in at this moment. Try again.", {"Retry-After": "2"})
+def _place(address: str) -> Iterator[None]:
+    with _lock:
+        if _inside.total() >= MOST_INSIDE or _inside[address] >= MOST_FROM_ADDRESS:
+            raise Problem(429, "Too many people sign in at this moment. Try again.", {"Retry-After": "2"})
+        _inside[address] += 1
     try:
         with _RUNNING:
             yield
     finally:
-        _INSIDE.release()
+        with _lock:
+            _inside.subtract([address])
+            if not _inside[address]:
+                del _inside[address]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sqlite3
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
@@ -9,14 +11,20 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
-from sqlalchemy.exc import DataError, IntegrityError
+from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from starlette.exceptions import HTTPException
 
 from adaptive_rag.context.caller import served_error
 from adaptive_rag.errors import InputError, ServedError
 from adaptive_rag.server.machine import Refused
+from adaptive_rag.text.redaction import redact
 
+_log = logging.getLogger(__name__)
+RETRY_AFTER_SECONDS = 30
 MEDIA_TYPE = "application/problem+json"
+# Of a wrong request so many fields are listed.
+MOST_ERRORS = 10
 # What a program may want to tell apart, or to say in another language; all else has its status alone.
 ProblemType = Literal[
     "about:blank",
@@ -108,22 +116,50 @@ def problem_of(error: Exception) -> HTTPException:
         return Problem(422, str(error))
     if isinstance(error, DataError):  # of PostgreSQL: the character NUL
         return Problem(422, "The request holds a character that the database cannot keep.")
+    if isinstance(error, OperationalError | sqlite3.OperationalError):
+        return _not_stored(error)
     return Problem(500, str(error if isinstance(error, ServedError) else served_error(error)))
+
+
+def is_of_full_disk(error: Exception) -> bool:
+    """Tell whether a database says that its disk takes no more."""
+    cause = error.orig if isinstance(error, OperationalError) else error
+    code, state = getattr(cause, "sqlite_errorcode", None), getattr(cause, "sqlstate", None)
+    return code == sqlite3.SQLITE_FULL or state == "53100"  # of PostgreSQL: disk_full
+
+
+def _not_stored(error: OperationalError | sqlite3.OperationalError) -> Problem:
+    # Without the statement, whose parameters are people's names and words.
+    said = error.orig if isinstance(error, OperationalError) else error
+    _log.error("The database failed: %s", redact(str(said)))
+    what = "The server's database does not answer, or takes nothing in."
+    if is_of_full_disk(error):
+        what = "The server's disk is full: it can keep nothing new."
+    return Problem(
+        503,
+        f"{what} What was kept stays. Its operator finds the reason in the log. Try again later.",
+        {"Retry-After": str(RETRY_AFTER_SECONDS)},
+    )
 
 
 def answer_with_problems(app: FastAPI) -> None:
     """Let what an app refuses be answered by problem details."""
 
     @app.exception_handler(IntegrityError)
-    async def overtaken(request: Request, error: IntegrityError) -> JSONResponse:
+    @app.exception_handler(ObjectDeletedError)
+    @app.exception_handler(StaleDataError)
+    async def overtaken(request: Request, error: SQLAlchemyError) -> JSONResponse:
         return answer(409, "Another request changed this meanwhile. Send yours again.")
 
     @app.exception_handler(RequestValidationError)
     async def wrong_form(request: Request, error: RequestValidationError) -> JSONResponse:
+        found = error.errors()
         errors = [
             {"field": ".".join(str(part) for part in problem["loc"])[:200], "problem": problem["msg"][:500]}
-            for problem in error.errors()
+            for problem in found[:MOST_ERRORS]
         ]
+        if more := len(found) - len(errors):
+            errors.append({"field": "", "problem": f"and {more:,} more"})
         detail = "; ".join(f"{each['field']}: {each['problem']}" for each in errors[:5])
         return answer(422, f"The request does not have the form that is expected. {detail}.", errors=errors)
 
@@ -131,5 +167,6 @@ def answer_with_problems(app: FastAPI) -> None:
         problem = problem_of(error)
         return answer(problem.status_code, problem.detail, problem.headers, type=_type_of(problem))
 
-    for kind in (HTTPException, Refused, InputError, ServedError, DataError):
+    of_database = (DataError, OperationalError, sqlite3.OperationalError)
+    for kind in (HTTPException, Refused, InputError, ServedError, *of_database):
         app.add_exception_handler(kind, failed)

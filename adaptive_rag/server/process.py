@@ -16,6 +16,7 @@ from filelock import FileLock, Timeout
 
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.private import make_folder
+from adaptive_rag.server.connections import connection_of
 from adaptive_rag.server.settings import ServerSettings
 
 LOCK = "server.lock"
@@ -77,6 +78,9 @@ def run(app: FastAPI, settings: ServerSettings, place: socket.socket, on_ready: 
         access_log=False,
         server_header=False,
         proxy_headers=False,
+        http=connection_of(settings),
+        ws="none",
+        h11_max_incomplete_event_size=65_536,
         timeout_graceful_shutdown=int(settings.stop_seconds) + LAST_SECONDS,
     )
     # uvicorn sends itself the signal that stopped it once more, when all is done.

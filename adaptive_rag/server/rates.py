@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import ipaddress
 import math
+import threading
 import time
+from collections.abc import Callable
 from typing import Annotated
 
 from fastapi import Depends, Request
 from limits import RateLimitItem, parse
-from limits.storage import MemoryStorage
-from limits.strategies import FixedWindowRateLimiter
 
 from adaptive_rag.server.access import Caller, CurrentCaller
+from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.problems import Problem
 
-# One person at one machine; one machine; one person from everywhere. The last is wide, so that nobody can
-# easily keep another person out.
+# One person at one machine; one machine.
 SIGN_IN = parse("10/5minutes")
 SIGN_IN_FROM_ADDRESS = parse("60/5minutes")
-SIGN_IN_AS_USER = parse("100/hour")
+# After so many wrong guesses at one name, from anywhere, a machine that the person never signed in from has
+# one guess at it: who guesses from many machines is slow, and the person is let in from a new one.
+WRONG_GUESSES = parse("100/hour")
+WRONG_GUESS_FROM_ADDRESS = parse("1/hour")
+# With more windows than this, those that are over are forgotten.
+WINDOWS_BEFORE_TIDYING = 10_000
+# What one caller may write beside questions: titles, opinions, profiles, tokens.
+CHANGES = parse("120/minute")
 
 
 class Rates:
@@ -27,7 +34,7 @@ class Rates:
 
     def __init__(self, asking: str) -> None:
         self._asking = parse(asking)
-        self._limiter = FixedWindowRateLimiter(MemoryStorage())
+        self._windows = Windows()
 
     def count_question(self, caller: Caller) -> None:
         """Count a request for an answer.
@@ -37,31 +44,100 @@ class Rates:
         """
         self._count(self._asking, "question", caller.id)
 
-    def count_sign_in(self, address: str, name: str | None = None) -> None:
-        """Count an attempt to sign in, before a password is looked at or a provider asked.
+    def count_change(self, caller: Caller) -> None:
+        """Count a request that keeps something of the caller's.
 
         Raises:
-            Problem: 429; there were too many under this name or from this address.
+            Problem: 429; the caller has made as many as they may for now.
         """
+        if caller.name != THIS_MACHINE:
+            self._count(CHANGES, "change", caller.id)
+
+    def count_sign_in(self, address: str) -> None:
+        """Count an attempt to sign in, before a provider is asked.
+
+        Raises:
+            Problem: 429; there were too many from this address.
+        """
+        self._count(SIGN_IN_FROM_ADDRESS, "address", network_of(address))
+
+    def count_password(self, address: str, name: str, is_known_place: Callable[[], bool]) -> None:
+        """Count an attempt to sign in with a password, before it is looked at.
+
+        `is_known_place` tells whether the person has signed in from there before.
+
+        Raises:
+            Problem: 429; there were too many from this address, or under this name from there.
+        """
+        self.count_sign_in(address)
         place = network_of(address)
-        self._count(SIGN_IN_FROM_ADDRESS, "address", place)
-        if name is not None:
-            self._count(SIGN_IN, "name and address", name, place)
-            self._count(SIGN_IN_AS_USER, "name", name)
+        self._count(SIGN_IN, "name and address", name, place)
+        is_attacked = not self._windows.test(WRONG_GUESSES, "wrong", name)
+        guess = (WRONG_GUESS_FROM_ADDRESS, "wrong from address", name, place)
+        if is_attacked and not self._windows.test(*guess) and not is_known_place():
+            raise self._refusal(*guess)
+
+    def count_wrong_password(self, address: str, name: str) -> None:
+        """Count a password that was wrong."""
+        self._windows.hit(WRONG_GUESSES, "wrong", name)
+        self._windows.hit(WRONG_GUESS_FROM_ADDRESS, "wrong from address", name, network_of(address))
 
     def forget_sign_in(self, address: str, name: str) -> None:
         """Begin again for a person who signed in."""
-        self._limiter.clear(SIGN_IN, "name and address", name, network_of(address))
+        self._windows.clear(SIGN_IN, "name and address", name, network_of(address))
 
     def _count(self, rate: RateLimitItem, *of: str) -> None:
-        if not self._limiter.hit(rate, *of):
-            left = self._limiter.get_window_stats(rate, *of).reset_time - time.time()
-            raise Problem(
-                429,
-                f"Too many attempts: {rate} is allowed. Try again later.",
-                {"Retry-After": str(max(1, math.ceil(left)))},
-                type="too_often",
-            )
+        if not self._windows.hit(rate, *of):
+            raise self._refusal(rate, *of)
+
+    def _refusal(self, rate: RateLimitItem, *of: str) -> Problem:
+        return Problem(
+            429,
+            f"Too many attempts: {rate} is allowed. Try again later.",
+            {"Retry-After": str(max(1, math.ceil(self._windows.seconds_left(rate, *of))))},
+            type="too_often",
+        )
+
+
+class Windows:
+    """Fixed windows of rates, by a clock that only goes forward: whoever sets the machine's changes none."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # of each key the end of its window, and what was counted in it
+        self._windows: dict[str, tuple[float, int]] = {}
+        self._most = WINDOWS_BEFORE_TIDYING
+
+    def hit(self, rate: RateLimitItem, *of: str) -> bool:
+        """Count once, and tell whether the rate allows it."""
+        with self._lock:
+            ends, count = self._window(rate, *of)
+            self._windows[rate.key_for(*of)] = ends, count + 1
+            if len(self._windows) > self._most:
+                now = time.monotonic()
+                self._windows = {key: window for key, window in self._windows.items() if window[0] > now}
+                self._most = max(WINDOWS_BEFORE_TIDYING, 2 * len(self._windows))
+            return count < rate.amount
+
+    def test(self, rate: RateLimitItem, *of: str) -> bool:
+        """Tell whether the rate would allow one more."""
+        with self._lock:
+            return self._window(rate, *of)[1] < rate.amount
+
+    def clear(self, rate: RateLimitItem, *of: str) -> None:
+        """Begin again."""
+        with self._lock:
+            self._windows.pop(rate.key_for(*of), None)
+
+    def seconds_left(self, rate: RateLimitItem, *of: str) -> float:
+        """Return how long the window of a key still lasts."""
+        with self._lock:
+            return self._window(rate, *of)[0] - time.monotonic()
+
+    def _window(self, rate: RateLimitItem, *of: str) -> tuple[float, int]:
+        now = time.monotonic()
+        ends, count = self._windows.get(rate.key_for(*of), (now, 0))
+        return (ends, count) if ends > now else (now + rate.get_expiry(), 0)
 
 
 def network_of(address: str) -> str:
@@ -85,5 +161,17 @@ async def asking_caller(caller: CurrentCaller, request: Request) -> Caller:
     return caller
 
 
+async def changing_caller(caller: CurrentCaller, request: Request) -> Caller:
+    """Return the caller of a request that keeps something of theirs, counted.
+
+    Raises:
+        Problem: 429; the caller has made as many as they may for now.
+    """
+    request.app.state.services.rates.count_change(caller)
+    return caller
+
+
+# Whoever writes something of their own, with a place left in their rate.
+ChangingCaller = Annotated[Caller, Depends(changing_caller)]
 # Whoever asks for an answer, with a place left in their rate.
 AskingCaller = Annotated[Caller, Depends(asking_caller)]

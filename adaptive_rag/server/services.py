@@ -12,8 +12,10 @@ from adaptive_rag.context import Context
 from adaptive_rag.server.answering import Answering
 from adaptive_rag.server.conversations import Conversations
 from adaptive_rag.server.folders import CollectionFolder, Searched, folder_of
+from adaptive_rag.server.following import Followers
 from adaptive_rag.server.oidc import Provider
 from adaptive_rag.server.rates import Rates
+from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection
 from adaptive_rag.server.workers import Queue
@@ -31,6 +33,8 @@ class Services:
     conversations: Conversations
     queue: Queue
     rates: Rates
+    readiness: Readiness
+    followers: Followers
     # who signs people in, beside their passwords here
     provider: Provider | None
 

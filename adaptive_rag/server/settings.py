@@ -15,14 +15,16 @@ from pydantic_settings import (
     PydanticBaseSettingsSource,
     SettingsConfigDict,
     SettingsError,
-    TomlConfigSettingsSource,
 )
 
 from adaptive_rag.context import CONFIG_FILE, ENV_PREFIX, SERVER_TABLE
 from adaptive_rag.context.groups import listed
+from adaptive_rag.context.trusted import TrustedConfigFile
 from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server.machine import is_loopback
+from adaptive_rag.text.addresses import is_loopback
+from adaptive_rag.text.redaction import quote_user, remember_address
 
+BACKUP_KEY = "backup.key"
 Names = Annotated[frozenset[str], NoDecode, BeforeValidator(listed)]
 
 
@@ -33,9 +35,19 @@ def _readable_network(names: frozenset[str]) -> frozenset[str]:
 
 
 def _of_postgresql(address: SecretStr) -> SecretStr:
-    if not address.get_secret_value().startswith("postgresql://"):
+    said = address.get_secret_value()
+    remember_address(said)
+    if not said.startswith("postgresql://"):
         raise ValueError("expected an address that begins with postgresql://")
-    return address
+    quoted = quote_user(said)
+    try:
+        _ = urlsplit(quoted).port
+    except ValueError:  # whose own words would hold a part of the password
+        raise ValueError(
+            "expected a port after the host. In a password / is %2F, ? is %3F and # is %23"
+        ) from None
+    remember_address(quoted)
+    return SecretStr(quoted)
 
 
 def _readable_rate(rate: str) -> str:
@@ -68,6 +80,11 @@ class ServerSettings(BaseSettings):
         description="Address of a PostgreSQL database for users, threads and jobs, as in "
         "postgresql://name:password@host/database. By default SQLite files in the data folder.",
     )
+    backup_key: Path | None = Field(
+        None,
+        description="File of the key that signs backups. By default backup.key in the data folder, made with "
+        "the first backup.",
+    )
     names: Names = Field(
         frozenset(),
         description="Names under which browsers reach the server, as in docs.example.org. By default the "
@@ -98,6 +115,12 @@ class ServerSettings(BaseSettings):
     )
     max_waiting: int = Field(
         100, ge=0, description="Questions that may wait; one more is told to come again (429)."
+    )
+    max_per_person: int = Field(
+        4, ge=1, description="Questions that one user may have under way; one more is refused (429)."
+    )
+    max_connections: int = Field(
+        200, ge=1, description="Connections that one address may hold; a trusted proxy ten times as many."
     )
     max_seconds: float = Field(120, gt=0, description="How long a question may take, its waiting included.")
     rate: Annotated[str, AfterValidator(_readable_rate)] = Field(
@@ -130,7 +153,7 @@ class ServerSettings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read what is passed first, then the environment, then the table of the config file."""
-        toml = TomlConfigSettingsSource(settings_cls, CONFIG_FILE, (SERVER_TABLE,))
+        toml = TrustedConfigFile(settings_cls, CONFIG_FILE, (SERVER_TABLE,))
         return init_settings, env_settings, toml
 
     @model_validator(mode="after")
@@ -151,6 +174,11 @@ class ServerSettings(BaseSettings):
     def learned_router(self) -> Path:
         """The file of what the votes taught the router; while it is there, questions are routed by it."""
         return self.data.absolute() / "router.json"
+
+    @property
+    def signing_key(self) -> Path:
+        """The file of the key that signs backups."""
+        return self.backup_key or self.data.absolute() / BACKUP_KEY
 
     @property
     def database_address(self) -> str:

@@ -8,9 +8,9 @@ import socket
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adaptive_rag.server.machine import host_of
 from adaptive_rag.server.problems import answer
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.text.addresses import host_of
 
 HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "

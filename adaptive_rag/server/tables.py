@@ -87,6 +87,14 @@ class Base(DeclarativeBase):
     }
 
 
+class Installation(Base):
+    """What a database shares with the data folder that belongs to it; one row."""
+
+    __tablename__ = "installation"
+
+    id: Mapped[str] = mapped_column(String(32), primary_key=True)
+
+
 class User(Base):
     """Somebody who may sign in, by a password or through a provider."""
 

@@ -18,7 +18,9 @@ from huey.constants import WORKER_THREAD
 
 from adaptive_rag.private import make_file
 from adaptive_rag.server.database import open_database
+from adaptive_rag.server.heartbeat import beating
 from adaptive_rag.server.indexing import Workshop, waiting_collections, work_off
+from adaptive_rag.server.pairing import pair
 from adaptive_rag.server.settings import ServerSettings
 
 log = logging.getLogger(__name__)
@@ -59,9 +61,10 @@ def work(settings: ServerSettings, workshop: Workshop) -> None:
     """Do jobs until the process is told to end by SIGTERM or Ctrl-C; a job at hand is handed back.
 
     Raises:
-        ConfigurationError: the data folder or the database cannot be opened.
+        ConfigurationError: the data folder or the database cannot be opened, or they are not of one server.
     """
     engine, huey = open_database(settings), open_queue(settings)
+    pair(settings, engine)
     consumer = huey.create_consumer(
         workers=1,
         periodic=True,
@@ -72,7 +75,7 @@ def work(settings: ServerSettings, workshop: Workshop) -> None:
     )
 
     def do(collection_id: str) -> None:
-        work_off(workshop, engine, collection_id, consumer.stop_flag.is_set)
+        work_off(workshop, engine, consumer.stop_flag.is_set)
 
     def look_around() -> None:
         for collection_id in waiting_collections(engine):
@@ -82,7 +85,8 @@ def work(settings: ServerSettings, workshop: Workshop) -> None:
     # What a worker that died has left, and what was committed and never told of. Once a minute too.
     huey.on_startup()(look_around)
     huey.periodic_task(lambda moment: True)(look_around)
-    consumer.run()
+    with beating(settings.data, lambda: all(thread.is_alive() for _, thread in consumer.worker_threads)):
+        consumer.run()
     for _, thread in consumer.worker_threads:
         thread.join(_GRACE_SECONDS)  # after a signal for which huey itself does not wait
 

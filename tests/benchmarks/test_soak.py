@@ -9,14 +9,14 @@ pytestmark = pytest.mark.slow
 
 @pytest.mark.usefixtures("samples_embedded")
 def test_questions_are_answered_as_by_a_fresh_process_while_the_index_changes() -> None:
-    count = soak(questions=60, threads=4, of=6)
-    assert count.asked == 60
+    count = soak(questions=30, threads=4, of=3)
+    assert count.asked == 30
     assert not count.failed and not count.differing, report(count)
 
 
 @pytest.mark.usefixtures("samples_embedded")
 def test_many_threads_and_tasks_get_the_answers_of_one() -> None:
-    count = load(seconds=3, chunks=200, of=6)
+    count = load(seconds=3, chunks=200, of=3)
     assert count.asked > 0
     assert not count.failed and not count.differing, report(count)
 

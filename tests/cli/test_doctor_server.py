@@ -9,7 +9,7 @@ from filelock import FileLock
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from adaptive_rag.server.database import open_database
+from adaptive_rag.server.database import newest_revision, open_database
 from adaptive_rag.server.process import LOCK
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Job
@@ -48,13 +48,16 @@ def test_a_server_that_works_shows_its_migration_its_users_and_its_jobs(run: Run
         found = findings(run)
     assert found["data"] == ("ok", found["data"][1])
     assert "a server is running" in found["data"][1]
-    assert found["database"] == ("ok", "sqlite, at migration 0002 ")
+    assert found["database"] == ("ok", f"sqlite, at migration {newest_revision()} ")
     assert "1 job to do" in found["workers"][1]
     assert "whoever is at this machine" in found["users"][1]
+    assert found["documents"][0] == "ok"
+    (data / "collections" / "another").mkdir(parents=True)
+    assert "do not belong together" in findings(run)["documents"][1]
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0000'"))
     engine.dispose()
-    assert "at migration 0000; this version has 0002" in findings(run)["database"][1]
+    assert f"at migration 0000; this version has {newest_revision()}" in findings(run)["database"][1]
 
 
 def test_a_server_that_others_reach_needs_users_tls_and_a_proxy_it_trusts(
@@ -100,7 +103,8 @@ def test_a_backup_says_in_proper_numbers_what_it_holds(run: Run, data: Path) -> 
     engine.dispose()
     kept = run("backup", "kept.zip")
     said = "kept.zip holds 0 users, 1 collection, 0 documents, 0 threads, 0 jobs.\n"
-    assert (kept.exit_code, kept.stdout) == (0, said)
+    key = f"Its key is {data / 'backup.key'}. Keep a copy elsewhere: it is not in the backup.\n"
+    assert (kept.exit_code, kept.stdout) == (0, said + key)
 
 
 def test_another_data_folder_is_checked_by_its_name(run: Run, data: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`adaptive-rag list`, `show` and `remove`: the documents of an index by their names."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,17 @@ def test_no_word_is_cut_in_two_around_a_span(run: Run, tmp_path: Path) -> None:
     shown = " ".join(run("show", "long.txt", "--span", "420-425").stdout.split("\n", 1)[1].split())
     assert set(shown.split()) == {"…", "before", "Here.", "after"}
     assert shown.startswith("… before") and shown.endswith("after …")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="no file has such a name there")
+def test_a_name_of_two_lines_is_shown_on_one(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "gate\n  [2] law\u202e.md").write_text(GATE)
+    run("index", folder, *SMALL)
+    question = "When is the north gate shut?"
+    for words in (("ask", question), ("search", question), ("list",)):
+        shown = run(*words).stdout
+        assert "\\n  [2] law\\u202e.md" in shown.replace("\n      ", " "), words
+        assert not any(line.lstrip().startswith("[2] law") for line in shown.splitlines())
+    assert parsed(run("list", "--json"))[0]["file"].endswith("/docs/gate\n  [2] law\u202e.md")

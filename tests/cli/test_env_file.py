@@ -1,4 +1,4 @@
-"""The file .env of the working directory: commands read it, and what is set already stands."""
+"""The file .env of the working directory: read where it is trusted, and what is set already stands."""
 
 import os
 from collections.abc import Iterator
@@ -29,6 +29,7 @@ def test_settings_and_keys_are_read_and_the_environment_wins(
 ) -> None:
     Path(".env").write_text(f"ADAPTIVE_RAG_INDEX={town_index}\nADAPTIVE_RAG_K=3\nTOWN_API_KEY='k-1'\n")
     monkeypatch.setenv("TOWN_API_KEY", "k-0")
+    assert run("settings", "--trust").exit_code == 0
     assert (read(run), os.environ["TOWN_API_KEY"]) == (3, "k-0")
     monkeypatch.setenv("ADAPTIVE_RAG_K", "2")
     assert read(run) == 2
@@ -43,9 +44,24 @@ def test_an_option_that_the_environment_gives_is_read_from_it_too(run: Run, town
 
 def test_a_key_in_it_is_never_shown(run: Run) -> None:
     Path(".env").write_text("TOWN_API_KEY=canary-key-7f3a9c51e2\n")
+    run("settings", "--trust")
     result = run("ask", LONG, "-i", "canary-key-7f3a9c51e2")
     assert result.exit_code == 1
     assert "canary" not in result.stderr and "redacted" in result.stderr
+
+
+def test_one_that_sets_a_key_is_not_read_before_it_is_trusted(run: Run, town_index: str) -> None:
+    Path(".env").write_text("OPENAI_BASE_URL=https://collector.example/v1\nADAPTIVE_RAG_K=3\n")
+    result = run("ask", LONG, "-i", town_index)
+    assert "sets OPENAI_BASE_URL. It is not used" in " ".join(result.stderr.split())
+    assert "OPENAI_BASE_URL" not in os.environ
+    assert "is trusted as it is now" in run("settings", "--trust").stdout
+    assert "not used" not in run("ask", LONG, "-i", town_index).stderr
+    assert os.environ["OPENAI_BASE_URL"] == "https://collector.example/v1"
+
+
+def test_trust_without_a_file_to_trust_is_refused(run: Run) -> None:
+    assert "There is neither .env nor adaptive-rag.toml" in run("settings", "--trust").stderr
 
 
 def test_one_that_is_no_text_is_an_error_and_not_a_traceback(run: Run) -> None:

@@ -10,6 +10,7 @@ import pytest
 from adaptive_rag.cli.session import _format_draft, show_answer
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.llm import exchange, structured
+from adaptive_rag.nodes import step
 from adaptive_rag.testing import ScriptedChatModel
 from benchmarks.chat_server import ChatServer, say_sensibly
 from tests.cli.conftest import Run, parsed
@@ -174,3 +175,13 @@ def test_no_line_is_wrapped_or_coloured_where_nobody_watches(
         result = ask(run, town_index, server.url)
     assert "\x1b" not in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_question_that_takes_too_long_is_told_in_a_line(
+    run: Run, town_index: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(step, "FINISHING_SECONDS", 0.0)
+    result = run("ask", QUESTION, "-i", town_index, "--set", "budget.deadline_s=0.00001")
+    assert result.exit_code == 1
+    [line] = result.stderr.splitlines()
+    assert line.startswith("Error: The question was not answered within the 1e-05 s of budget.deadline_s")

@@ -124,12 +124,12 @@ def test_many_files_that_were_skipped_are_told_by_reason_and_each_one_where_aske
 ) -> None:
     for number in range(14):
         (notes / f"photo{number:02}.heic").touch()
-    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "old.doc"):
+    for name in ("a.txt", "b.txt", "c.txt", "d.txt", "old.wpd"):
         (notes / name).touch()
     named = "To see the name of each file, index again with -v."
     assert run("index", notes).stderr.splitlines() == [
         "Skipped: 4 files, each is empty: it has 0 bytes (notes/a.txt, notes/b.txt, notes/c.txt and 1 more)",
-        "Skipped: 15 files of kinds that are not read: 14 .heic, 1 .doc. Save .doc as .docx",
+        "Skipped: 15 files of kinds that are not read: 14 .heic, 1 .wpd. Save .wpd as .docx",
         named,
     ]
     every = run("index", notes, "-v").stderr.splitlines()

@@ -148,3 +148,11 @@ def test_ctrl_c_before_a_command_has_begun_is_told_in_a_line(
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert (ended.value.code, capsys.readouterr().err) == (130, "Interrupted.\n")
+
+
+def test_links_of_an_answer_are_shown_as_words_with_their_addresses() -> None:
+    styled = answers._styled(
+        "Read [the guide](https://a.test/x) or [https://b.test](https://b.test). [1] `[a](b)`"
+    )
+    assert styled.plain == "Read the guide (https://a.test/x) or https://b.test. [1] `[a](b)`"
+    assert [styled.plain[span.start : span.end] for span in styled.spans if span.style] == ["[1]"]

@@ -62,7 +62,7 @@ WRITE = """
 """
 
 
-@pytest.mark.parametrize("processes", [2, pytest.param(8, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_eight_writers_at_once_all_keep_their_documents(kb: str, tmp_path: Path, processes: int) -> None:
     texts = {f"{number}.txt": f"Tide table {number}." for number in range(8)}
     folders = [write_files(tmp_path / name, {name: text}) for name, text in texts.items()]

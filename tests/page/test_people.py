@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from adaptive_rag.server.api.session import SESSION_COOKIE
+from adaptive_rag.server.audit import SIGNED_IN
 from adaptive_rag.server.problems import PROBLEM_TYPES
 from tests.page.browser import Person
 from tests.page.conftest import PASSWORD, Visit
@@ -295,6 +296,15 @@ def test_an_admin_adds_a_user_who_signs_in_and_is_disabled(
         credentials = {"name": "cleo", "password": password}
         assert httpx.post(f"{team}/api/v1/session", json=credentials).status_code == 200
         page.screenshot(path=screenshots / "users.png")
+        with httpx.Client(base_url=f"{team}/api/v1", headers={"Sec-Fetch-Site": "same-origin"}) as theirs:
+            theirs.post("/session", json=credentials).raise_for_status()
+            theirs.post("/tokens", json={"name": "cron", "days": None}).raise_for_status()
+            page.get_by_role("group", name="cleo").get_by_role("button", name="Tokens").click()
+            page.get_by_role("button", name="Revoke: cron").click()
+            dialog = page.get_by_role("dialog", name="Revoke “cron”?")
+            dialog.get_by_role("button", name="Revoke", exact=True).click()
+            expect(page.get_by_text("cleo has no tokens.")).to_be_visible()
+            assert theirs.get("/tokens").json()["items"] == []
         cleo = page.get_by_role("group", name="cleo")
         cleo.get_by_role("button", name="Make admin").click()
         expect(cleo.get_by_role("button", name="No longer admin")).to_be_visible()
@@ -363,7 +373,7 @@ def test_every_type_of_problem_has_its_words() -> None:
 
 def test_every_kind_of_change_has_its_words() -> None:
     server, page = Path("adaptive_rag/server"), Path("adaptive_rag/server/page")
-    noted = set()
+    noted = {SIGNED_IN}
     for file in server.rglob("*.py"):
         noted |= set(
             re.findall(r'note\((?:[^()]|\([^()]*\))*?"([a-z]+(?:-[a-z]+)?(?:\.[a-z]+)?)"', file.read_text())

@@ -15,7 +15,7 @@ from adaptive_rag import Index
 from adaptive_rag.samples import lend_vectors, samples_path
 from adaptive_rag.server.access import digest_of
 from adaptive_rag.server.app import build_app
-from adaptive_rag.server.indexing import waiting_collections, work_off, workshop_of
+from adaptive_rag.server.indexing import work_off, workshop_of
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
 
@@ -60,9 +60,7 @@ def client_of(app: FastAPI, address: str = "127.0.0.1") -> TestClient:
 def work(client: TestClient) -> None:
     """Do the jobs that wait, as a worker would."""
     services = client.app.state.services  # type: ignore[attr-defined]
-    for collection_id in waiting_collections(services.engine):
-        workshop = workshop_of(services.settings, services.operator)
-        work_off(workshop, services.engine, collection_id, lambda: False)
+    work_off(workshop_of(services.settings, services.operator), services.engine, lambda: False)
 
 
 def add_samples(client: TestClient, sample_index: Path, name: str = SAMPLES) -> Collection:

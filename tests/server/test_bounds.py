@@ -1,6 +1,20 @@
 """What is larger than a request may be is refused before it is read, whoever sends it."""
 
+import json
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from adaptive_rag.server.bounds import bound_of, check_json
+from adaptive_rag.server.machine import Refused
 from tests.server.conftest import Serve
+from tests.server.processes import ServerProcess
+
+
+def fields(count: int) -> bytes:
+    return json.dumps({f"field{number}": 1 for number in range(count)}).encode()
 
 
 def test_a_body_beyond_the_bound_is_refused_and_an_upload_has_a_bound_of_its_own(serve: Serve) -> None:
@@ -16,3 +30,61 @@ def test_a_body_beyond_the_bound_is_refused_and_an_upload_has_a_bound_of_its_own
             "/api/v1/collections/samples/documents", files=[("files", ("large.txt", b"word " * 1_000_000))]
         )
         assert taken.status_code == 202, taken.text
+
+
+JSON = {"Content-Type": "application/json"}
+ROWS = {
+    "a session of 17 KB": ("/api/v1/session", b'{"name": "' + b"a" * 17_000 + b'", "password": ""}', 413),
+    "a session of 360,000 fields": ("/api/v1/session", fields(360_000), 413),
+    "a session of 150 fields": ("/api/v1/session", fields(150), 413),
+    "a member of 70 KB": ("/api/v1/collections/c/members", b" " * 70_000, 413),
+    "a question of 100,000 fields": ("/api/v1/collections/c/ask", fields(100_000), 413),
+    "a question of 100,000 items": ("/api/v1/collections/c/ask", b"[" + b"1," * 100_000 + b"1]", 413),
+    "a question 1,000 deep": ("/api/v1/collections/c/ask", b"[" * 1000 + b"]" * 1000, 413),
+    "a conversation of 100,000 messages": ("/v1/chat/completions", b"[" + b"{}," * 100_000 + b"{}]", 413),
+    "an agent's call 1,000 deep": ("/mcp", b'{"a":' * 1000 + b"1" + b"}" * 1000, 413),
+    "an agent's call of 2 MB": ("/mcp", b" " * 2_000_000, 413),
+    "a string that never ends": ("/api/v1/session", b'{"name": "' + b'\\"' * 8000, 422),
+    "brackets within a string": ("/api/v1/session", b'{"name": "' + b"[" * 8000 + b'"}', 422),
+    "51 parameters": ("/api/v1/session?" + "&".join(["a=1"] * 51), b"{}", 414),
+}
+
+
+@pytest.fixture(scope="module")
+def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    """Start a server of its own, which nobody has signed in to."""
+    running = ServerProcess(tmp_path_factory.mktemp("bounds"))
+    running.start()
+    yield running
+    running.stop()
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_no_route_could_use_is_refused_before_it_is_parsed(process: ServerProcess, row: str) -> None:
+    path, body, status = ROWS[row]
+    began, before = time.monotonic(), process.memory()
+    answer = httpx.post(f"{process.http.base_url.copy_with(path='')}{path}", content=body, headers=JSON)
+    assert answer.status_code == status, answer.text[:300]
+    assert len(answer.content) < 3000
+    assert time.monotonic() - began < 1 and process.memory() - before < 30_000_000
+
+
+def test_of_many_wrong_fields_ten_are_listed(process: ServerProcess) -> None:
+    answer = process.http.post("/session", content=fields(40), headers=JSON)
+    errors = answer.json()["errors"]
+    assert answer.status_code == 422 and len(errors) == 11
+    assert errors[-1]["problem"] == "and 32 more"  # name and password are missing besides
+
+
+def test_headers_beyond_the_bound_are_refused(process: ServerProcess) -> None:
+    headers = {f"X-Header-{number}": "a" * 1000 for number in range(40)}
+    assert process.http.get("/session", headers=headers).status_code == 431
+
+
+def test_the_character_that_postgresql_takes_in_no_text_is_refused_everywhere() -> None:
+    bound = bound_of("/api/v1/me/profile")
+    assert bound is not None
+    for body in (rb'{"text": "a\u0000b"}', rb'{"text": "\\\u0000"}'):
+        with pytest.raises(Refused, match=r"U\+0000"):
+            check_json(body, bound)
+    check_json(rb'{"text": "the six characters \\u0000"}', bound)

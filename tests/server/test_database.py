@@ -1,6 +1,7 @@
 """The server's database: its migrations make the tables that the code expects."""
 
 import sqlite3
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ from alembic.runtime.migration import MigrationContext
 from sqlalchemy import event, select
 from sqlalchemy.orm import Session
 
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag import Index
+from adaptive_rag.errors import ConfigurationError, IndexUnreachableError
 from adaptive_rag.server.access import this_machine
 from adaptive_rag.server.database import newest_revision, open_database, revision_of
 from adaptive_rag.server.settings import read_server_settings
@@ -72,3 +74,19 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
     with pytest.raises(ConfigurationError, match=r"data.* cannot be opened"):
         open_database(read_server_settings(data=tmp_path / "data"))
+
+
+@pytest.mark.parametrize("password", ["SECRET@pass99", "SECRET%40pass99", "SEC/RET@pass99", "S@pass99:x@y"])
+def test_no_part_of_a_password_with_an_at_sign_is_told(
+    password: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    address = f"postgresql://rag:{password}@127.0.0.1:9/rag"
+    with pytest.raises(ConfigurationError) as refused:
+        open_database(read_server_settings(data=tmp_path / "data", database=address))
+    with pytest.raises((ConfigurationError, IndexUnreachableError)) as unreachable:
+        Index.open(address)
+    for error in (refused.value, unreachable.value):
+        assert "pass99" not in "".join(traceback.format_exception(error))
+    assert "pass99" not in "".join(capfd.readouterr())
+    if "/" not in password:  # the server that was meant is asked
+        assert "refused" in str(refused.value)

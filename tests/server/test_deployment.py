@@ -69,6 +69,16 @@ def test_containers_write_their_volumes_alone_and_have_time_to_stop() -> None:
     assert named == compose()["volumes"].keys()
 
 
+def test_what_a_container_holds_in_memory_is_bounded() -> None:
+    server = compose()["services"]["server"]
+    folder, _, options = server["tmpfs"][0].partition(":")
+    limit = re.fullmatch(r"\$\{SERVER_MEMORY:-(\d+)g\}", server["mem_limit"])
+    size = re.fullmatch(r"size=(\d+)g", options)
+    assert folder == "/tmp" and limit and size
+    assert int(size[1]) * 1000 >= 5 * ServerSettings().max_upload_megabytes
+    assert int(limit[1]) >= 4 * int(size[1])
+
+
 def test_the_health_check_tells_a_server_that_answers(tmp_path: Path) -> None:
     found = re.search(r'CMD \["python", "-c", "(.+)"\]', dockerfile())
     assert found is not None

@@ -3,6 +3,7 @@
 import io
 import itertools
 import os
+import sys
 import zipfile
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -272,13 +273,17 @@ def test_a_key_gives_the_same_answer_once_more_and_is_for_one_upload(client: Tes
     assert files_below(client) == ["ferry.md"]
 
 
+HIDDEN = "\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u202e\u2066\u2028\u3164\ufe0f\ufeff\U000e0041"
+
+
 @pytest.mark.parametrize(
     "name",
     [
         "../ferry.md", "a/../../ferry.md", "/etc/ferry.md", "a//ferry.md", "a\\ferry.md", ".md",
         ".hidden/ferry.md", "ferry.exe", "ferry", " ferry.md", "a/ ferry.md", "fer\x1bry.md",
         "fer\u202ery.md", "fer\u200bry.md", "x" * 300 + ".md", "/".join(["long"] * 300) + "/ferry.md",
-        "a.zip/ferry.md",
+        "a.zip/ferry.md", "fer\u00adry.md", "fer\u3164ry.md", "fer\ufe0fry.md", "fer\u200dry.md",
+        "fer\U000e0041ry.md", "fer\u180ery.md", "fer\u2028ry.md",
     ],
 )  # fmt: skip
 def test_a_name_that_leads_elsewhere_is_refused(client: TestClient, name: str) -> None:
@@ -287,6 +292,21 @@ def test_a_name_that_leads_elsewhere_is_refused(client: TestClient, name: str) -
     assert refused.json()["detail"]
     assert files_below(client) == []
     assert client.get(f"{URL}/documents").json()["total"] == 0
+
+
+def test_a_name_keeps_the_joiners_of_its_script_and_its_emoji(client: TestClient) -> None:
+    names = ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.md", "\u2764\ufe0f.md"]
+    assert upload(client, dict.fromkeys(names, FERRY)).status_code == 202
+
+
+@pytest.mark.parametrize("letter", [*HIDDEN, "\n", "\x1b", "\u0430"])
+def test_no_person_and_no_collection_has_a_name_that_is_not_what_it_seems(
+    client: TestClient, letter: str
+) -> None:
+    for name in (f"ti{letter}des", f"{letter}tides", f"tides{letter}"):
+        for noun in ("collections", "users"):
+            refused = client.post(f"/api/v1/{noun}", json={"name": name})
+            assert refused.status_code == 422, (noun, ascii(name))
 
 
 def test_what_is_no_upload_is_refused(client: TestClient) -> None:
@@ -387,6 +407,22 @@ def test_a_disk_that_is_full_is_said_and_leaves_nothing(
     assert files_below(client) == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there a process has no such limit")
+def test_no_room_for_an_upload_that_comes_in_is_said_and_leaves_nothing(serve: Serve) -> None:
+    import resource
+
+    with serve() as client:
+        client.post("/api/v1/collections", json={"name": "tides"})
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, most))  # no file grows beyond it
+        try:
+            refused = upload(client, {"ferry.txt": b"a" * 1_900_000})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        assert (refused.status_code, "no room" in refused.json()["detail"]) == (503, True)
+        assert files_below(client) == []
+
+
 def test_a_collection_holds_so_much(client: TestClient) -> None:
     for name in ("a.txt", "b.txt"):
         assert upload(client, {name: b"a" * 900_000}).status_code == 202
@@ -477,25 +513,16 @@ def test_files_that_an_interruption_left_are_cleared_at_the_start(serve: Serve) 
         assert not (folder.path.parent / "gone.deleted").exists()
 
 
-def test_a_start_with_an_empty_database_deletes_no_document(
-    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_document_that_is_replaced_by_one_without_text_is_quoted_no_more(serve: Serve) -> None:
     with serve() as client:
         client.post("/api/v1/collections", json={"name": "tides"})
         upload(client, {"ferry.md": FERRY, "tides.md": TIDE})
-        data = client.app.state.services.settings.data  # type: ignore[attr-defined]
-    held = sorted(path for path in (data / "collections").rglob("*") if path.is_file())
-    aside = tmp_path / "aside"
-    aside.mkdir()
-    for file in data.glob("server.sqlite*"):
-        file.rename(aside / file.name)
-    with serve() as client:
-        assert "tides" not in client.get("/api/v1/collections").text
-    assert "1 of the folders" in caplog.text and "server.database" in caplog.text
-    for file in data.glob("server.sqlite*"):
-        file.unlink()
-    for file in aside.iterdir():
-        file.rename(data / file.name)
-    with serve() as client:
-        assert sorted(path for path in (data / "collections").rglob("*") if path.is_file()) == held
-        assert files_below(client) == ["ferry.md", "tides.md"]
+        work(client)
+        upload(client, {"ferry.md": "!!!"})
+        work(client)
+        rows = {row["name"]: row for row in client.get(f"{URL}/documents").json()["items"]}
+        assert (rows["ferry.md"]["state"], rows["ferry.md"]["chunks"]) == ("failed", None)
+        assert "holds no text" in rows["ferry.md"]["problem"]
+        found = client.post(f"{URL}/ask", json={"question": "When does the ferry to Grauholm leave?"})
+        assert "ferry.md" not in found.text
+        assert rows["tides.md"]["state"] == "indexed"

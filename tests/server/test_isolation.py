@@ -342,7 +342,7 @@ ATTEMPTS = (
         for headers in HEADERS
     ),
     Attempt("headers", "another Host", f"GET {VAULT}", 400, sent={"headers": {"Host": "evil.example"}}),
-    *(Attempt("paths", path, f"GET {API}/collections/{path}", (404, 405)) for path in PATHS),
+    *(Attempt("paths", path, f"GET {API}/collections/{path}", (400, 404, 405)) for path in PATHS),
     Attempt("paths", "a double slash before", f"GET /{API}/collections/vault"),
     Attempt("paths", "its files", "GET /collections/{vault}/documents"),
     Attempt("paths", "the database", "GET /server.sqlite"),

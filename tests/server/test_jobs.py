@@ -1,17 +1,22 @@
 """Jobs: taken up again where a worker died, given up after some attempts, cancelled, followed."""
 
 import json
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import event
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Progress
 from adaptive_rag.server import indexing
-from adaptive_rag.server.tables import Job, JobState
-from tests.server.conftest import Serve, work
+from adaptive_rag.server.following import MOST_OF_ONE, SECONDS_PER_LOOK
+from adaptive_rag.server.tables import Job, JobState, Role
+from tests.server.conftest import Serve, add_user, work
+from tests.server.processes import wait_for
 from tests.server.test_documents import FERRY, TIDE, URL, upload
 
 
@@ -79,10 +84,9 @@ def test_a_job_is_cancelled_before_and_while_it_runs(
 def test_a_worker_that_is_stopped_hands_its_job_back(client: TestClient) -> None:
     job = upload(client, {"ferry.md": FERRY}).json()["job"]
     services = client.app.state.services  # type: ignore[attr-defined]
-    asked = iter([False, False])
+    asked = iter([False])
     workshop = indexing.workshop_of(services.settings, services.operator)
-    [collection_id] = indexing.waiting_collections(services.engine)
-    indexing.work_off(workshop, services.engine, collection_id, lambda: next(asked, True))
+    indexing.work_off(workshop, services.engine, lambda: next(asked, True))
     assert (job_of(client, job["id"])["state"], job_of(client, job["id"])["attempts"]) == ("queued", 0)
     work(client)
     assert job_of(client, job["id"])["state"] == "done"
@@ -112,6 +116,48 @@ def test_a_job_is_followed_to_its_end(client: TestClient) -> None:
         rest = [line for line in lines if line]
     assert rest[-2] == "event: end"
     assert json.loads(rest[-1].removeprefix("data: "))["state"] == "done"
+
+
+def test_who_is_put_out_of_a_collection_follows_its_jobs_no_longer(client: TestClient) -> None:
+    root = add_user(client, "root", is_admin=True)
+    bob = add_user(client, "bob", tides=Role.READER)
+    root.portal = bob.portal = client.portal
+    job = root.post(f"{URL}/documents", files=[("files", ("ferry.md", FERRY))]).json()["job"]
+    stream = f"{URL}/jobs/{job['id']}/events"
+    with bob.stream("GET", stream) as gone, root.stream("GET", stream) as stays:
+        lines, others = gone.iter_lines(), stays.iter_lines()
+        assert next(lines) == next(others) == "event: progress"
+        assert root.delete(f"{URL}/members/bob").status_code == 204
+        work(client)
+        assert [line for line in lines if line][-2:] == ["event: end", "data: {}"]
+        assert '"state":"done"' in [line for line in others if line][-1].replace(" ", "")
+    assert bob.get(stream).status_code == 404
+
+
+def test_a_job_is_looked_at_once_for_all_who_follow_it_and_one_follows_so_many(
+    client: TestClient,
+) -> None:
+    job = upload(client, {"ferry.md": FERRY}).json()["job"]
+    stream = f"{URL}/jobs/{job['id']}/events"
+    asked: list[str] = []
+    with ExitStack() as streams:
+        opened = [streams.enter_context(client.stream("GET", stream)) for _ in range(MOST_OF_ONE)]
+        followed = [response.iter_lines() for response in opened]
+        assert {next(lines) for lines in followed} == {"event: progress"}
+        refused = client.get(stream)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "10")
+        time.sleep(2 * SECONDS_PER_LOOK)  # until each was looked at for the first time
+        event.listen(
+            client.app.state.services.engine,  # type: ignore[attr-defined]
+            "before_cursor_execute",
+            lambda connection, cursor, statement, *_: asked.append(statement),
+        )
+        time.sleep(5 * SECONDS_PER_LOOK)
+        assert 2 <= len(asked) <= 6
+        client.post(f"{URL}/jobs/{job['id']}/cancel")
+        work(client)
+        assert '"state":"cancelled"' in [line for line in followed[0] if line][-1].replace(" ", "")
+    wait_for(lambda: client.get(stream).status_code == 200, "the streams are closed", 10)
 
 
 def test_jobs_are_listed_newest_first(client: TestClient) -> None:

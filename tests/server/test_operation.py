@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from adaptive_rag.server import operation
+from adaptive_rag.server import readiness
+from adaptive_rag.server.readiness import Readiness
 from adaptive_rag.server.requests import log_as_json
 from tests.server.conftest import Serve, add_samples, client_of
 
@@ -22,11 +23,13 @@ def test_a_server_says_that_it_runs_and_is_ready(serve: Serve) -> None:
         assert client.get("/healthz").json() == {"status": "ok"}
         ready = client.get("/readyz")
         assert ready.status_code == 200
-        assert ready.json() == {"status": "ready", "store": "ok", "disk": "ok", "model": "none"}
+        assert ready.json() == {
+            "status": "ready", "store": "ok", "disk": "ok", "indexing": "ok", "model": "none",
+        }  # fmt: skip
 
 
 def test_a_full_disk_is_not_ready(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operation, "LEAST_FREE_MEGABYTES", 2**40)
+    monkeypatch.setattr(readiness, "LEAST_FREE_MEGABYTES", 2**40)
     with serve() as client:
         ready = client.get("/readyz")
         assert (ready.status_code, ready.json()["status"]) == (503, "not ready")
@@ -107,7 +110,7 @@ def test_a_fault_of_the_server_is_logged_and_not_shown(
     def fail(*_: object) -> None:
         raise RuntimeError("/secret/path")
 
-    monkeypatch.setattr(operation, "_check_store", fail)
+    monkeypatch.setattr(Readiness, "_check_store", fail)
     with serve() as client:
         answer = client.get("/readyz")
     assert answer.status_code == 500

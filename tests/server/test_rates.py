@@ -1,8 +1,12 @@
 """How often something may be done."""
 
+import time
+
 import pytest
+from limits import parse
 
 from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.server import rates
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.rates import Rates, network_of
 from adaptive_rag.server.settings import read_server_settings
@@ -23,18 +27,47 @@ def test_one_caller_asks_too_often_and_another_is_answered(serve: Serve) -> None
 
 
 def test_guesses_are_bounded_by_name_and_by_address() -> None:
-    rates = Rates("1/minute")
+    counts = Rates("1/minute")
     for _ in range(10):
-        rates.count_sign_in("192.0.2.1", "ada")
+        counts.count_password("192.0.2.1", "ada", lambda: True)
     with pytest.raises(Problem) as refused:
-        rates.count_sign_in("192.0.2.1", "ada")
+        counts.count_password("192.0.2.1", "ada", lambda: True)
     assert refused.value.status_code == 429
     # Ada at home can still sign in, and who guesses many names cannot for long.
-    rates.count_sign_in("192.0.2.2", "ada")
+    counts.count_password("192.0.2.2", "ada", lambda: False)
     for number in range(49):
-        rates.count_sign_in("192.0.2.1", f"user{number}")
+        counts.count_password("192.0.2.1", f"user{number}", lambda: False)
     with pytest.raises(Problem):
-        rates.count_sign_in("192.0.2.1", "bob")
+        counts.count_password("192.0.2.1", "bob", lambda: False)
+
+
+@pytest.mark.parametrize("days", [-30, 30])
+def test_a_clock_that_jumps_keeps_nobody_out(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, days: int
+) -> None:
+    with serve(rate="2/hour") as client:
+        client.post("/api/v1/collections", json={"name": SAMPLES})
+        for _ in range(3):
+            answer = client.post(URL, json=QUESTION)
+        real = time.time
+        monkeypatch.setattr(time, "time", lambda: real() + days * 86_400)
+        jumped = client.post(URL, json=QUESTION)
+        assert (answer.status_code, jumped.status_code) == (429, 429)
+        assert 3500 < int(jumped.headers["Retry-After"]) <= 3600
+
+
+def test_a_window_ends_and_what_is_over_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rates, "WINDOWS_BEFORE_TIDYING", 10)
+    moment = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: moment)
+    windows, rate = rates.Windows(), parse("2/minute")
+    assert [windows.hit(rate, "ada") for _ in range(3)] == [True, True, False]
+    for number in range(9):
+        windows.hit(rate, f"{number}")
+    moment += 60
+    assert windows.test(rate, "ada") and windows.hit(rate, "ada")
+    windows.hit(rate, "bob")
+    assert len(windows._windows) == 2
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_a_backup_holds_what_the_votes_taught(serve: Serve, sample_index: Path, 
         client.post(f"{ROUTER}/learn")
         settings = client.app.state.services.settings  # type: ignore[attr-defined]
         back_up(settings, tmp_path / "all.tar")
-        elsewhere = read_server_settings(data=tmp_path / "elsewhere")
+        elsewhere = read_server_settings(data=tmp_path / "elsewhere", backup_key=settings.signing_key)
         restore(elsewhere, tmp_path / "all.tar")
         assert elsewhere.learned_router.read_text() == settings.learned_router.read_text()
 

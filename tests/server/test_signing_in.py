@@ -1,6 +1,10 @@
 """Passwords, sessions, tokens and users: who is let in, and how they are kept out again."""
 
 import json
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -8,7 +12,9 @@ from typing import Any
 import pytest
 from argon2 import PasswordHasher
 from fastapi.testclient import TestClient
-from sqlalchemy import select
+from httpx import Response
+from sqlalchemy import event, select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 from typer.testing import CliRunner, Result
 
@@ -23,6 +29,7 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Event, Role, Token, User, now
 from tests.server.conftest import Serve, add_user, client_of
+from tests.server.processes import wait_for
 
 API = "/api/v1"
 PASSWORD = "a long password"
@@ -83,6 +90,24 @@ def test_a_session_is_kept_from_scripts_and_other_sites(serve: Serve, tls: bool,
         assert stored not in parts[0] and parts[0].partition("=")[2] not in stored
 
 
+def test_behind_tls_no_other_host_can_set_the_cookie_of_a_session(serve: Serve) -> None:
+    with serve(tls=True) as client:
+        known(client)
+        browser = client_of(client.app)  # type: ignore[arg-type]
+        browser.base_url = "https://localhost"
+        login = {"name": "ada", "password": PASSWORD}
+        answer = browser.post(f"{API}/session", json=login, headers=OURS)
+        name, secret = answer.headers["set-cookie"].split("; ")[0].split("=", 1)
+        assert name == f"__Host-{SESSION_COOKIE}" and "Domain" not in answer.headers["set-cookie"]
+        assert browser.get(f"{API}/me").status_code == 200
+        # A page of a neighbouring host may set the name without the prefix.
+        assert client.get(f"{API}/me", headers={"Cookie": f"{SESSION_COOKIE}={secret}"}).status_code == 401
+        ended = browser.delete(f"{API}/session", headers=OURS)
+        assert ended.headers["set-cookie"].startswith(f'{name}=""')
+        assert {"Path=/", "Secure", "Max-Age=0"} <= set(ended.headers["set-cookie"].split("; "))
+        assert browser.get(f"{API}/me").status_code == 401
+
+
 def test_all_refusals_of_a_sign_in_read_alike_and_are_noted(serve: Serve) -> None:
     with serve() as client:
         known(client)
@@ -92,7 +117,7 @@ def test_all_refusals_of_a_sign_in_read_alike_and_are_noted(serve: Serve) -> Non
             make_user(db, "token-only")
             db.commit()
         given = [
-            ("ada", "wrong"), ("a\0", PASSWORD), ("bob", PASSWORD), ("token-only", ""), ("this-machine", ""),
+            ("ada", "wrong"), ("a\t", PASSWORD), ("bob", PASSWORD), ("token-only", ""), ("this-machine", ""),
         ]  # fmt: skip
         answers = [client.post(f"{API}/session", json={"name": n, "password": p}) for n, p in given]
         assert {(answer.status_code, answer.json()["detail"]) for answer in answers} == {
@@ -127,16 +152,53 @@ def test_guessing_ends_with_429_even_where_the_guess_is_right(serve: Serve) -> N
         assert answer.status_code == 429 and int(answer.headers["Retry-After"]) > 0
 
 
+def guess(client: TestClient, address: str, password: str = "wrong", name: str = "ada") -> Response:
+    there = client_of(client.app, address)  # type: ignore[arg-type]
+    return there.post(f"{API}/session", json={"name": name, "password": password})
+
+
+def test_wrong_guesses_keep_out_who_guesses_and_not_whom_they_guess(serve: Serve) -> None:
+    with serve() as client:
+        known(client)
+        assert guess(client, "10.0.0.9", PASSWORD).status_code == 200  # ada's own machine
+        guesses = [guess(client, f"10.0.1.{number % 20}").status_code for number in range(120)]
+        assert set(guesses[:100]) == {401} and set(guesses[100:]) == {429}
+        # Each machine that has guessed is kept out, also with the right password; a new one has one guess.
+        refused = guess(client, "10.0.1.1", PASSWORD)
+        assert refused.status_code == 429 and 0 < int(refused.headers["Retry-After"]) <= 3600
+        assert [guess(client, "10.0.2.1").status_code for _ in range(2)] == [401, 429]
+        # Ada signs in from a machine that is new, and from her own even after a slip of hers.
+        assert guess(client, "10.0.3.1", PASSWORD).status_code == 200
+        answers = [guess(client, "10.0.0.9", password).status_code for password in ("slip", PASSWORD)]
+        assert answers == [401, 200]
+
+
+def test_many_guesses_at_once_leave_others_their_places(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(PasswordHasher):
+        def verify(self, hash: Any, password: Any) -> Any:
+            time.sleep(0.1 if password == "wrong" else 0)
+            return super().verify(hash, password)
+
+    with serve() as client, ThreadPoolExecutor(40) as guessers:
+        known(client)
+        monkeypatch.setattr(passwords, "_hasher", Slow(time_cost=1, memory_cost=64, parallelism=1))
+        sent = [guessers.submit(guess, client, "10.0.1.1", name=f"user{n}") for n in range(40)]
+        wait_for(lambda: sum(one.done() for one in sent) >= 20, "some guesses are refused")
+        assert not all(one.done() for one in sent)
+        assert guess(client, "10.0.0.9", PASSWORD).status_code == 200
+        assert {one.result().status_code for one in sent} == {401, 429}
+
+
 def test_few_passwords_are_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    for _ in range(10):
-        passwords._INSIDE.acquire()
-    try:
+    others = Counter(f"10.0.0.{number}" for number in range(passwords.MOST_INSIDE))
+    with monkeypatch.context() as full:
+        full.setattr(passwords, "_inside", others)
         with pytest.raises(Exception, match="Too many people"):
-            passwords.is_password(None, "guessed")
-    finally:
-        for _ in range(10):
-            passwords._INSIDE.release()
-    assert not passwords.is_password(None, "guessed")
+            passwords.is_password(None, "guessed", "10.0.1.1")
+    assert not passwords.is_password(None, "guessed", "10.0.1.1")
+    assert not passwords._inside
 
 
 def test_a_hash_of_old_parameters_is_renewed_at_the_sign_in(
@@ -174,12 +236,70 @@ def test_an_expired_session_lets_nobody_in(serve: Serve) -> None:
         assert browser.get(f"{API}/me").status_code == 401
 
 
+def test_a_full_disk_is_told_and_ends_no_session(serve: Serve) -> None:
+    with serve() as client:
+        known(client)
+        browser = signed_in(client)
+        with database(client) as db:
+            # SQLite says the same of a disk that is full, and of a database at its bound.
+            event.listen(
+                db.get_bind(), "checkout", lambda opened, *_: opened.execute("PRAGMA max_page_count = 1")
+            )
+            for size in (4000, 400, 40, 1):
+                with pytest.raises(OperationalError, match="full"):
+                    while True:
+                        db.add(Event(action="filled", subject="x" * size))
+                        db.commit()
+                db.rollback()
+        for password in (PASSWORD, "wrong"):
+            refused = client.post(f"{API}/session", json={"name": "ada", "password": password})
+            assert (refused.status_code, refused.headers["Retry-After"]) == (503, "30")
+            assert "disk is full" in refused.json()["detail"] and "set-cookie" not in refused.headers
+        assert browser.get(f"{API}/me").status_code == 200
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a process has no such limit")
+def test_a_session_goes_on_where_nothing_can_be_written(serve: Serve) -> None:
+    import resource
+
+    with serve() as client:
+        known(client)
+        browser = signed_in(client)
+        with database(client) as db:
+            db.scalars(select(Token)).one().used = now() - timedelta(hours=1)
+            db.commit()
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1, most))  # no file grows beyond a byte
+        try:
+            answers = [
+                browser.get(f"{API}/me"),
+                browser.post(f"{API}/collections", json={"name": "a"}, headers=OURS),
+            ]
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+        assert [answer.status_code for answer in answers] == [200, 503]
+        assert "takes nothing in" in answers[1].json()["detail"]
+        assert browser.get(f"{API}/me").status_code == 200
+
+
+def test_without_users_no_page_of_another_site_is_answered_and_studio_is_one(serve: Serve) -> None:
+    with serve({"serving": {"origins": ["https://intranet.example"]}}) as client, serve() as plain:
+        for server, origin in [(client, "https://intranet.example"), (plain, "https://smith.langchain.com")]:
+            refused = server.post(f"{API}/collections", json={"name": "theirs"}, headers={"Origin": origin})
+            assert refused.status_code == 403
+            assert refused.json()["detail"] == "This web page may not ask this server."
+            assert "Access-Control-Allow-Origin" not in refused.headers
+        ours = plain.post(f"{API}/collections", json={"name": "o"}, headers={"Origin": "http://localhost"})
+        assert ours.status_code == 201
+
+
 FOREIGN = [
     {},
     {"Sec-Fetch-Site": "cross-site"},
     {"Sec-Fetch-Site": "same-site", "Origin": "http://localhost"},
     {"Origin": "http://evil.example"},
     {"Origin": "null"},
+    {"Origin": "moz-extension://localhost"},
     {"Origin": "http://localhost.evil.example"},
 ]
 
@@ -242,6 +362,78 @@ def test_anothers_token_is_not_found(serve: Serve) -> None:
         token = ada.post(f"{API}/tokens", json={"name": "mine"}).json()["id"]
         answers = [bob.delete(f"{API}/tokens/{which}") for which in (token, "0" * 32)]
         assert answers[0].status_code == 404 and answers[0].json() == answers[1].json()
+
+
+def token_for(client: TestClient, name: str, days: int | None) -> TestClient:
+    """Return a program that asks by a new token of somebody who is signed in."""
+    made = signed_in(client, name).post(f"{API}/tokens", json={"name": "x", "days": days}, headers=OURS)
+    program = client_of(client.app)  # type: ignore[arg-type]
+    program.headers["Authorization"] = f"Bearer {made.json()['token']}"
+    assert program.get(f"{API}/me").status_code == 200
+    return program
+
+
+def test_an_admin_lists_and_revokes_anothers_tokens(serve: Serve) -> None:
+    with serve() as client:
+        admin = add_user(client, "root", is_admin=True)
+        known(client, is_admin=False)
+        program = token_for(client, "ada", days=None)
+        [listed] = admin.get(f"{API}/users/ada/tokens").json()["items"]
+        assert (listed["name"], listed["expires"]) == ("x", None)
+        assert "arag_" not in str(listed)
+        assert program.get(f"{API}/users/root/tokens").status_code == 403
+        # one of somebody else is not ada's
+        [own] = admin.get(f"{API}/tokens").json()["items"]
+        assert admin.delete(f"{API}/users/ada/tokens/{own['id']}").status_code == 404
+        assert admin.delete(f"{API}/users/ada/tokens/{listed['id']}").status_code == 204
+        assert program.get(f"{API}/me").status_code == 401
+        assert admin.get(f"{API}/events?limit=1").json()["items"][0]["subject"] == "ada: x"
+
+
+RESETS = [{"password": "a second password"}, {"is_disabled": True}]
+
+
+@pytest.mark.parametrize("change", RESETS, ids=["reset", "disabled"])
+@pytest.mark.parametrize("by", ["rest", "shell"])
+def test_a_token_without_an_end_ends_when_an_admin_takes_the_account_in_hand(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], by: str
+) -> None:
+    monkeypatch.setenv("ADAPTIVE_RAG_SERVER__DATA", str(tmp_path / "data"))
+    with serve() as client:
+        admin = add_user(client, "root", is_admin=True)
+        known(client, is_admin=False)
+        endless, bounded = token_for(client, "ada", days=None), token_for(client, "ada", days=30)
+        if by == "rest":
+            assert admin.patch(f"{API}/users/ada", json=change).status_code == 200
+        elif "password" in change:
+            shell("password", "ada", "--password-stdin", typed="a second password\n")
+        else:
+            shell("disable", "ada")
+        assert endless.get(f"{API}/me").status_code == 401
+        assert bounded.get(f"{API}/me").status_code == (401 if "is_disabled" in change else 200)
+        admin.patch(f"{API}/users/ada", json={"is_disabled": False})
+        assert endless.get(f"{API}/me").status_code == 401
+        assert bounded.get(f"{API}/me").status_code == 200
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_a_change_of_ones_password_revokes_the_tokens_unless_they_are_kept(serve: Serve, keeps: bool) -> None:
+    with serve() as client:
+        known(client)
+        here, programs = signed_in(client), [token_for(client, "ada", days) for days in (None, 30)]
+        change = {"current": PASSWORD, "new": "another password", "keep_tokens": keeps}
+        assert here.put(f"{API}/me/password", json=change, headers=OURS).status_code == 204
+        assert {program.get(f"{API}/me").status_code for program in programs} == {200 if keeps else 401}
+        assert here.get(f"{API}/me").status_code == 200
+
+
+def test_a_token_that_changes_the_password_stays(serve: Serve) -> None:
+    with serve() as client:
+        known(client)
+        program, other = token_for(client, "ada", 30), token_for(client, "ada", 30)
+        change = {"current": PASSWORD, "new": "another password"}
+        assert program.put(f"{API}/me/password", json=change).status_code == 204
+        assert [each.get(f"{API}/me").status_code for each in (program, other)] == [200, 401]
 
 
 def test_without_users_there_is_no_token_to_be_left_behind(serve: Serve) -> None:
@@ -349,6 +541,15 @@ def test_users_are_made_in_the_shell(serve: Serve, tmp_path: Path, monkeypatch: 
     assert shell("add", "ada", "--admin", "--password-stdin", typed=f"{PASSWORD}\n").exit_code == 0
     assert "no password" in shell("add", "bob").stderr
     made = shell("token", "bob", "--role", "writer").stdout.strip()
+    listed = shell("tokens", "bob").stdout
+    assert "shell (writer, until 2" in listed and listed.endswith(", never used)\n")
+    [row] = json.loads(shell("tokens", "bob", "--json").stdout)
+    assert row["id"] == listed.split()[0] and made not in str(row)
+    assert "has no token" in shell("revoke", "ada", row["id"]).stderr
+    extra = shell("token", "bob", "--label", "extra").stdout.strip()
+    [extra_id] = [each.split()[0] for each in shell("tokens", "bob").stdout.splitlines() if "extra" in each]
+    assert shell("revoke", "bob", extra_id).stdout == "Revoked: extra\n"
+    assert extra and len(json.loads(shell("tokens", "bob", "--json").stdout)) == 1
     assert "is no role" in shell("token", "bob", "--role", "owner").stderr
     assert "needs an admin" in shell("disable", "ada").stderr
     assert json.loads(shell("list", "--json").stdout) == [

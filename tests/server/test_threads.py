@@ -62,7 +62,8 @@ def test_a_thread_is_begun_continued_renamed_exported_and_deleted(serve: Serve, 
             name: first[name] for name in ("answer", "citations")
         }
         assert (turn["number"], turn["route"], turn["abstained"]) == (1, "factual", False)
-        assert client.patch(thread, json={"title": "Floods"}).json()["title"] == "Floods"
+        assert client.patch(thread, json={"title": " Floods "}).json()["title"] == "Floods"
+        assert client.patch(thread, json={"title": " \t"}).status_code == 422
         exported = client.get(f"{thread}/export")
         assert exported.headers["content-type"].startswith("text/markdown")
         assert exported.text.startswith(f"# Floods\n\n## {ASKED[0]}\n\n{first['answer']}\n\n- [1] ")

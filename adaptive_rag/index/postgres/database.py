@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 from typing_extensions import Buffer
 
 from adaptive_rag.errors import ConfigurationError, IndexingError, IndexUnreachableError, import_extra
-from adaptive_rag.text.redaction import cause_of, redact, remember_address
+from adaptive_rag.text.redaction import cause_of, quote_user, redact, remember_address
 
 if TYPE_CHECKING:
     from psycopg import Connection, Cursor
@@ -66,9 +66,12 @@ class Database:
         """
         import_extra("pgvector.psycopg", extra="postgres", purpose="An index in PostgreSQL")
         remember_address(address)
+        address = quote_user(address)
+        remember_address(address)
         self.uri = redact(address)
         try:
             parts = urlsplit(address)
+            _ = parts.port  # no number where a password holds a slash
             asked = parse_qsl(parts.query, keep_blank_values=True)
         except ValueError as error:
             raise ConfigurationError(

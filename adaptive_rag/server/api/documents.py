@@ -29,6 +29,7 @@ from adaptive_rag.server.api.jobs import JobShown, add_job
 from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db, let_go
+from adaptive_rag.server.folders import version_of
 from adaptive_rag.server.indexing import indexed_sources, sources_by_document
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.services import Parts, Services
@@ -323,7 +324,8 @@ def delete_documents(
     request: Request,
 ) -> JobShown:
     """Delete several documents at once, with one job; those that are gone already do no harm."""
-    with parts.folder_of(found).changing():
+    folder = parts.folder_of(found)
+    with folder.changing():
         db.refresh(found)
         named = select(Document).where(Document.collection_id == found.id, Document.id.in_(removal.documents))
         rows = db.scalars(named.order_by(Document.name)).all()
@@ -335,5 +337,7 @@ def delete_documents(
             note(db, request, caller, "document.delete", f"{found.name}: {row.name}")
             db.delete(row)
         db.commit()
+        for row in rows:
+            folder.retire(version_of(row))
     parts.queue.tell(found.id)
     return JobShown.model_validate(job)

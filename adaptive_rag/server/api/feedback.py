@@ -15,6 +15,7 @@ from adaptive_rag.analysis.learning import QuestionLine
 from adaptive_rag.evaluation.labels import format_question
 from adaptive_rag.server.access import (
     Administrator,
+    Caller,
     CurrentCaller,
     OwnCollection,
     OwnThread,
@@ -23,6 +24,8 @@ from adaptive_rag.server.access import (
 from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.problems import not_found
+from adaptive_rag.server.quotas import check_opinions
+from adaptive_rag.server.rates import ChangingCaller
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Feedback, User
 from adaptive_rag.state import QUERY_TYPES, QueryType, Turn
@@ -63,18 +66,18 @@ class FeedbackShown(BaseModel):
 
 @router.post("/collections/{collection}/feedback", status_code=201)
 def give_feedback(
-    opinion: OpinionOfQuestion, found: ReadableCollection, caller: CurrentCaller, db: Db
+    opinion: OpinionOfQuestion, caller: ChangingCaller, found: ReadableCollection, db: Db
 ) -> FeedbackShown:
     """Say what you think of the answer to a question of yours."""
-    return _keep(db, Feedback(owner_id=caller.id, collection_id=found.id, **opinion.model_dump()))
+    return _keep(db, caller, Feedback(owner_id=caller.id, collection_id=found.id, **opinion.model_dump()))
 
 
 @router.post("/threads/{thread}/turns/{number}/feedback", status_code=201)
 def give_feedback_on_turn(
     opinion: Opinion,
+    caller: ChangingCaller,
     found: OwnThread,
     number: Annotated[int, Path(ge=1, le=1_000_000)],
-    caller: CurrentCaller,
     db: Db,
     parts: Parts,
 ) -> FeedbackShown:
@@ -93,7 +96,7 @@ def give_feedback_on_turn(
         route=turn.route,
         **opinion.model_dump(),
     )
-    return _keep(db, row)
+    return _keep(db, caller, row)
 
 
 @router.get("/collections/{collection}/feedback")
@@ -152,7 +155,8 @@ def feedback_in(thread: str, db: Session) -> dict[int, FeedbackShown]:
     return {len(row.history) // 2 + 1: _shown(db, row) for row in rows}
 
 
-def _keep(db: Db, row: Feedback) -> FeedbackShown:
+def _keep(db: Db, caller: Caller, row: Feedback) -> FeedbackShown:
+    check_opinions(db, caller, row)
     db.add(row)
     db.commit()
     return _shown(db, row)

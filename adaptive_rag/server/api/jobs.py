@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,12 +17,12 @@ from adaptive_rag.server.access import CurrentCaller, ReadableCollection, Writab
 from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db, let_go
+from adaptive_rag.server.following import Follower
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Collection, Job, JobState
 
 router = APIRouter(prefix="/collections/{collection}/jobs", tags=["jobs"])
-SECONDS_PER_LOOK = 0.3
 
 
 class ProblemShown(BaseModel):
@@ -111,22 +110,28 @@ def cancel_job(
     return JobShown.model_validate(job)
 
 
-@router.get("/{job}/events", response_class=EventSourceResponse)
-async def follow_job(job: ReadableJob, db: Db, parts: Parts) -> AsyncIterator[ServerSentEvent]:
-    """Follow a job: an event "progress" whenever something has changed, and "end" with its last state."""
-    shown: JobShown | None = JobShown.model_validate(job)
+async def _follow(
+    job: ReadableJob, caller: CurrentCaller, db: Db, parts: Parts
+) -> AsyncIterator[tuple[JobShown, Follower]]:
+    shown = JobShown.model_validate(job)
     await run_in_threadpool(db.close)
+    with parts.followers.join(caller, job) as follower:
+        yield shown, follower
+
+
+@router.get("/{job}/events", response_class=EventSourceResponse)
+async def follow_job(
+    followed: Annotated[tuple[JobShown, Follower], Depends(_follow)],
+) -> AsyncIterator[ServerSentEvent]:
+    """Follow a job: an event "progress" whenever something has changed, and "end" with its last state.
+
+    Of a job that is gone, or that the caller may not read any more, "end" says nothing.
+    """
+    shown: JobShown | None = followed[0]
     while shown is not None and shown.ended is None:
         yield ServerSentEvent(event="progress", data=shown)
         before = shown
         while shown == before:
-            await asyncio.sleep(SECONDS_PER_LOOK)
-            shown = await run_in_threadpool(_look, parts.engine, before.id)
-    # of a job whose collection was deleted nothing is left to show
+            row = await followed[1].next()
+            shown = JobShown.model_validate(row) if row is not None else None
     yield ServerSentEvent(event="end", data=shown.model_dump(mode="json") if shown else {})
-
-
-def _look(engine: Any, job_id: str) -> JobShown | None:
-    with Session(engine) as db:
-        row = db.get(Job, job_id)
-        return JobShown.model_validate(row) if row else None

@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from adaptive_rag.conversation import MAX_PROFILE, forget_profile, read_profile, write_profile
 from adaptive_rag.server.access import CurrentCaller
+from adaptive_rag.server.rates import ChangingCaller
 from adaptive_rag.server.services import Parts
 
 router = APIRouter(prefix="/me/profile", tags=["you"])
@@ -30,7 +31,7 @@ def show_profile(caller: CurrentCaller, parts: Parts) -> Profile:
 
 
 @router.put("")
-def replace_profile(profile: Profile, caller: CurrentCaller, parts: Parts) -> Profile:
+def replace_profile(profile: Profile, caller: ChangingCaller, parts: Parts) -> Profile:
     """Replace your profile."""
     write_profile(parts.conversations.store, caller.id, profile.text)
     return profile

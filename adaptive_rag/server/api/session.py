@@ -8,13 +8,27 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from adaptive_rag.server.access import SESSION_COOKIE, CurrentCaller, has_users, refuse_other_sites
-from adaptive_rag.server.accounts import begin_session, find_user, set_password, user_of_provider
-from adaptive_rag.server.audit import address_of, note
-from adaptive_rag.server.database import Db
+from adaptive_rag.server.access import (
+    SESSION_COOKIE,
+    CurrentCaller,
+    cookie_name,
+    has_users,
+    refuse_other_sites,
+)
+from adaptive_rag.server.accounts import (
+    begin_session,
+    end_sessions,
+    end_tokens,
+    find_user,
+    set_password,
+    user_of_provider,
+)
+from adaptive_rag.server.audit import SIGNED_IN, address_of, has_signed_in_from, note
+from adaptive_rag.server.database import Db, let_go
 from adaptive_rag.server.oidc import SIGN_IN_COOKIE, SIGN_IN_SECONDS, NotSignedIn, Provider, SignIn
 from adaptive_rag.server.passwords import LONGEST, hash_password, is_outdated, is_password
 from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.rates import network_of
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Role, Token, User
@@ -39,6 +53,7 @@ class NewPassword(BaseModel):
 
     current: Password
     new: Password
+    keep_tokens: bool = Field(False, description="Keep your API tokens; else the others are revoked.")
 
 
 class WaysIn(BaseModel):
@@ -69,23 +84,25 @@ def sign_in(given: Credentials, db: Db, parts: Parts, request: Request, response
     """Sign in with a name and a password; the answer sets a cookie."""
     refuse_other_sites(request, is_strict=False)
     name, address = given.name.lower(), address_of(request)
-    parts.rates.count_sign_in(address, name)
+    parts.rates.count_password(address, name, lambda: has_signed_in_from(db, name, address))
     user = find_user(db, name)
-    is_right = is_password(user.password if user else None, given.password)
+    let_go(db)
+    is_right = is_password(user.password if user else None, given.password, network_of(address))
     if user is None or not is_right or user.is_disabled:
+        parts.rates.count_wrong_password(address, name)
         # A name that nobody has may be a password in the wrong field: it is not kept.
         note(db, request, user.name if user else None, "sign-in.refused")
         db.commit()
         raise Problem(401, "The name or the password is wrong.")
     parts.rates.forget_sign_in(address, name)
     if user.password and is_outdated(user.password):
-        user.password = hash_password(given.password)
+        user.password = hash_password(given.password, network_of(address))
     _begin(user, db, parts.settings, request, response)
     return Me(name=user.name, is_admin=user.is_admin, role=Role.ADMIN, has_password=True)
 
 
 @router.delete("/session", status_code=204)
-def sign_out(caller: CurrentCaller, db: Db, request: Request, response: Response) -> None:
+def sign_out(caller: CurrentCaller, db: Db, parts: Parts, request: Request, response: Response) -> None:
     """End the session of the request's cookie."""
     token = db.get(Token, caller.token_id)
     if token is None or not token.is_session:
@@ -93,7 +110,7 @@ def sign_out(caller: CurrentCaller, db: Db, request: Request, response: Response
     db.delete(token)
     note(db, request, caller, "sign-out")
     db.commit()
-    response.delete_cookie(SESSION_COOKIE)
+    _delete_cookie(response, SESSION_COOKIE, parts.settings)
 
 
 @router.get("/session/provider", status_code=302, response_class=RedirectResponse)
@@ -114,7 +131,7 @@ def return_from_provider(
     """Sign in whom the provider sends back, and lead the browser to the page."""
     provider = _provider(parts.provider)
     parts.rates.count_sign_in(address_of(request))
-    begun = SignIn(request.cookies.get(SIGN_IN_COOKIE, ""))
+    begun = SignIn(request.cookies.get(cookie_name(SIGN_IN_COOKIE, parts.settings), ""))
     try:
         person = provider.person(begun, code, state, _return_address(request))
         user = user_of_provider(db, provider.issuer, person.subject, person.name)
@@ -125,7 +142,7 @@ def return_from_provider(
         db.commit()
         raise Problem(401, "The provider's sign-in cannot be used. Begin again.") from None
     response = RedirectResponse("/", 302)
-    response.delete_cookie(SIGN_IN_COOKIE)
+    _delete_cookie(response, SIGN_IN_COOKIE, parts.settings)
     _begin(user, db, parts.settings, request, response)
     return response
 
@@ -142,27 +159,38 @@ def show_me(caller: CurrentCaller, db: Db) -> Me:
 def change_password(
     given: NewPassword, caller: CurrentCaller, db: Db, parts: Parts, request: Request
 ) -> None:
-    """Change your own password; your other sessions end, and your API tokens stay."""
-    user = db.get_one(User, caller.id)
-    parts.rates.count_sign_in(address_of(request), user.name)
-    if not is_password(user.password, given.current):
+    """Change your own password; your other sessions end, and so do your API tokens unless they are kept."""
+    user, address = db.get_one(User, caller.id), address_of(request)
+    parts.rates.count_password(address, user.name, lambda: has_signed_in_from(db, user.name, address))
+    let_go(db)
+    if not is_password(user.password, given.current, network_of(address)):
+        parts.rates.count_wrong_password(address, user.name)
         note(db, request, caller, "password.refused")
         db.commit()
         raise Problem(403, "The current password is wrong.", type="wrong_password")
-    set_password(db, user, given.new, keep=caller.token_id)
+    set_password(db, user, given.new)
+    end_sessions(db, user, keep=caller.token_id)
+    if not given.keep_tokens:
+        end_tokens(db, user, keep=caller.token_id)
     note(db, request, caller, "password.change")
     db.commit()
 
 
 def _begin(user: User, db: Db, settings: ServerSettings, request: Request, response: Response) -> None:
     secret = begin_session(db, user, settings.session_hours)
-    note(db, request, user.name, "sign-in")
+    note(db, request, user.name, SIGNED_IN)
     db.commit()
     _set_cookie(response, SESSION_COOKIE, secret, int(settings.session_hours * 3600), settings)
 
 
 def _set_cookie(response: Response, name: str, value: str, seconds: int, settings: ServerSettings) -> None:
+    name = cookie_name(name, settings)
     response.set_cookie(name, value, seconds, httponly=True, samesite="lax", secure=settings.tls)
+
+
+def _delete_cookie(response: Response, name: str, settings: ServerSettings) -> None:
+    # A browser takes nothing for a name with that prefix, not its end either, that is not secure.
+    response.delete_cookie(cookie_name(name, settings), httponly=True, samesite="lax", secure=settings.tls)
 
 
 def _provider(provider: Provider | None) -> Provider:

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from adaptive_rag.server.access import CurrentCaller, OwnThread, ReadableCollection, threads_of
 from adaptive_rag.server.answering import BareQuestion
@@ -27,7 +27,8 @@ from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.conversations import TurnShown, format_markdown
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.folders import Searched
-from adaptive_rag.server.rates import AskingCaller
+from adaptive_rag.server.quotas import check_threads, check_turns
+from adaptive_rag.server.rates import AskingCaller, ChangingCaller
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Collection, Thread
 
@@ -49,7 +50,7 @@ class Renamed(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    title: Title = Field(min_length=1)
+    title: Annotated[Title, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
 class ThreadShown(BaseModel):
@@ -75,8 +76,9 @@ class ThreadWithTurns(ThreadShown):
 
 
 @router.post("/collections/{collection}/threads", status_code=201)
-def create_thread(new: NewThread, found: ReadableCollection, caller: CurrentCaller, db: Db) -> ThreadShown:
+def create_thread(new: NewThread, caller: ChangingCaller, found: ReadableCollection, db: Db) -> ThreadShown:
     """Begin a thread over a collection."""
+    check_threads(db, caller)
     row = Thread(owner_id=caller.id, collection_id=found.id, title=new.title.strip())
     db.add(row)
     db.commit()
@@ -111,9 +113,9 @@ def show_thread(found: OwnThread, db: Db, parts: Parts) -> ThreadWithTurns:
 
 
 @router.patch("/threads/{thread}")
-def rename_thread(renamed: Renamed, found: OwnThread, db: Db) -> ThreadShown:
+def rename_thread(renamed: Renamed, caller: ChangingCaller, found: OwnThread, db: Db) -> ThreadShown:
     """Give a thread another title."""
-    found.title = renamed.title.strip()
+    found.title = renamed.title
     db.commit()
     return _shown(db, found)
 
@@ -144,7 +146,12 @@ def export_thread(
 
 
 def index_of_thread(found: OwnThread, db: Db, parts: Parts) -> Searched:
-    """Return the index that a thread is about, and free the database while its question is answered."""
+    """Return the index that a thread is about, and free the database while its question is answered.
+
+    Raises:
+        Problem: 413; the thread is as long as one may be.
+    """
+    check_turns(parts.conversations.turns(found.id))
     return index_to_ask(db.get_one(Collection, found.collection_id), db, parts)
 
 

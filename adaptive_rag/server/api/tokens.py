@@ -7,14 +7,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Request
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import select
 
 from adaptive_rag.server.access import CurrentCaller, has_users
-from adaptive_rag.server.accounts import issue_token
+from adaptive_rag.server.accounts import issue_token, tokens_of
 from adaptive_rag.server.api.pages import Page, Part, page_of
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.problems import Problem, not_found
+from adaptive_rag.server.quotas import check_tokens
+from adaptive_rag.server.rates import ChangingCaller
 from adaptive_rag.server.tables import Role, Token, User, now
 
 router = APIRouter(prefix="/tokens", tags=["account"])
@@ -52,17 +53,17 @@ class TokenMade(TokenShown):
 @router.get("")
 def list_tokens(db: Db, caller: CurrentCaller, part: Part) -> Page[TokenShown]:
     """List your API tokens."""
-    query = select(Token).where(Token.user_id == caller.id, ~Token.is_session).order_by(Token.created)
-    return page_of(db, query, part, TokenShown.model_validate)
+    return page_of(db, tokens_of(caller.id), part, TokenShown.model_validate)
 
 
 @router.post("", status_code=201)
-def create_token(new: NewToken, db: Db, caller: CurrentCaller, request: Request) -> TokenMade:
+def create_token(new: NewToken, db: Db, caller: ChangingCaller, request: Request) -> TokenMade:
     """Make an API token. One that a token makes has no higher role and does not outlive it."""
     if not has_users(db):
         raise Problem(409, "This server has no users, so it asks for no token. Add a user first.")
     if not caller.ceiling.includes(new.role):
         raise Problem(403, f"Your token has the role of {caller.ceiling}, and cannot make a higher one.")
+    check_tokens(db, caller)
     expires = now() + timedelta(days=new.days) if new.days else None
     by = db.get(Token, caller.token_id)
     if by is not None and not by.is_session and by.expires is not None:

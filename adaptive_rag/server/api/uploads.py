@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
+import logging
 import shutil
-from collections.abc import AsyncIterator, Sequence
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -14,7 +17,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
@@ -27,14 +30,18 @@ from adaptive_rag.server.access import Caller, CurrentCaller, ReadableCollection
 from adaptive_rag.server.api.documents import Accepted, accept
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db
-from adaptive_rag.server.folders import safe_name
+from adaptive_rag.server.folders import CollectionFolder, safe_name, version_of
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Collection, Document, Upload, now
 
+_log = logging.getLogger(__name__)
 router = APIRouter(prefix="/collections/{collection}/documents", tags=["documents"])
 MEGABYTE = 1_000_000
 MOST_FILES = 1000
+# An upload has so long, and then a second more for each so many bytes that came.
+SECONDS_TO_BEGIN = 30
+LEAST_BYTES_PER_SECOND = 10_000
 KEYS_KEPT = timedelta(days=1)
 # What a form may have around its files: their names and the lines between them.
 AROUND_FILES = MEGABYTE
@@ -96,11 +103,21 @@ async def _read_form(request: Request, most: int) -> FormData:
     length = request.headers.get("content-length", "")
     if length.isdecimal() and int(length) > most + AROUND_FILES:
         raise too_large
-    came = 0
+    came, began = 0, time.monotonic()
 
     async def receive() -> Message:
         nonlocal came
-        message = await request.receive()
+        ends = began + SECONDS_TO_BEGIN + came / LEAST_BYTES_PER_SECOND
+        try:
+            async with asyncio.timeout(ends - time.monotonic()):
+                message = await request.receive()
+        except TimeoutError:
+            raise Problem(
+                408,
+                f"The upload came more slowly than {LEAST_BYTES_PER_SECOND // 1000} KB a second. Nothing of "
+                "it is kept.",
+                {"Connection": "close"},
+            ) from None
         came += len(message.get("body", b""))
         if came > most + AROUND_FILES:
             raise too_large
@@ -110,6 +127,9 @@ async def _read_form(request: Request, most: int) -> FormData:
         return await Request(request.scope, receive).form(max_files=MOST_FILES, max_fields=0)
     except ClientDisconnect:
         raise Problem(400, "The upload broke off. Nothing of it is kept.") from None
+    except OSError as error:  # the folder of temporary files is full
+        _log.error("An upload could not be taken in: %s", error)
+        raise Problem(503, "The server has no room for this upload now. Try again later.") from error
 
 
 @router.get("/uploadable")
@@ -150,7 +170,9 @@ def upload_documents(
         answered = _answered(db, caller, idempotency_key, hashlib.sha256(content.encode()).hexdigest())
         if isinstance(answered, Accepted):
             return answered
-        rows = _replace_rows(db, found, caller, names, written, parts.settings.max_collection_megabytes)
+        sizes = dict(zip(names, (size for _, _, size in written), strict=True))
+        _check_quota(db, found, folder, sizes, parts.settings.max_collection_megabytes)
+        rows, replaced = _replace_rows(db, found, caller, names, written)
         for row, (place, _, _) in zip(rows, written, strict=True):
             folder.publish(place, row)
         accepted = accept(db, found, caller, rows)
@@ -159,6 +181,8 @@ def upload_documents(
             answered.answer = accepted.model_dump(mode="json")
             db.add(answered)
         db.commit()
+        for version in replaced - {version_of(row) for row in rows}:
+            folder.retire(version)
     parts.queue.tell(found.id)
     return accepted
 
@@ -179,29 +203,45 @@ def _answered(db: Session, caller: Caller, key: str | None, digest: str) -> Acce
     return Accepted.model_validate(known.answer)
 
 
+def _check_quota(
+    db: Session, found: Collection, folder: CollectionFolder, sizes: Mapping[str, int], megabytes: int
+) -> None:
+    """Check that a collection may hold what comes, beside what no worker has cleared away yet.
+
+    Raises:
+        Problem: 413; it may not.
+    """
+    facts = select(Document.id, Document.digest, Document.name, Document.size)
+    rows = db.execute(facts.where(Document.collection_id == found.id)).all()
+    held = sum(sizes.values()) + sum(size for _, _, name, size in rows if name not in sizes)
+    left = folder.leftover_bytes([(document_id, digest) for document_id, digest, _, _ in rows])
+    if held + left > megabytes * MEGABYTE:
+        more = (
+            f" {left / MEGABYTE:,.1f} MB of it were replaced or deleted, and go with the next job."
+            if left
+            else ""
+        )
+        raise Problem(413, f"A collection may hold {megabytes:,} MB (server.max_collection_megabytes).{more}")
+
+
 def _replace_rows(
     db: Session,
     found: Collection,
     caller: Caller,
     names: Sequence[str],
     written: Sequence[tuple[Path, str, int]],
-    megabytes: int,
-) -> list[Document]:
-    """Return the rows of what was written: new ones, or those of the same name."""
+) -> tuple[list[Document], set[str]]:
+    """Return the rows of what was written, new ones or those of the same name, and what they replace."""
     named = select(Document).where(Document.collection_id == found.id, Document.name.in_(names))
     known = {row.name: row for row in db.scalars(named)}
-    held = db.scalar(select(func.sum(Document.size)).where(Document.collection_id == found.id)) or 0
-    held += sum(size for _, _, size in written) - sum(row.size for row in known.values())
-    if held > megabytes * MEGABYTE:
-        raise Problem(413, f"A collection may hold {megabytes:,} MB (server.max_collection_megabytes).")
-    rows = []
+    rows, replaced = [], {version_of(row) for row in known.values()}
     for name, (_, digest, size) in zip(names, written, strict=True):
         row = known.get(name) or Document(collection_id=found.id, name=name)
         row.digest, row.size, row.added_by, row.added = digest, size, caller.id, now()
         db.add(row)
         rows.append(row)
     db.flush()
-    return rows
+    return rows, replaced
 
 
 @router.post("/address", status_code=202)

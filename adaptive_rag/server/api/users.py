@@ -14,19 +14,21 @@ from adaptive_rag.server.access import Administrator
 from adaptive_rag.server.accounts import (
     USER_NAME,
     add_user,
-    end_sessions,
     find_user,
     keep_an_admin,
     set_password,
+    shut_out,
+    tokens_of,
 )
 from adaptive_rag.server.api.pages import Page, Part, page_of
+from adaptive_rag.server.api.tokens import TokenShown
 from adaptive_rag.server.audit import note
 from adaptive_rag.server.database import Db
 from adaptive_rag.server.machine import THIS_MACHINE
 from adaptive_rag.server.passwords import LONGEST, SHORTEST
 from adaptive_rag.server.problems import not_found
 from adaptive_rag.server.services import Parts
-from adaptive_rag.server.tables import Thread, User
+from adaptive_rag.server.tables import Thread, Token, User
 
 router = APIRouter(prefix="/users", tags=["users"])
 FirstPassword = Annotated[
@@ -49,9 +51,14 @@ class UserChange(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    password: FirstPassword | None = Field(None, description="A new one; it ends their sessions.")
+    password: FirstPassword | None = Field(
+        None, description="A new one; it ends their sessions and their tokens without an end."
+    )
     is_admin: bool | None = None
-    is_disabled: bool | None = Field(None, description="A disabled user's sessions and tokens let nobody in.")
+    is_disabled: bool | None = Field(
+        None,
+        description="A disabled user's sessions and tokens let nobody in; tokens without an end are revoked.",
+    )
 
 
 class UserShown(BaseModel):
@@ -111,16 +118,40 @@ def change_user(
     """Disable a user, make them an admin, or give them a new password."""
     if change.password is not None:
         set_password(db, found, change.password)
+        shut_out(db, found)
     if change.is_admin is not None:
         found.is_admin = change.is_admin
     if change.is_disabled is not None:
         found.is_disabled = change.is_disabled
-        end_sessions(db, found)
+        shut_out(db, found)
     keep_an_admin(db)
     changed = ", ".join(sorted(change.model_dump(exclude_none=True)))
     note(db, request, caller, "user.change", f"{found.name}: {changed}")
     db.commit()
     return UserShown.model_validate(found)
+
+
+@router.get("/{user}/tokens")
+def list_tokens_of_user(found: NamedUser, db: Db, part: Part) -> Page[TokenShown]:
+    """List the API tokens of a user."""
+    return page_of(db, tokens_of(found.id), part, TokenShown.model_validate)
+
+
+@router.delete("/{user}/tokens/{token}", status_code=204)
+def revoke_token_of_user(
+    found: NamedUser,
+    token: Annotated[str, Path(max_length=32)],
+    db: Db,
+    caller: Administrator,
+    request: Request,
+) -> None:
+    """Revoke an API token of a user."""
+    row = db.scalar(tokens_of(found.id).where(Token.id == token))
+    if row is None:
+        raise not_found("token")
+    db.delete(row)
+    note(db, request, caller, "token.revoke", f"{found.name}: {row.name}")
+    db.commit()
 
 
 @router.delete("/{user}", status_code=204)

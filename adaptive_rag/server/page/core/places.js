@@ -26,7 +26,11 @@ export function placeWords(place) {
     .join(", ");
 }
 
-/** @param {string} source @returns {string} the file's name, or the whole of an address */
+// Characters that are not drawn or turn the reading direction, but for the joiners of scripts and emoji.
+const HIDDEN = /(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** @param {string} source @returns {string} the file's name, or the whole of an address, with no hidden character */
 export function documentName(source) {
-  return (!source.includes("://") && source.split(/[\\/]/).pop()) || source;
+  const name = (!source.includes("://") && source.split(/[\\/]/).pop()) || source;
+  return name.replace(HIDDEN, (each) => `\\u{${each.codePointAt(0)?.toString(16)}}`);
 }

@@ -49,13 +49,17 @@ function Profile() {
 }
 
 function Password() {
-  const keep = (/** @type {object} */ given) =>
-    put("/me/password", given).then(() => tell(t("password_changed")));
+  /** @param {Given} given */
+  const keep = ({ current, new: fresh, keep_tokens }) =>
+    put("/me/password", { current, new: fresh, keep_tokens: keep_tokens === "on" }).then(() =>
+      tell(t("password_changed")),
+    );
   const each = { type: "password", required: true, maxlength: "200" };
   return html`<${Form} isCard action=${t("password_change")} act=${keep}>
     <h2>${t("password_change")}</h2>
     <p class="soft">${t("password_rule")}</p>
     <${Field} ...${each} label=${t("password_current")} name="current" autocomplete="current-password" />
     <${Field} ...${each} label=${t("password_new")} name="new" minlength="12" autocomplete="new-password" />
+    <label class="row"><input name="keep_tokens" type="checkbox" /> ${t("password_keep_tokens")}</label>
   <//>`;
 }

@@ -14,6 +14,25 @@ export function Tokens() {
     setMade(await post("/tokens", { name, role, days: Number(days) || null }));
     again();
   };
+  return html`
+    <${Form} isCard action=${t("token_make")} act=${make}>
+      <h2>${t("token_make")}</h2>
+      <p class="soft">${t("token_use")}</p>
+      <${Field} label=${t("token_name")} name="name" required maxlength="100" />
+      <${Field} label=${t("role")} name="role" options=${["reader", "writer", "admin"].map((role) => [role, t(/** @type {"reader"} */ (role))])} />
+      <${Field} label=${t("token_expires")} name="days" options=${[...[30, 90, 365].map((n) => [n, t("days", { n })]), ["", t("never")]]} />
+    <//>
+    ${made.token && html`<${Secret} label=${t("token_made", made)} secret=${made.token} />`}
+    <${TokenList} path="/tokens" version=${version} label=${t("tokens")} empty=${t("tokens_none")} />
+  `;
+}
+
+/**
+ * The tokens at a path, each with what revokes it.
+ * @param {{ path: string, version?: number, label: string, empty: string }} given
+ */
+export function TokenList({ path, version = 0, label, empty }) {
+  const [revoked, again] = useVersion();
   /** @param {{ id: string, name: string }} token */
   const revoke = ({ id, name }) =>
     openForm({
@@ -21,7 +40,7 @@ export function Tokens() {
       fields: html`<p>${t("token_revoke_sure")}</p>`,
       action: t("token_revoke"),
       isDanger: true,
-      act: () => remove(`/tokens/${id}`).then(again),
+      act: () => remove(`${path}/${id}`).then(again),
     });
   /** @param {any} token */
   const row = (token) => html`<${Row}
@@ -32,15 +51,5 @@ export function Tokens() {
     ].join(
       " · ",
     )}><button class="quiet" aria-label=${t("token_revoke_of", token)} onClick=${() => revoke(token)}>${t("token_revoke")}</button><//>`;
-  return html`
-    <${Form} isCard action=${t("token_make")} act=${make}>
-      <h2>${t("token_make")}</h2>
-      <p class="soft">${t("token_use")}</p>
-      <${Field} label=${t("token_name")} name="name" required maxlength="100" />
-      <${Field} label=${t("role")} name="role" options=${["reader", "writer", "admin"].map((role) => [role, t(/** @type {"reader"} */ (role))])} />
-      <${Field} label=${t("token_expires")} name="days" options=${[...[30, 90, 365].map((n) => [n, t("days", { n })]), ["", t("never")]]} />
-    <//>
-    ${made.token && html`<${Secret} label=${t("token_made", made)} secret=${made.token} />`}
-    <${PagedList} path="/tokens" version=${version} label=${t("tokens")} empty=${t("tokens_none")} row=${row} />
-  `;
+  return html`<${PagedList} path=${path} version=${version + revoked} label=${label} empty=${empty} row=${row} />`;
 }

@@ -7,6 +7,7 @@ import { Field, Form, openForm } from "../shell/form.js";
 import { PagedList, Row } from "../shell/list.js";
 import { tell } from "../shell/notices.js";
 import { Secret } from "./secret.js";
+import { TokenList } from "./tokens.js";
 
 // Without those that are taken for one another; 20 of 32 are 100 random bits.
 const LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
@@ -17,6 +18,7 @@ export function Users() {
   const [version, again] = useVersion();
   const [made, setMade] = useState({ name: "", password: "" });
   const myName = useSignal(me)?.name;
+  const [shown, setShown] = useState("");
   /** @param {string} name @param {(password: string) => Promise<unknown>} keep */
   const give = async (name, keep) => {
     const password = makePassword();
@@ -48,6 +50,7 @@ export function Users() {
           ${button(is_disabled ? "user_enable" : "user_disable", { is_disabled: !is_disabled })}
           ${button(is_admin ? "user_no_admin" : "user_make_admin", { is_admin: !is_admin })}
           ${!issuer && html`<button class="quiet" onClick=${() => give(name, (password) => patch(path, { password })).catch(tell)}>${t("user_new_password")}</button>`}
+          <button class="quiet" aria-expanded=${shown === name} onClick=${() => setShown(shown === name ? "" : name)}>${t("tokens")}</button>
           <button class="quiet danger" onClick=${drop}>${t("delete")}</button>
         </div>`
       }
@@ -62,5 +65,6 @@ export function Users() {
     <//>
     ${made.password && html`<${Secret} label=${t("user_password", made)} secret=${made.password} />`}
     <${PagedList} path="/users" version=${version} label=${t("users")} empty="" row=${row} />
+    ${shown && html`<h2>${t("tokens_of", { name: shown })}</h2><${TokenList} key=${shown} path=${`/users/${encodeURIComponent(shown)}/tokens`} label=${t("tokens_of", { name: shown })} empty=${t("tokens_none_of", { name: shown })} />`}
   `;
 }

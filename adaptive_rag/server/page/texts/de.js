@@ -183,7 +183,8 @@ export const de = {
   password_change: "Passwort ändern",
   password_current: "Aktuelles Passwort",
   password_new: "Neues Passwort",
-  password_rule: "Mindestens 12 Zeichen. Ihre anderen Sitzungen enden.",
+  password_rule: "Mindestens 12 Zeichen. Ihre anderen Sitzungen enden, und Ihre Tokens werden widerrufen.",
+  password_keep_tokens: "Meine Tokens behalten",
   password_changed: "Ihr Passwort ist geändert.",
   secret_once: "Kopieren Sie es jetzt: Es wird nicht noch einmal angezeigt.",
   token_make: "Token erstellen",
@@ -201,6 +202,8 @@ export const de = {
   token_revoke_title: "„{name}“ widerrufen?",
   token_revoke_sure: "Programme, die es benutzen, werden ab sofort abgewiesen.",
   tokens_none: "Sie haben keine Tokens.",
+  tokens_of: "Tokens von {name}",
+  tokens_none_of: "{name} hat keine Tokens.",
   user_add: "Benutzer anlegen",
   user_rule:
     "Das Passwort wird hier erzeugt; geben Sie es weiter. Wer eine Sammlung lesen darf, entscheidet, wer sie verwaltet.",

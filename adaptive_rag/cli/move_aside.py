@@ -1,0 +1,33 @@
+"""`adaptive-rag move-aside`: documents that the server's database does not know, out of the server's way."""
+
+from __future__ import annotations
+
+from adaptive_rag.cli import options
+from adaptive_rag.cli.output import count_of, print_line
+
+
+def move_aside(data: options.Data = None) -> None:
+    """Move documents that the server's database does not know to the folder `aside`; delete nothing.
+
+    For a server that does not start, as its data folder and its database do not belong together, and for
+    what an interruption left. Stop the server and its workers first.
+    """
+    settings = options.server_settings(data=data)
+    from adaptive_rag.server.database import open_database
+    from adaptive_rag.server.pairing import collections_without_files
+    from adaptive_rag.server.pairing import move_aside as move
+    from adaptive_rag.server.process import owning
+
+    with owning(settings):
+        engine = open_database(settings)
+        try:
+            moved, empty = move(settings, engine), collections_without_files(settings, engine)
+        finally:
+            engine.dispose()
+    for each in moved:
+        print_line(f"{each.came_from}: {count_of(each.files, 'file')}, now at {each.now_at}")
+    for name in empty:
+        print_line(
+            f"The collection {name} has no files in this folder; its documents must be uploaded again."
+        )
+    print_line(f"{count_of(len(moved), 'folder')} moved. Start the server with: adaptive-rag serve")

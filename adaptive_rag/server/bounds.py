@@ -1,0 +1,133 @@
+"""How much a request may bring, by its route: measured before any of it is parsed or its caller is named."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import NamedTuple
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from adaptive_rag.server.machine import Refused
+from adaptive_rag.server.problems import answer
+from adaptive_rag.server.v1.forms import MOST_BYTES
+from adaptive_rag.text.visible import ESCAPED_NUL
+
+MOST_HEADERS = 32_768  # bytes, names and values together
+MOST_PARAMETERS, LONGEST_QUERY = 50, 16_384
+MOST_DEPTH = 32
+SECONDS_TO_SEND = 30
+
+
+class Bound(NamedTuple):
+    """What a body may have."""
+
+    bytes: int
+    # members of objects and items of lists together
+    values: int
+
+
+# A character of JSON takes twelve bytes at most, as a pair of \uXXXX. A question has 20,000, a situation too.
+_QUESTION = Bound(MOST_BYTES, 20_000)
+_TEXTS = Bound(2 * 20_000 * 12 + 65_536, 1000)
+_SMALL = Bound(65_536, 1000)
+# The first that fits counts.
+_ROUTES: tuple[tuple[re.Pattern[str], Bound | None], ...] = (
+    (re.compile(r"/api/v1/collections/[^/]+/documents/?"), None),  # bounds itself while it is read
+    (re.compile(r"/api/v1/(session|tokens|users|me)(/.*)?"), Bound(16_384, 100)),
+    (re.compile(r"/api/v1/.*/(ask|ask/events|compare)/?|/v1/chat/completions/?"), _QUESTION),
+    (re.compile(r"/api/v1/.*/feedback/?|/mcp/?"), _TEXTS),
+    (re.compile(r"/api/v1/(profile|collections(/[^/]+)?)/?"), _TEXTS),
+)
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_BRACKET = re.compile(rb"[\[{]|[\]}]")
+
+
+class Bounds:
+    """ASGI middleware that refuses what is larger than anything its route could use."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its body read, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            _check_head(scope)
+            bound = bound_of(scope["path"])
+            passed = receive if bound is None else await _read(receive, bound)
+        except Refused as refused:
+            # What is left of the body is not read: the connection ends with the answer.
+            refusal = answer(refused.status, str(refused), {"Connection": "close"})
+            await refusal(scope, receive, send)
+            return
+        await self._app(scope, passed, send)
+
+
+def bound_of(path: str) -> Bound | None:
+    """Return the bound of a path's bodies; None where its route reads and bounds them itself."""
+    return next((bound for route, bound in _ROUTES if route.fullmatch(path)), _SMALL)
+
+
+def _check_head(scope: Scope) -> None:
+    if sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEADERS:
+        raise Refused(431, f"The headers have more than {MOST_HEADERS:,} bytes.")
+    query: bytes = scope["query_string"]
+    if "\0" in scope["path"] or b"%00" in query:
+        raise Refused(400, "An address may not hold the character U+0000.")
+    if len(query) > LONGEST_QUERY or query.count(b"&") >= MOST_PARAMETERS:
+        raise Refused(414, f"An address has at most {MOST_PARAMETERS} parameters in {LONGEST_QUERY:,} bytes.")
+
+
+async def _read(receive: Receive, bound: Bound) -> Receive:
+    """Read a body to its end, and return what hands it on.
+
+    Raises:
+        Refused: it is too large, too long on its way, or has too many parts.
+    """
+    body, more = bytearray(), True
+    ends: Message | None = None
+    try:
+        async with asyncio.timeout(SECONDS_TO_SEND):
+            while more and ends is None:
+                message = await receive()
+                ends = message if message["type"] == "http.disconnect" else None
+                body += message.get("body", b"")
+                more = message.get("more_body", False)
+                if len(body) > bound.bytes:
+                    raise Refused(413, f"This request may have {bound.bytes:,} bytes at most.")
+    except TimeoutError:
+        raise Refused(408, f"The request did not come to its end within {SECONDS_TO_SEND} seconds.") from None
+    check_json(bytes(body), bound)
+    whole: Message | None = {"type": "http.request", "body": bytes(body), "more_body": False}
+
+    async def hand_on() -> Message:
+        nonlocal whole
+        if ends is not None:
+            return ends
+        if whole is not None:
+            first, whole = whole, None
+            return first
+        return await receive()
+
+    return hand_on
+
+
+def check_json(body: bytes, bound: Bound) -> None:
+    """Count the parts of a body that may be JSON, in a time that grows with its length alone.
+
+    Raises:
+        Refused: it has too many members and items, is nested too deeply, or holds U+0000.
+    """
+    if ESCAPED_NUL.search(body):  # no text has it, and PostgreSQL takes none that does
+        raise Refused(422, "A text may not hold the character U+0000.")
+    bare = _STRING.sub(b"", body)
+    if bare.count(b":") + bare.count(b",") > bound.values:
+        raise Refused(413, f"This request may have {bound.values:,} fields and items of lists at most.")
+    depth = 0
+    for bracket in _BRACKET.finditer(bare):
+        depth += 1 if bracket[0] in b"[{" else -1
+        if depth > MOST_DEPTH:
+            raise Refused(413, f"A request may be nested {MOST_DEPTH} deep at most.")

@@ -1,0 +1,176 @@
+"""Whether the server can answer and index: looked at once for all who ask within a few seconds."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import sqlite3
+import time
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Literal
+
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, Field
+from sqlalchemy import Engine, exists, select, text
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from adaptive_rag.context import Context
+from adaptive_rag.server.heartbeat import SECONDS_OF_SILENCE, living_workers
+from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.server.tables import Job, JobState, now
+
+# Below this the server says that it is not ready: an upload or an index would soon fail halfway.
+LEAST_FREE_MEGABYTES = 200
+SECONDS_KEPT = 3.0
+MODEL_SECONDS = 2
+LOCK_SECONDS = 2.0
+# Reading all pages of a database takes about a second for each gigabyte.
+SECONDS_PER_CHECK, CHECK_SECONDS = 300.0, 5.0
+# Longer than all waiting for SQLite together: what takes this long hangs.
+SECONDS_TO_ANSWER = 12.0
+_NO_ANSWER = "the database does not answer"
+
+
+class Ready(BaseModel):
+    """Whether the parts that an answer needs are there."""
+
+    status: Literal["ready", "not ready"]
+    store: str = Field(description="ok, or what is wrong with the database.")
+    disk: str = Field(description="ok, or what is wrong with the data folder.")
+    indexing: str = Field(description="ok, or what is wrong with the processes that index.")
+    model: str = Field(description="ok, none, or unreachable; without one, answers are made locally.")
+
+
+class Readiness:
+    """Looks at the parts of a server, one look at a time, and remembers for a moment what it saw."""
+
+    def __init__(self, settings: ServerSettings, operator: Context, engine: Engine) -> None:
+        self._settings, self._operator, self._engine = settings, operator, engine
+        self._looking = asyncio.Lock()
+        self._seen: tuple[float, Ready] | None = None
+        self._began = time.monotonic()
+        self._next_check: dict[Path, float] = {}
+        self._parts: asyncio.Task[tuple[str, str, str]] | None = None
+
+    async def look(self) -> Ready:
+        """Return what is seen, or was seen a moment ago."""
+        async with self._looking:
+            if self._seen is None or time.monotonic() - self._seen[0] > SECONDS_KEPT:
+                ready = await self._look()
+                self._seen = time.monotonic(), ready
+            return self._seen[1]
+
+    async def _look(self) -> Ready:
+        (store, disk, indexing), model = await asyncio.gather(self._look_in_time(), self._check_model())
+        well = store == disk == indexing == "ok"
+        return Ready(
+            status="ready" if well else "not ready", store=store, disk=disk, indexing=indexing, model=model
+        )
+
+    async def _look_in_time(self) -> tuple[str, str, str]:
+        """Look, in a thread; where a frozen database holds that thread, no other one is begun."""
+        if self._parts is None or self._parts.done():
+            self._parts = asyncio.create_task(run_in_threadpool(self._look_here))
+            await asyncio.wait({self._parts}, timeout=SECONDS_TO_ANSWER)
+        return self._parts.result() if self._parts.done() else (_NO_ANSWER, "ok", "ok")
+
+    def _look_here(self) -> tuple[str, str, str]:
+        store = self._check_store()
+        return store, self._check_disk(), self._check_workers() if store == "ok" else "ok"
+
+    def _check_store(self) -> str:
+        if self._engine.dialect.name == "sqlite":
+            files = (self._settings.data / name for name in ("server", "conversations", "queue"))
+            faults = [fault for file in files if (fault := self._check_file(file.with_suffix(".sqlite")))]
+            return "; ".join(faults) or "ok"
+        try:
+            with self._engine.connect() as connection:
+                for bound in ("lock_timeout", "statement_timeout"):
+                    connection.execute(text(f"SET LOCAL {bound} = '{LOCK_SECONDS:g}s'"))
+                connection.execute(text("SELECT id FROM users LIMIT 1"))
+        except SQLAlchemyError:
+            return _NO_ANSWER
+        return "ok"
+
+    def _check_file(self, file: Path) -> str | None:
+        """Return what is wrong with a file of SQLite. A connection of its own has none of its pages kept."""
+        try:
+            address = f"{file.absolute().as_uri()}?mode=rw"
+            with closing(sqlite3.connect(address, timeout=LOCK_SECONDS, uri=True)) as connection:
+                connection.isolation_level = None
+                # Takes the lock that a writer needs, and writes nothing.
+                connection.execute("BEGIN IMMEDIATE")
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+                connection.execute("ROLLBACK")
+                is_whole = self._is_whole(connection, file)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+                return f"{file.name} is locked: another program holds it"
+            return f"{file.name} cannot be opened or written"
+        except sqlite3.DatabaseError:
+            is_whole = False
+        return None if is_whole else f"{file.name} is damaged: stop the server, and restore a backup"
+
+    def _is_whole(self, connection: sqlite3.Connection, file: Path) -> bool:
+        """Compare all pages of a file now and then, as far as that goes within a few seconds."""
+        began = time.monotonic()
+        if began < self._next_check.get(file, 0):
+            return True
+        connection.set_progress_handler(lambda: time.monotonic() - began > CHECK_SECONDS, 10_000)
+        try:
+            is_whole = connection.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+                raise
+            is_whole = True  # as far as it was read
+        if is_whole:
+            self._next_check[file] = time.monotonic() + SECONDS_PER_CHECK
+        return bool(is_whole)
+
+    def _check_disk(self) -> str:
+        try:
+            free = shutil.disk_usage(self._settings.data).free // 2**20
+        except OSError:
+            return "the data folder cannot be read"
+        return (
+            "ok" if free >= LEAST_FREE_MEGABYTES else f"{free} MB are free, of {LEAST_FREE_MEGABYTES} needed"
+        )
+
+    def _check_workers(self) -> str:
+        """Tell whether all own workers live, and whether anybody does the jobs that wait."""
+        if time.monotonic() - self._began < SECONDS_OF_SILENCE:
+            return "ok"  # they may still be starting
+        living, own = living_workers(self._settings.data), self._settings.workers
+        if living < own:
+            return f"{own - living} of {own} workers gave no sign of life for {SECONDS_OF_SILENCE:g} seconds"
+        if not living and self._is_work_waiting():
+            return "jobs wait, and no worker runs: start one with adaptive-rag worker"
+        return "ok"
+
+    def _is_work_waiting(self) -> bool:
+        since = now() - timedelta(seconds=SECONDS_OF_SILENCE)
+        waiting = exists().where(Job.state.in_((JobState.QUEUED, JobState.RUNNING)), Job.created < since)
+        with Session(self._engine) as db:
+            return bool(db.scalar(select(waiting)))
+
+    async def _check_model(self) -> str:
+        """Tell whether the address of a model that is named by one can be connected to; nothing is asked."""
+        context = self._operator
+        if not context.has_model():
+            return "none"
+        if context.models.base_url is None:
+            return "ok"
+        from httpx import URL
+
+        address = URL(context.models.base_url)
+        port = address.port or (443 if address.scheme == "https" else 80)
+        try:
+            async with asyncio.timeout(MODEL_SECONDS):
+                _, writer = await asyncio.open_connection(address.host, port)
+        except (OSError, TimeoutError):
+            return "unreachable"
+        writer.close()
+        return "ok"

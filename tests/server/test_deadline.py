@@ -1,0 +1,138 @@
+"""A question ends at its deadline and with its caller, also where no chat model is asked; on every door."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import uvicorn
+from fastapi import FastAPI
+
+from adaptive_rag.deadline import check_deadline
+from adaptive_rag.errors import DeadlineError
+from adaptive_rag.llm.request import Asking
+from adaptive_rag.nodes import step
+from adaptive_rag.rank.rerank import RerankRequest
+from adaptive_rag.rank.rerankers import RERANKERS
+from adaptive_rag.server.app import build_app
+from adaptive_rag.server.settings import read_server_settings
+from adaptive_rag.state import Candidate
+from tests.server.conftest import add_samples, client_of
+
+ASK = "/api/v1/collections/samples/ask"
+QUESTION: dict[str, Any] = {"question": "What is the highest water level ever recorded at Pellhythe?"}
+CHAT = {"model": "samples", "messages": [{"role": "user", "content": QUESTION["question"]}]}
+TOOL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+BODIES: dict[str, dict[str, Any]] = {
+    ASK: QUESTION,
+    f"{ASK}/events": QUESTION,
+    ASK.replace("ask", "compare"): {**QUESTION, "routes": ["factual", "opinion"]},
+    "/api/v1/threads/{}/ask": QUESTION,
+    "/api/v1/threads/{}/ask/events": QUESTION,
+    "/v1/chat/completions": CHAT,
+    "/v1/chat/completions?stream": {**CHAT, "stream": True},
+    "/mcp ask": {**TOOL, "params": {"name": "ask", "arguments": QUESTION}},
+    "/mcp search": {**TOOL, "params": {"name": "search", "arguments": {"query": QUESTION["question"]}}},
+}
+HEADERS = {"Accept": "application/json, text/event-stream"}
+
+
+class SlowStep:
+    """A local step that would take a minute, and notes how it ended."""
+
+    def __init__(self) -> None:
+        self.began, self.ended = threading.Event(), threading.Event()
+
+    def __call__(self, request: RerankRequest) -> Asking[list[Candidate]]:
+        self.began.set()
+        try:
+            for _ in range(600):
+                time.sleep(0.1)
+                check_deadline()
+        except DeadlineError:
+            self.ended.set()
+            raise
+        return list(request.candidates)
+        yield  # a reranker is a generator
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> SlowStep:
+    found = SlowStep()
+    monkeypatch.setitem(RERANKERS, "slow", found)
+    monkeypatch.setattr(step, "FINISHING_SECONDS", 0.2)
+    return found
+
+
+@contextmanager
+def listening(app: FastAPI) -> Iterator[str]:
+    """Serve an app on a port of this machine, and yield its address."""
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        while not server.started:
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(30)
+
+
+@contextmanager
+def serving(folder: Path, sample_index: Path, **budget: Any) -> Iterator[tuple[str, FastAPI, str]]:
+    """Serve the samples with the slow step; yield the address, the app and a thread."""
+    settings = read_server_settings(data=folder / "data", workers=0)
+    app = build_app(settings, {"retrieval": {"reranker": "slow"}, "budget": budget})
+    with client_of(app) as client:
+        add_samples(client, sample_index)
+        thread = client.post("/api/v1/collections/samples/threads", json={}).json()["id"]
+    app = build_app(settings, {"retrieval": {"reranker": "slow"}, "budget": budget})
+    with listening(app) as address:
+        yield address, app, thread
+
+
+@pytest.mark.parametrize("door", BODIES)
+def test_who_goes_away_ends_the_work_at_its_next_check(
+    tmp_path: Path, sample_index: Path, slow: SlowStep, door: str
+) -> None:
+    with serving(tmp_path, sample_index) as (address, app, thread):
+        body = json.dumps(BODIES[door]).encode()
+        host, path = address.removeprefix("http://"), door.partition(" ")[0].format(thread)
+        head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Length: {len(body)}\r\n"
+        head += "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", int(host.partition(":")[2]))) as caller:
+            caller.sendall(head.encode() + body)
+            assert slow.began.wait(20)
+        assert slow.ended.wait(10), "the step goes on although its caller has left"
+        for _ in range(100):
+            if not app.state.services.answering.gate.inside:
+                break
+            time.sleep(0.05)
+        assert app.state.services.answering.gate.inside == 0
+
+
+def test_a_question_without_a_model_ends_at_its_deadline_on_every_door(
+    tmp_path: Path, sample_index: Path, slow: SlowStep
+) -> None:
+    with (
+        serving(tmp_path, sample_index, deadline_s=0.5) as (address, _, thread),
+        httpx.Client(timeout=30, headers=HEADERS) as client,
+    ):
+        for door, body in BODIES.items():
+            slow.ended.clear()
+            answer = client.post(address + door.partition(" ")[0].format(thread), json=body)
+            assert slow.ended.wait(1), door
+            assert "not answered within the 0.5 s of budget.deadline_s" in answer.text, (door, answer.text)
+            streams = "events" in door or "stream" in door or "mcp" in door
+            assert answer.status_code == (200 if streams else 504), door
+        problem = client.post(address + ASK, json=QUESTION).json()
+        assert (problem["type"], problem["title"]) == ("too_slow", "Gateway Timeout")
+        last = client.post(f"{address}{ASK}/events", json=QUESTION).text.strip().split("\n\n")[-1]
+        assert last.startswith("event: problem") and json.loads(last.partition("data: ")[2])["status"] == 504

@@ -1,0 +1,110 @@
+"""One person does not take the places of all others."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi.testclient import TestClient
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from adaptive_rag.server.tables import Document, Job, JobState, Role
+from adaptive_rag.testing import ScriptedChatModel
+from tests.server.conftest import SAMPLES, Serve, add_samples, add_user, work
+
+QUESTION = {"question": "What is the highest water level ever recorded?"}
+ASK = f"/api/v1/collections/{SAMPLES}/ask"
+CHAT = {"model": SAMPLES, "messages": [{"role": "user", "content": QUESTION["question"]}]}
+
+
+@pytest.mark.parametrize("door", ["ask", "ask/events", "/v1/chat/completions"])
+def test_one_more_question_of_a_person_is_refused_and_others_are_answered(
+    serve: Serve, sample_index: Path, door: str
+) -> None:
+    with serve({"model": ScriptedChatModel(seconds=2)}, max_per_person=2) as client:
+        add_samples(client, sample_index)
+        ada, bob = (add_user(client, name, samples=Role.READER) for name in ("ada", "bob"))
+        for person in (ada, bob):
+            person.portal = client.portal  # all ask in the server's own event loop
+        together = threading.Barrier(4)
+
+        def send(_: int) -> tuple[int, str | None]:
+            together.wait(10)
+            chat = door.startswith("/v1")
+            url, body = (door, CHAT) if chat else (ASK.replace("ask", door), QUESTION)
+            answer = ada.post(url, json=body)
+            return answer.status_code, answer.headers.get("retry-after")
+
+        with ThreadPoolExecutor(5) as pool:
+            asked = pool.map(send, range(4))
+            other = pool.submit(bob.post, ASK, json=QUESTION)
+            assert sorted(asked) == [(200, None), (200, None), (429, "5"), (429, "5")]
+            assert other.result().status_code == 200
+        assert ada.post(ASK, json=QUESTION).status_code == 200
+
+
+def test_ones_many_files_are_indexed_in_turn_with_others_uploads(serve: Serve) -> None:
+    with serve() as client:
+        for name in ("shared", "other"):
+            client.post("/api/v1/collections", json={"name": name})
+        ada = add_user(client, "ada", shared=Role.WRITER)
+        bob = add_user(client, "bob", other=Role.WRITER)
+        eve = add_user(client, "eve", shared=Role.WRITER)
+
+        def upload(person: TestClient, collection: str, name: str) -> None:
+            form = {"files": (name, f"# {name}\n\nThe ferry {name} leaves at 7:45.\n")}
+            answer = person.post(f"/api/v1/collections/{collection}/documents", files=form)
+            assert answer.status_code == 202, answer.text
+
+        for number in range(8):
+            upload(ada, "shared", f"ada{number}.md")
+        upload(bob, "other", "bob0.md")
+        upload(eve, "shared", "eve0.md")
+        upload(bob, "other", "bob1.md")
+        work(client)
+        with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
+            jobs = db.scalars(select(Job).order_by(Job.started)).all()
+            names = [db.get_one(Document, job.details["documents"][0]).name for job in jobs]
+            assert {job.state for job in jobs} == {JobState.DONE}
+    assert names == [
+        "ada0.md", "bob0.md", "eve0.md", "ada1.md", "bob1.md", *(f"ada{number}.md" for number in range(2, 8)),
+    ]  # fmt: skip
+
+
+def test_a_collections_bound_holds_while_no_worker_runs(serve: Serve) -> None:
+    with serve(max_collection_megabytes=2) as client:
+        client.post("/api/v1/collections", json={"name": "samples"})
+        writer = add_user(client, "writer", samples=Role.WRITER)
+        documents = "/api/v1/collections/samples/documents"
+
+        def upload(number: int) -> httpx.Response:
+            text = f"Number {number}. " + "The ferry leaves at 7:45. " * 50_000  # 1.3 MB
+            return writer.post(documents, files={"files": ("ferry.txt", text)})
+
+        answers = [upload(number) for number in range(6)]
+        assert [answer.status_code for answer in answers] == [202, 202, 413, 413, 413, 413]
+        assert "1.3 MB of it were replaced or deleted" in answers[-1].json()["detail"]
+        kept = (client.app.state.services.settings.data / "collections").rglob("ferry.txt")  # type: ignore[attr-defined]
+        assert sum(path.stat().st_size for path in kept) < 3_000_000
+        # deleted and not cleared yet: still on the disk
+        [row] = client_items(writer, documents)
+        writer.delete(f"{documents}/{row['id']}").raise_for_status()
+        assert upload(6).status_code == 413
+        work(client)
+        assert upload(7).status_code == 202
+
+
+def client_items(client: TestClient, path: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = client.get(path).json()["items"]
+    return items
+
+
+def test_everybody_at_this_machine_is_not_one_person(serve: Serve, sample_index: Path) -> None:
+    with serve({"model": ScriptedChatModel(seconds=1)}, max_per_person=1) as client:
+        add_samples(client, sample_index)
+        with ThreadPoolExecutor(3) as pool:
+            answers = pool.map(lambda _: client.post(ASK, json=QUESTION).status_code, range(3))
+            assert list(answers) == [200, 200, 200]

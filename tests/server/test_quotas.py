@@ -1,0 +1,120 @@
+"""What a reader may write has bounds: of each field, of each minute, and of all that they keep."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+from limits import parse
+
+from adaptive_rag.server import quotas, rates
+from adaptive_rag.server.tables import Role
+from tests.server.conftest import SAMPLES, Serve, add_samples, add_user
+from tests.server.test_access import NAMES, ROUTES
+
+API = "/api/v1"
+URL = f"{API}/collections/{SAMPLES}"
+OPINION = {"question": "When?", "route": "factual", "is_good": True}
+# Whatever a reader may send that could keep something.
+WRITES = [
+    route
+    for route, (door, _, _) in ROUTES.items()
+    if route.split()[0] in ("POST", "PUT", "PATCH") and door in ("everybody", "signed in", "reader")
+]
+
+
+def reader_of(client: TestClient, sample_index: Path) -> TestClient:
+    add_samples(client, sample_index)
+    return add_user(client, "reader", samples=Role.READER)
+
+
+@pytest.mark.parametrize("route", WRITES)
+def test_whatever_a_reader_writes_is_told_to_come_later_when_it_is_too_often(
+    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch, route: str
+) -> None:
+    monkeypatch.setattr(rates, "CHANGES", parse("3/minute"))
+    with serve(rate="3/minute") as client:
+        reader = reader_of(client, sample_index)
+        thread = reader.post(f"{URL}/threads", json={}).json()["id"]
+        method, path = route.split()
+        for name, value in {**NAMES, "{thread}": thread}.items():
+            path = path.replace(name, value)
+        answers = [reader.request(method, path, json=ROUTES[route][1]) for _ in range(12)]
+    assert answers[0].status_code != 429
+    assert answers[-1].status_code == 429, answers[-1].text
+    assert int(answers[-1].headers["Retry-After"]) > 0
+
+
+LONG: list[tuple[str, dict[str, Any]]] = [
+    ("feedback", OPINION | {"comment": "a" * 2001}),
+    ("feedback", OPINION | {"question": "a" * 20_001}),
+    ("feedback", OPINION | {"user_context": "a" * 20_001}),
+    ("threads", {"title": "a" * 201}),
+]
+
+
+@pytest.mark.parametrize(("noun", "body"), LONG)
+def test_each_field_has_a_bound(serve: Serve, sample_index: Path, noun: str, body: dict[str, Any]) -> None:
+    with serve() as client:
+        refused = reader_of(client, sample_index).post(f"{URL}/{noun}", json=body)
+    assert refused.status_code == 422
+    assert "should have at most" in refused.json()["detail"]
+
+
+def test_threads_opinions_and_tokens_have_an_end_for_each_person(
+    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for bound in ("MOST_THREADS", "MOST_OPINIONS", "MOST_TOKENS"):
+        monkeypatch.setattr(quotas, bound, 3)
+    with serve() as client:
+        reader = reader_of(client, sample_index)
+        other = add_user(client, "other", samples=Role.READER)
+        for path, body, kept in (
+            (f"{URL}/threads", {}, 3),
+            (f"{URL}/feedback", OPINION, 3),
+            (f"{API}/tokens", {"name": "x"}, 2),  # one is that of the reader
+        ):
+            answers = [reader.post(path, json=body) for _ in range(kept + 1)]
+            assert [answer.status_code for answer in answers] == [201] * kept + [413]
+            assert answers[-1].json()["detail"].startswith("A person may keep 3 ")
+            assert other.post(path, json=body).status_code == 201
+        thread = reader.get(f"{API}/threads").json()["items"][0]["id"]
+        reader.delete(f"{API}/threads/{thread}")
+        assert reader.post(f"{URL}/threads", json={}).status_code == 201
+
+
+def test_the_texts_of_opinions_have_an_end_for_each_person(
+    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quotas, "MOST_CHARACTERS_OF_OPINIONS", 60_000)
+    long = OPINION | {"question": "a" * 20_000}
+    with serve() as client:
+        reader = reader_of(client, sample_index)
+        statuses = [reader.post(f"{URL}/feedback", json=long).status_code for _ in range(4)]
+        assert statuses == [201, 201, 413, 413]  # a row has a few characters beside its texts
+        data = client.app.state.services.settings.data  # type: ignore[attr-defined]
+        assert sum(path.stat().st_size for path in data.glob("server.sqlite*")) < 3_000_000
+        assert reader.post(f"{URL}/feedback", json=OPINION).status_code == 201
+
+
+def test_a_thread_has_an_end(serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quotas, "MOST_TURNS", 1)
+    question = {"question": "What is the highest water level ever recorded?"}
+    with serve() as client:
+        reader = reader_of(client, sample_index)
+        thread = reader.post(f"{URL}/threads", json={}).json()["id"]
+        assert reader.post(f"{API}/threads/{thread}/ask", json=question).status_code == 200
+        refused = reader.post(f"{API}/threads/{thread}/ask", json=question)
+        streamed = reader.post(f"{API}/threads/{thread}/ask/events", json=question)
+    assert refused.status_code == streamed.status_code == 413
+    assert refused.json()["detail"].endswith("Begin another one.")
+
+
+def test_everybody_at_this_machine_keeps_what_they_like(
+    serve: Serve, sample_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quotas, "MOST_OPINIONS", 1)
+    monkeypatch.setattr(rates, "CHANGES", parse("1/minute"))
+    with serve() as client:
+        add_samples(client, sample_index)
+        assert [client.post(f"{URL}/feedback", json=OPINION).status_code for _ in range(3)] == [201] * 3
