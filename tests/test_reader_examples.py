@@ -1,0 +1,86 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from training.reader import sources
+from training.reader.examples import find_faults, read_examples, read_lines, read_split, shared_with
+from training.reader.sources import MissingSourceError, is_public, read_back, write_down
+
+FILE = "# Ferry\n\nThe [ferry](boat.md) leaves at 7:45. It takes *forty* people.\n"
+ROW = {
+    "id": "x1",
+    "set": "quay+ferry",
+    "source": "quay+ferry/docs/ferry.md",
+    "section": "Ferry",
+    "title": "",
+    "text": "The ferry leaves at 7:45. It takes forty people.",
+    "qa": [{"q": "when is the boat", "a": "7:45", "s": "The ferry leaves at 7:45.", "type": "factual"}],
+    "no": [{"q": "when is the last boat", "kind": "missing-time"}],
+    "true": ["The boat leaves at a quarter to eight."],
+    "false": [{"t": "The boat leaves at eight.", "kind": "number"}],
+    "follow": {"before": "is there a boat", "q": "how many fit", "a": "forty", "s": "It takes forty people."},
+    "sides": [],
+}
+
+
+def test_the_examples_have_their_form_and_each_set_is_of_one_part() -> None:
+    rows = list(read_examples())
+    assert [(row["id"], fault) for row in rows for fault in find_faults(row)] == []
+    lines = list(read_lines())
+    assert len(lines) > len(rows)
+    assert len({line["id"] for line in lines}) == len(lines)
+    named = [name for names in read_split().values() for name in names]
+    assert sorted(named) == sorted({line["set"] for line in lines})
+    assert sum(len(list(read_examples(part))) for part in read_split()) == len(rows)
+
+
+def test_public_documents_are_kept_as_places_and_not_as_words() -> None:
+    for line in filter(is_public, read_lines()):
+        assert max((len(piece) for piece in line["text"] if isinstance(piece, str)), default=0) < 40, line[
+            "id"
+        ]
+        quotes = [*line["qa"], *line["sides"], *([line["follow"]] if line["follow"] else [])]
+        assert all(isinstance(quote["s"], list) for quote in quotes), line["id"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    repository = tmp_path / "quay+ferry"
+    (repository / "docs").mkdir(parents=True)
+    (repository / "docs" / "ferry.md").write_text(FILE)
+
+    def git(*command: str) -> str:
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+        return subprocess.run(
+            ["git", *who, *command], cwd=repository, check=True, capture_output=True, text=True
+        ).stdout
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "Add the ferry")
+    known = {"quay+ferry": {"commit": git("rev-parse", "HEAD").strip(), "licence": "CC0"}}
+    monkeypatch.setattr(sources, "_known", lambda: known)
+    return tmp_path
+
+
+def test_a_passage_comes_back_from_its_file_as_it_was(folder: Path) -> None:
+    kept = write_down(ROW, folder)
+    assert "ferry" not in str([kept["text"], kept["title"], kept["section"], kept["qa"][0]["s"]])
+    assert kept["source"] == "docs/ferry.md"
+    assert read_back(kept, folder) == ROW | {"source": "docs/ferry.md"}
+
+
+def test_a_passage_of_another_file_and_a_missing_source_are_named(folder: Path) -> None:
+    with pytest.raises(MissingSourceError, match="does not hold the passage x1"):
+        write_down(ROW | {"text": "Nobody knows why gulls shriek; quiet mornings have vexed us."}, folder)
+    with pytest.raises(MissingSourceError, match=r"has no docs/quay\.md"):
+        write_down(ROW | {"source": "docs/quay.md"}, folder)
+    with pytest.raises(MissingSourceError, match=r"training\.reader\.sources"):
+        write_down(ROW, folder / "nowhere")
+
+
+def test_a_question_that_was_taken_from_elsewhere_is_found() -> None:
+    known = ["How many people lived in the old town of Vessel in 1953?"]
+    taken = "how many people lived in the old town before the storm"
+    assert shared_with([taken, "who lived in the old town", "opening hours"], known) == [taken]

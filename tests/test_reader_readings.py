@@ -1,0 +1,110 @@
+"""What the reader is trained on: a passage in tokens, and where in it the answer stands."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tokenizers import Tokenizer
+
+from adaptive_rag.models import onnx
+from training.reader.readings import (
+    MOST_TOKENS,
+    VERDICTS,
+    Claim,
+    Form,
+    Passages,
+    Question,
+    Side,
+    holding,
+    items_of,
+    questions_asked,
+)
+
+FERRY = {
+    "id": "x1",
+    "set": "quay",
+    "source": "ferry.md",
+    "section": "Boats",
+    "title": "Quay",
+    "text": "The ferry leaves at 7:45. It takes forty people. Most of us would rather keep it.",
+    "qa": [{"q": "when is the boat", "a": "7:45", "s": "The ferry leaves at 7:45.", "sit": "I live inland"}],
+    "no": [{"q": "when is the last boat", "kind": "missing-time"}],
+    "true": ["The boat leaves at a quarter to eight."],
+    "false": [{"t": "It leaves at eight.", "kind": "number"}, {"t": "It is red.", "kind": "added"}],
+    "follow": {"before": "is there a boat", "q": "how many fit", "a": "forty", "s": "It takes forty people."},
+    "sides": [{"proposal": "keep it", "s": "Most of us would rather keep it.", "side": "for", "who": "us"}],
+}
+EMPTY = dict.fromkeys(("qa", "no", "true", "false", "sides"), ()) | {
+    "follow": None,
+    "section": "",
+    "title": "",
+}
+HUT = EMPTY | {"id": "x2", "set": "quay", "source": "hut.md", "text": "The hut sells tea. It opens at 7:45."}
+LAMP = EMPTY | {"id": "x3", "set": "quay", "source": "lamp.md", "text": "The lamp is lit until ten."}
+FAR = EMPTY | {"id": "x4", "set": "hill", "source": "hill.md", "text": "The hill is steep."}
+VECTORS = np.array([[1, 0], [0.9, 0.1], [0.8, 0.2], [1, 0]], np.float32)
+
+
+@pytest.fixture(scope="module")
+def form() -> Form:
+    return Form(Tokenizer.from_file(str(Path(onnx.__file__).parent / "minilm" / "tokenizer.json")))
+
+
+@pytest.fixture(scope="module")
+def passages() -> Passages:
+    return Passages([FERRY, HUT, LAMP, FAR], VECTORS)
+
+
+def test_each_sentence_has_its_tokens_after_the_query_and_the_headings(form: Form) -> None:
+    reading, spans = form.read("question", "when is the boat", FERRY)
+    assert [FERRY["text"][slice(*span)] for span in spans] == [
+        "The ferry leaves at 7:45.",
+        "It takes forty people.",
+        "Most of us would rather keep it.",
+    ]
+    query, *sentences = reading.spans
+    assert (query.start, reading.types[query.start], reading.types[query.stop]) == (1, 0, 0)
+    assert sentences[0].start == query.stop + 4  # the separator, "Quay > Boats"
+    assert [span.stop for span in sentences[:-1]] == [span.start for span in sentences[1:]]
+    assert {reading.types[at] for span in sentences for at in span} == {1}
+    assert sentences[-1].stop == len(reading.ids) - 1
+
+
+def test_sentences_that_do_not_fit_are_left_out(form: Form) -> None:
+    long = FERRY | {"text": "The ferry leaves at 7:45 each day. " * 100}
+    reading, spans = form.read("question", "when", long)
+    assert len(reading.ids) == MOST_TOKENS
+    assert len(spans) == len(reading.spans) - 1 < 40
+
+
+def test_a_quote_is_held_by_the_sentences_that_it_shares_most_with() -> None:
+    spans = [(0, 25), (26, 48)]
+    assert holding(spans, FERRY["text"], "forty") == [1]
+    assert holding(spans, FERRY["text"], "The ferry leaves at 7:45. It takes forty people.") == [0, 1]
+
+
+def test_a_question_stands_beside_the_nearest_passages_that_do_not_hold_its_answer(
+    form: Form, passages: Passages
+) -> None:
+    asked = np.array([[1, 0]] * 3, np.float32)
+    assert questions_asked(FERRY) == [
+        "when is the boat (I live inland)",
+        "is there a boat how many fit",
+        "when is the last boat",
+    ]
+    items = list(items_of(form, passages, 0, asked, random.Random(1), most=2))
+    answered, follow, missed = (item for item in items if isinstance(item, Question))
+    assert (answered.relevant, answered.answers, answered.kind) == (0, [[0], []], "")
+    assert answered.sentences[1] == ["The lamp is lit until ten."]  # the hut opens at 7:45 too
+    assert follow.answers == [[1], [], []]
+    assert (missed.relevant, missed.answers, missed.kind) == (None, [[], [], []], "missing-time")
+    assert missed.sentences[1] == ["The hut sells tea.", "It opens at 7:45."]
+
+
+def test_claims_and_sides_carry_what_they_are(form: Form, passages: Passages) -> None:
+    items = list(items_of(form, passages, 0, np.ones((3, 2), np.float32), random.Random(1)))
+    claims = [(VERDICTS[item.verdict], item.kind) for item in items if isinstance(item, Claim)]
+    assert claims == [("supported", "true"), ("contradicted", "number"), ("untold", "added")]
+    (side,) = (item for item in items if isinstance(item, Side))
+    assert side.sentence == 2

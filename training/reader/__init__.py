@@ -1,0 +1,1 @@
+"""The small model that reads: the examples it is trained on, and its training."""

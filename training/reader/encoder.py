@@ -1,0 +1,138 @@
+"""The reader as a network: an encoder that is trained whole, from the shipped MiniLM, with light heads."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from torch import Tensor, nn
+from torch.nn import functional
+
+LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 6, 384, 12, 1536, 30522, 512
+_EPSILON = 1e-12
+_MATRIX = re.compile(r"val_(\d+)_q")
+
+
+class Layer(nn.Module):
+    """One layer of BERT: attention, then a network for each token, each added and normalised."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.query, self.key, self.value, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.inner, self.outer = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
+        self.attention_norm, self.norm = (nn.LayerNorm(WIDTH, eps=_EPSILON) for _ in range(2))
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return the states (texts, tokens, width) of the next layer; the mask is (texts, 1, 1, tokens)."""
+        texts, tokens, _ = states.shape
+
+        def heads(linear: nn.Module) -> Tensor:
+            projected: Tensor = linear(states)
+            return projected.view(texts, tokens, HEADS, WIDTH // HEADS).transpose(1, 2)
+
+        attended = functional.scaled_dot_product_attention(
+            heads(self.query), heads(self.key), heads(self.value), attn_mask=mask
+        )
+        attended = self.out(attended.transpose(1, 2).reshape(texts, tokens, WIDTH))
+        states = self.attention_norm(states + self.dropout(attended))
+        inner = self.outer(functional.gelu(self.inner(states)))
+        normalised: Tensor = self.norm(states + self.dropout(inner))
+        return normalised
+
+
+class Encoder(nn.Module):
+    """BERT in the size of all-MiniLM-L6-v2."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words, self.positions = nn.Embedding(WORDS, WIDTH), nn.Embedding(POSITIONS, WIDTH)
+        self.types, self.norm = nn.Embedding(2, WIDTH), nn.LayerNorm(WIDTH, eps=_EPSILON)
+        self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
+        """Return the states (texts, tokens, width) of tokens; all three are (texts, tokens)."""
+        positions = torch.arange(ids.shape[1], device=ids.device)
+        states = self.words(ids) + self.positions(positions) + self.types(types)
+        states = self.dropout(self.norm(states))
+        seen = mask[:, None, None, :].bool()
+        for layer in self.layers:
+            states = layer(states, seen)
+        read: Tensor = states
+        return read
+
+
+class Reader(nn.Module):
+    """Judges a passage by a question, a claim or a proposal, in one pass.
+
+    `spans` is (texts, 1 + sentences, tokens): the share of each token in the mean of the query, and then of
+    each sentence. A score of a sentence is a logit beside those of all sentences of a question's passages and
+    0 for "none"; it begins as the cosine of the two means, which is what the encoder was trained for.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.sentence, self.side = nn.Linear(3 * WIDTH, 1), nn.Linear(3 * WIDTH, 3)
+        self.passage, self.claim = nn.Linear(2 * WIDTH, 2), nn.Linear(2 * WIDTH, 3)
+        self.cosine = nn.Parameter(torch.tensor([10.0, -8.0]))
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(
+        self, ids: Tensor, types: Tensor, mask: Tensor, spans: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Return logits: of sentences, of passages (answers, is relevant), of claims, of sentences' sides."""
+        states = self.dropout(self.encoder(ids, types, mask))
+        means = spans @ states
+        query, sentences = means[:, :1], means[:, 1:]
+        whole = states[:, :1]
+        pairs = torch.cat([sentences, sentences * query, whole.expand_as(sentences)], -1)
+        alike = functional.cosine_similarity(sentences, query, dim=-1)
+        scores = self.sentence(pairs).squeeze(-1) + self.cosine[0] * alike + self.cosine[1]
+        one = torch.cat([whole, query], -1).squeeze(1)
+        return scores, self.passage(one), self.claim(one), self.side(pairs)
+
+
+def load_minilm(model: Path) -> Encoder:
+    """Return the encoder of the shipped file: int8 weights, each times its scale."""
+    kept = {each.name: numpy_helper.to_array(each) for each in onnx.load(str(model)).graph.initializer}
+
+    def whole(name: str) -> Tensor:
+        return torch.from_numpy(kept[f"{name}_q"].astype(np.float32) * kept[f"{name}_scale"])
+
+    def plain(name: str) -> Tensor:
+        return torch.from_numpy(kept[f"inner.{name}"].copy())
+
+    weights = {
+        "words.weight": whole("inner.embeddings.word_embeddings.weight"),
+        "positions.weight": whole("inner.embeddings.position_embeddings.weight"),
+        "types.weight": plain("embeddings.token_type_embeddings.weight"),
+        **{f"norm.{of}": plain(f"embeddings.LayerNorm.{of}") for of in ("weight", "bias")},
+    }
+    # The file names its matrices by numbers alone, in the order in which a text goes through them.
+    numbers = sorted(int(found[1]) for name in kept if (found := _MATRIX.fullmatch(name)))
+    names = {
+        "query": "attention.self.query",
+        "key": "attention.self.key",
+        "value": "attention.self.value",
+        "out": "attention.output.dense",
+        "inner": "intermediate.dense",
+        "outer": "output.dense",
+    }
+    for layer in range(LAYERS):
+        there = f"encoder.layer.{layer}"
+        for at, (name, theirs) in enumerate(names.items()):
+            matrix = whole(f"val_{numbers[layer * len(names) + at]}")
+            weights[f"layers.{layer}.{name}.weight"] = matrix.T.contiguous()
+            weights[f"layers.{layer}.{name}.bias"] = plain(f"{there}.{theirs}.bias")
+        for name, theirs in (("attention_norm", "attention.output"), ("norm", "output")):
+            for of in ("weight", "bias"):
+                weights[f"layers.{layer}.{name}.{of}"] = plain(f"{there}.{theirs}.LayerNorm.{of}")
+    encoder = Encoder()
+    encoder.load_state_dict(weights)
+    return encoder

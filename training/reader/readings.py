@@ -1,0 +1,187 @@
+"""What the reader reads, in tokens, and what it should say of it, made of the examples."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from adaptive_rag.text.sentences import sentence_spans
+from training.reader.examples import SIDES, Row
+
+MOST_TOKENS = 320
+# A question of a passage is seen beside one of so many that are nearest to it in the same document set.
+NEAREST = 8
+SIDE_NAMES = tuple(sorted(SIDES))
+VERDICTS = ("supported", "contradicted", "untold")
+
+
+class Reading(NamedTuple):
+    """A pair of texts in tokens; `spans` are the ranges that the query and then each sentence take."""
+
+    ids: list[int]
+    types: list[int]
+    spans: list[range]
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question with passages of which one, or none, answers it."""
+
+    query: str
+    readings: list[Reading]
+    answers: list[list[int]]
+    """Of each passage the sentences that answer."""
+    sentences: list[list[str]]
+    """Of each passage its sentences, as they are read."""
+    relevant: int | None
+    """Which passage is the most relevant; None where nobody said."""
+    kind: str = ""
+    """What a near miss misses by."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that a passage supports, contradicts or does not tell."""
+
+    readings: list[Reading]
+    verdict: int
+    kind: str
+
+
+@dataclass(frozen=True)
+class Side:
+    """What a sentence, the only one of its reading that counts, says of a proposal."""
+
+    readings: list[Reading]
+    sentence: int
+    side: int
+
+
+Item = Question | Claim | Side
+
+
+class Form:
+    """How a pair of texts is written for the network."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self._tokenizer = tokenizer
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(MOST_TOKENS, strategy="only_second")
+
+    def read(self, task: str, query: str, row: Row) -> tuple[Reading, list[tuple[int, int]]]:
+        """Return a passage after what is asked of it, and its sentences' spans in characters.
+
+        Sentences beyond the last token that fits have no tokens, and are left out.
+        """
+        heading = " > ".join(part for part in (row["title"], row["section"]) if part)
+        lead = f"{heading}\n" if heading else ""
+        found = self._tokenizer.encode(f"{task}: {query}", lead + row["text"])
+        where = [
+            (at, start)
+            for at, (of, (start, end)) in enumerate(zip(found.sequence_ids, found.offsets, strict=True))
+            if of == 1 and start < end
+        ]
+        asked = [at for at, of in enumerate(found.sequence_ids) if of == 0]
+        ranges, spans = [range(asked[0], asked[-1] + 1)], []
+        for start, end in sentence_spans(row["text"]):
+            inside = [at for at, begins in where if start <= begins - len(lead) < end]
+            if inside:
+                ranges.append(range(inside[0], inside[-1] + 1))
+                spans.append((start, end))
+        return Reading(found.ids, found.type_ids, ranges), spans
+
+
+def holding(spans: Sequence[tuple[int, int]], text: str, quote: str) -> list[int]:
+    """Return which sentences hold a quote, or stand in it."""
+    start = text.find(quote)
+    end = start + len(quote)
+
+    def shared(span: tuple[int, int]) -> float:
+        common = min(end, span[1]) - max(start, span[0])
+        return common / max(1, min(end - start, span[1] - span[0]))
+
+    return [at for at, span in enumerate(spans) if shared(span) > 0.5]
+
+
+class Passages:
+    """The passages of a part, each with those of its set that are nearest to a question.
+
+    `vectors` are (passages, width) and of unit length, as those of the questions are.
+    """
+
+    def __init__(self, rows: Sequence[Row], vectors: np.ndarray) -> None:
+        self.rows, self._vectors = rows, vectors
+        self._of = defaultdict[str, list[int]](list)
+        for at, row in enumerate(rows):
+            self._of[row["set"]].append(at)
+
+    def nearest(self, of: int, vector: np.ndarray, answer: str | None, most: int) -> list[int]:
+        """Return other passages of the set of passage `of`, the nearest first, that lack the answer."""
+        others = [
+            at
+            for at in self._of[self.rows[of]["set"]]
+            if at != of and not (answer and answer in self.rows[at]["text"])
+        ]
+        scores = self._vectors[others] @ vector
+        return [others[at] for at in np.argsort(-scores)[:most]]
+
+
+def questions_asked(row: Row) -> list[str]:
+    """Return the questions of a row in the order in which `items_of` takes them, as they are read."""
+    follow = [_follow_up(row["follow"])] if row["follow"] else []
+    return [*(_asked(asked) for asked in row["qa"]), *follow, *(missed["q"] for missed in row["no"])]
+
+
+def _asked(asked: Row) -> str:
+    return f"{asked['q']} ({asked['sit']})" if asked.get("sit") else str(asked["q"])
+
+
+def _follow_up(follow: Row) -> str:
+    return f"{follow['before']} {follow['q']}"
+
+
+def items_of(
+    form: Form, passages: Passages, at: int, vectors: np.ndarray, draw: random.Random, most: int = 1
+) -> Iterator[Item]:
+    """Yield what a passage's row asks of the reader; each question with `most` other passages.
+
+    `vectors` are those of `questions_asked`. With `most` = 1 the other is drawn from the nearest, and stands
+    beside half of the near misses only.
+    """
+    row = passages.rows[at]
+    text = row["text"]
+    answered = [*row["qa"], *([row["follow"]] if row["follow"] else [])]
+    for query, vector, about in zip(questions_asked(row), vectors, [*answered, *row["no"]], strict=True):
+        near = passages.nearest(at, vector, about.get("a"), NEAREST if most == 1 else most)
+        others = draw.sample(near, min(most, len(near))) if most == 1 else near
+        if most == 1 and "a" not in about and draw.random() < 0.5:
+            others = []
+        seen = [passages.rows[each] for each in (at, *others)]
+        read = [form.read("question", query, each) for each in seen]
+        answers = holding(read[0][1], text, about["s"]) if "a" in about else []
+        if "a" in about and not answers:
+            continue  # the sentence lies beyond what is read
+        yield Question(
+            query,
+            [reading for reading, _ in read],
+            [answers, *([] for _ in others)],
+            [[of["text"][slice(*span)] for span in spans] for of, (_, spans) in zip(seen, read, strict=True)],
+            0 if "a" in about else None,
+            about.get("kind", ""),
+        )
+    told = [(claim, "supported", "true") for claim in row["true"]]
+    for claim in row["false"]:
+        verdict = "untold" if claim["kind"] in ("added", "scope") else "contradicted"
+        told.append((claim["t"], verdict, claim["kind"]))
+    for sentence, verdict, kind in told:
+        yield Claim([form.read("claim", sentence, row)[0]], VERDICTS.index(verdict), kind)
+    for sided in row["sides"]:
+        reading, spans = form.read("proposal", sided["proposal"], row)
+        if held := holding(spans, text, sided["s"]):
+            yield Side([reading], held[0], SIDE_NAMES.index(sided["side"]))
