@@ -55,11 +55,14 @@ MOST_WORKERS = 8
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Share a run of all tests among workers, one a core; a part of them runs in this process."""
+    """Share a run of all tests among workers; a part of them runs in this process.
+
+    One more than there are cores: tests wait for servers, browsers and kills for a quarter of their time.
+    """
     if [Path(asked).resolve() for asked in config.args] != [Path(__file__).parent]:
         return 0
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = min(cores, MOST_WORKERS, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)
+    workers = min(cores + 1, MOST_WORKERS, psutil.virtual_memory().available // MEMORY_OF_A_WORKER)
     return workers if workers > 1 else 0
 
 

@@ -19,6 +19,7 @@ FOLDERS = {"adaptive_rag": ROOT / "adaptive_rag"} | {
 # A question and a document pass through them in this order; each imports only itself and those above it.
 ROOMS = (
     "errors",
+    "deadline",
     "private",
     "recipes",
     "state",

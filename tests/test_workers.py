@@ -16,10 +16,10 @@ GIGABYTE = 1 << 30
 @pytest.mark.parametrize(
     ("asked", "cores", "memory", "workers"),
     [
-        ("tests", 2, 16, 2),
+        ("tests", 2, 16, 3),
         ("tests/text", 2, 16, 0),
         ("tests/test_workers.py::test_a_run", 2, 16, 0),
-        ("tests", 1, 16, 0),
+        ("tests", 1, 16, 2),
         ("tests", 64, 500, conftest.MOST_WORKERS),
         ("tests", 16, 10, 3),
         ("tests", 16, 2, 0),
