@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -95,8 +95,20 @@ def samples_embedded(sample_vectors: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(EmbeddingCache, "__init__", begin_with(sample_vectors))
 
 
+@pytest.fixture
+def _environment_as_before() -> Iterator[None]:
+    """Give back the environment, also of what a file `.env` set while a test ran."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+# Named in this order: what monkeypatch undoes last would else bring back what a file `.env` had set.
 @pytest.fixture(autouse=True)
-def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _own_settings(
+    _environment_as_before: None, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Keep the developer's own settings out of the tests."""
     for name in [
         name for name in os.environ if name.startswith("ADAPTIVE_RAG_") and name != "ADAPTIVE_RAG_DATA"

@@ -1,7 +1,6 @@
 """The file .env of the working directory: read where it is trusted, and what is set already stands."""
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,14 +9,6 @@ from adaptive_rag.context import make_context
 from tests.cli.conftest import Run, parsed
 
 LONG = "How long is the sea wall of Saltmere?"
-
-
-@pytest.fixture(autouse=True)
-def _environment_as_before() -> Iterator[None]:
-    before = dict(os.environ)
-    yield
-    os.environ.clear()
-    os.environ.update(before)
 
 
 def read(run: Run) -> int:
