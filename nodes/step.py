@@ -77,8 +77,9 @@ class Step(Runnable[Any, Update]):
     @contextmanager
     def _run(self, state: Any) -> Iterator[_Run]:
         runtime = get_runtime(Context)
-        # classify starts the question anew: what a thread's earlier question left does not count.
-        earlier = {} if self.name == "classify" else state
+        # classify starts the question anew: what a thread's earlier question left does not count, nor when
+        # the run of an agent began that asks several.
+        earlier = {"started_at": time.time()} if self.name == "classify" else state
         with (
             shown_to_callers(runtime),
             leaving_out(strict=context_of(runtime).strict) as left_out,

@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from langgraph.graph import START, StateGraph
 from langgraph.runtime import Runtime
 
 from adaptive_rag import AdaptiveRAG
@@ -128,3 +129,22 @@ def test_an_agent_is_told_that_a_question_took_too_long(monkeypatch: pytest.Monk
     monkeypatch.setattr(steps, "FINISHING_SECONDS", 0.0)
     rag = AdaptiveRAG(MemoryIndex.from_texts(["The wall is 4 metres high."]), budget={"deadline_s": 1e-5})
     assert "not answered within" in rag.as_tool().invoke({"question": "How high is the wall?"})
+
+
+def test_each_question_of_an_agents_run_has_its_own_time(
+    monkeypatch: pytest.MonkeyPatch, town: MemoryIndex
+) -> None:
+    """LangGraph hands what controls a run to all graphs within it, so it says nothing of a later question."""
+    monkeypatch.setattr(steps, "FINISHING_SECONDS", 0.0)
+    rag = AdaptiveRAG(town, budget={"deadline_s": 3})
+
+    def agent(state: dict[str, Any]) -> dict[str, Any]:
+        first = rag.invoke({"question": "When was Saltmere founded?"})
+        time.sleep(3.1)
+        second = rag.invoke({"question": "How long is the sea wall?"})
+        return {"answers": [first["answer"], second["answer"]]}
+
+    graph = StateGraph(dict)
+    graph.add_node("agent", agent)
+    graph.add_edge(START, "agent")
+    assert "2,340" in graph.compile().invoke({})["answers"][1]

@@ -105,7 +105,7 @@ def load_env_file() -> None:
 def ask_for_config_file() -> None:
     """Ask once whether a config file of the working directory may name other machines, where it does.
 
-    Where nobody can be asked, or it cannot be read, whoever reads it says so.
+    Without a terminal, or with a file that cannot be read, the settings raise the error later.
     """
     if not (os.path.isfile(CONFIG_FILE) and _can_ask()):
         return
@@ -121,10 +121,11 @@ def may_use(file: Path, found: Sequence[str], what: str) -> bool:
     """Tell whether a file may be used for what was found in it, after asking once where somebody is there."""
     from adaptive_rag.cli.output import print_note
     from adaptive_rag.context.trusted import HOW, is_trusted, said_of, say
+    from adaptive_rag.text.visible import escape_hidden
 
     if not found or is_trusted(file):
         return True
-    shown = f"The file {file.absolute()} {what} {', '.join(found[:5])}{', ...' if len(found) > 5 else ''}."
+    shown = escape_hidden(f"The file {file.absolute()} {what} {', '.join(found)}.")
     if said_of(file) is None and _can_ask():
         import typer
 

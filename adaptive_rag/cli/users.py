@@ -104,8 +104,9 @@ def disable(
         from adaptive_rag.server.accounts import keep_an_admin, shut_out
 
         user = _user(db, name)
+        if user.is_disabled or not undo:
+            shut_out(db, user)
         user.is_disabled = not undo
-        shut_out(db, user)
         keep_an_admin(db)
         _record(db, "user.change", f"{name}: is_disabled")
     print_line(f"{'Enabled' if undo else 'Disabled'}: {name}")

@@ -10,8 +10,10 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 from pydantic_settings import TomlConfigSettingsSource
 
@@ -23,6 +25,8 @@ VARIABLE = "ADAPTIVE_RAG_TRUST_FOLDER"
 HOW = f"look at it, then run: adaptive-rag settings --trust (or set {VARIABLE}=1)"
 _PREFIX = "ADAPTIVE_RAG_"
 _RAY_OF_THIS_MACHINE = ("auto", "local")
+_SCHEMES_WITH_A_HOST = frozenset(("http", "https", "postgresql", "postgres", "ray"))
+_ELSEWHERE = frozenset(("host", "hostaddr", "service", "servicefile"))
 
 
 class TrustedConfigFile(TomlConfigSettingsSource):
@@ -40,8 +44,17 @@ class TrustedConfigFile(TomlConfigSettingsSource):
 
 def other_hosts(settings: Mapping[str, Any]) -> list[str]:
     """Return the hosts beyond this machine that settings name; "?" for one that cannot be read."""
-    hosts = {host_of(address) or "?" for address in _addresses(settings)}
-    return sorted(host for host in hosts if not is_loopback(host))
+    return sorted({host for address in _addresses(settings) if (host := _other_host(address))})
+
+
+def _other_host(address: str) -> str | None:
+    host, parts = host_of(address), address.partition("://")
+    if not is_loopback(host):
+        return host or "?"
+    # s3://localhost is a bucket's name, and PostgreSQL connects to what a query of its address names
+    scheme, query = parts[0].partition("+")[0].lower(), parse_qs(parts[2].partition("?")[2])
+    is_own = scheme in _SCHEMES_WITH_A_HOST and _ELSEWHERE.isdisjoint(query)
+    return None if is_own else "?"
 
 
 def _addresses(value: Any, name: str = "") -> Iterator[str]:
@@ -52,6 +65,11 @@ def _addresses(value: Any, name: str = "") -> Iterator[str]:
         for each in value:
             yield from _addresses(each, name)
     elif isinstance(value, str):
+        if value.lstrip()[:1] in ("{", "["):
+            # a group in the environment is JSON, which may write "/" as "\/"
+            with suppress(ValueError):
+                yield from _addresses(json.loads(value), name)
+                return
         if "://" in value:
             if not value.startswith("file://"):
                 yield value

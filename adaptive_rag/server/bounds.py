@@ -123,9 +123,15 @@ def check_json(body: bytes, bound: Bound) -> None:
     """
     if ESCAPED_NUL.search(body):  # no text has it, and PostgreSQL takes none that does
         raise Refused(422, "A text may not hold the character U+0000.")
+    too_many = Refused(413, f"This request may have {bound.values:,} fields and items of lists at most.")
+    # What is no JSON may have any number of quotation marks and brackets, which are looked at one by one.
+    if body.count(b'"') - body.count(b'\\"') > 4 * bound.values + 4:
+        raise too_many
     bare = _STRING.sub(b"", body)
+    if sum(map(bare.count, (b"[", b"]", b"{", b"}"))) > 2 * bound.values + 4 * MOST_DEPTH:
+        raise too_many
     if bare.count(b":") + bare.count(b",") > bound.values:
-        raise Refused(413, f"This request may have {bound.values:,} fields and items of lists at most.")
+        raise too_many
     depth = 0
     for bracket in _BRACKET.finditer(bare):
         depth += 1 if bracket[0] in b"[{" else -1

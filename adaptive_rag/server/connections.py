@@ -7,6 +7,7 @@ import ipaddress
 import sys
 from collections import Counter
 from collections.abc import Collection
+from contextlib import suppress
 from typing import ClassVar
 
 import h11
@@ -130,7 +131,11 @@ def most_connections() -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
+        # macOS says that there is no limit, and refuses what its kernel does not allow
+        for most in (wanted, 10_240):
+            with suppress(ValueError, OSError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (max(most, soft), hard))
+                soft = max(most, soft)
+                break
     files = _MOST_FILES if soft == resource.RLIM_INFINITY else soft
     return max(files - OTHER_FILES, files // 2)

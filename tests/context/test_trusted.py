@@ -38,6 +38,11 @@ def _own_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"models": {"base_url": "https://[broken"}}, ["?"]),
         ({"models": {"base_url": "https://localhost.evil.example"}}, ["localhost.evil.example"]),
         ({"models": {"base_url": "https://localhost@evil.example"}}, ["evil.example"]),
+        ({"models": '{"base_url": "http:\\/\\/evil.example/v1"}'}, ["evil.example"]),
+        ({"index": "postgresql://localhost/kb?sslmode=disable"}, []),
+        ({"index": "postgresql+psycopg://localhost/kb?host=evil.example"}, ["?"]),
+        ({"index": "postgresql://localhost/kb?%68ostaddr=10.0.0.5"}, ["?"]),
+        ({"index": "s3://localhost/kb"}, ["?"]),
     ],
 )
 def test_hosts_beyond_this_machine_are_found(settings: dict[str, object], hosts: list[str]) -> None:

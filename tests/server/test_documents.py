@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.index import Index
+from adaptive_rag.server.api import uploads
 from adaptive_rag.server.api.uploads import KEYS_KEPT
 from adaptive_rag.server.tables import Collection, Upload
 from benchmarks.made_badly import ARCHIVES, OFFICE, PDFS, WORD
@@ -421,6 +423,23 @@ def test_no_room_for_an_upload_that_comes_in_is_said_and_leaves_nothing(serve: S
             resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
         assert (refused.status_code, "no room" in refused.json()["detail"]) == (503, True)
         assert files_below(client) == []
+
+
+def test_an_upload_that_the_database_does_not_keep_leaves_nothing(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise OperationalError("INSERT", {}, Exception("disk I/O error"))
+
+    upload(client, {"ferry.md": FERRY})
+    before = files_below(client)
+    monkeypatch.setattr(uploads, "note", broken)
+    for text in (b"another text", FERRY):
+        assert upload(client, {"ferry.md": text, "new.md": b"new"}).status_code == 503
+    monkeypatch.undo()
+    assert upload(client, {"last.md": b"last"}).status_code == 202
+    work(client)
+    assert len(files_below(client)) == len(before) + 1
 
 
 def test_a_collection_holds_so_much(client: TestClient) -> None:

@@ -18,6 +18,7 @@ from fastapi import APIRouter, Depends, Header, Request
 from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ConfigDict, Field
 from sqlalchemy import delete, select
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 from starlette.datastructures import FormData, UploadFile
 from starlette.requests import ClientDisconnect
@@ -173,15 +174,25 @@ def upload_documents(
         sizes = dict(zip(names, (size for _, _, size in written), strict=True))
         _check_quota(db, found, folder, sizes, parts.settings.max_collection_megabytes)
         rows, replaced = _replace_rows(db, found, caller, names, written)
-        for row, (place, _, _) in zip(rows, written, strict=True):
-            folder.publish(place, row)
-        accepted = accept(db, found, caller, rows)
-        note(db, request, caller, "document.upload", f"{found.name}: {', '.join(names)}")
-        if answered:
-            answered.answer = accepted.model_dump(mode="json")
-            db.add(answered)
-        db.commit()
-        for version in replaced - {version_of(row) for row in rows}:
+        versions = {version_of(row) for row in rows}
+        ours = select(Document).where(Document.collection_id == found.id)
+        try:
+            for row, (place, _, _) in zip(rows, written, strict=True):
+                folder.publish(place, row)
+            accepted = accept(db, found, caller, rows)
+            note(db, request, caller, "document.upload", f"{found.name}: {', '.join(names)}")
+            if answered:
+                answered.answer = accepted.model_dump(mode="json")
+                db.add(answered)
+            db.commit()
+        except (OSError, SQLAlchemyError):
+            db.rollback()
+            # Asked anew, for a connection may break after the rows were kept.
+            kept = {version_of(row) for row in db.scalars(ours)}
+            for version in versions - replaced - kept:
+                folder.retire(version)
+            raise
+        for version in replaced - versions:
             folder.retire(version)
     parts.queue.tell(found.id)
     return accepted

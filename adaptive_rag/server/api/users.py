@@ -122,8 +122,9 @@ def change_user(
     if change.is_admin is not None:
         found.is_admin = change.is_admin
     if change.is_disabled is not None:
+        if change.is_disabled or found.is_disabled:
+            shut_out(db, found)
         found.is_disabled = change.is_disabled
-        shut_out(db, found)
     keep_an_admin(db)
     changed = ", ".join(sorted(change.model_dump(exclude_none=True)))
     note(db, request, caller, "user.change", f"{found.name}: {changed}")
