@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test lint types check demo studio results answers calls recipes bench campaigns fuzz-questions fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
+.PHONY: help install test nightly lint types check demo studio results answers calls recipes bench campaigns fuzz-questions fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -18,6 +18,9 @@ install: ## Install the package for development
 
 test: ## Run the tests
 	pytest
+
+nightly: ## Run all tests, also those that try more of what others try a few of
+	RAY_KILLS=all BUCKET_KILLS=all PAGE_CHECKS=all pytest -m "nightly or not nightly"
 
 lint: ## Check style and format
 	ruff check . && ruff format --check .

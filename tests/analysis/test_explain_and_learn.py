@@ -167,6 +167,7 @@ def test_the_learned_file_lies_in_the_home_or_else_in_the_configuration_folder(
         assert learned_file().parent == tmp_path / "config" / "adaptive-rag"
 
 
+@pytest.mark.nightly
 def test_long_questions_without_a_word_in_common_are_learned_from_in_little_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ pytest.importorskip("playwright", reason="needs the development packages")
 from benchmarks.page_speed import measure
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("chromium"), reason="needs Chromium")
 def test_each_figure_is_measured() -> None:

@@ -14,6 +14,7 @@ def test_questions_are_answered_as_by_a_fresh_process_while_the_index_changes() 
     assert not count.failed and not count.differing, report(count)
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("samples_embedded")
 def test_many_threads_and_tasks_get_the_answers_of_one() -> None:
     count = load(seconds=3, chunks=200, of=3)

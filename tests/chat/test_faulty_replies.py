@@ -34,7 +34,11 @@ def test_there_are_enough_of_them():
 @pytest.mark.filterwarnings("ignore:Pydantic serializer warnings")
 @pytest.mark.parametrize(
     ("fault", "mode"),
-    [(fault, MODES[(number + more) % 5]) for number, fault in enumerate(FAULTS) for more in (0, 2)],
+    [
+        pytest.param(fault, MODES[(number + more) % 5], marks=[pytest.mark.nightly] if more else [])
+        for number, fault in enumerate(FAULTS)
+        for more in (0, 2)
+    ],
     ids=lambda value: value.name if isinstance(value, Fault) else value,
 )
 def test_a_faulty_reply_ends_in_time_and_is_never_the_answer(bench, fault, mode):

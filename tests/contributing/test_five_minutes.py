@@ -235,6 +235,7 @@ def test_a_loader_is_one_file_and_one_row(tree: Tree) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_a_reranker_is_one_file_and_one_row(tree: Tree) -> None:
     def right() -> None:
         tree.write(
@@ -288,6 +289,7 @@ class Letters(Embeddings):
 '''
 
 
+@pytest.mark.nightly
 def test_an_embedding_model_is_one_file_and_one_row(tree: Tree) -> None:
     def right() -> None:
         tree.write("adaptive_rag/models/letters.py", MODEL)
@@ -342,6 +344,7 @@ class Notes:
 '''
 
 
+@pytest.mark.nightly
 def test_a_store_is_one_file_and_one_row(tree: Tree) -> None:
     def right() -> None:
         tree.write("adaptive_rag/index/notes.py", STORE)
@@ -365,6 +368,7 @@ def test_a_store_is_one_file_and_one_row(tree: Tree) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_a_metric_is_one_row(tree: Tree) -> None:
     name = "adaptive_rag/evaluation/metrics.py"
 
@@ -383,6 +387,7 @@ def test_a_metric_is_one_row(tree: Tree) -> None:
     follow(tree, "metric", right, lambda: tree.replace(name, '"judged": "Judged"', '"judged": "Judge"'))
 
 
+@pytest.mark.nightly
 def test_a_prompt_is_one_file(tree: Tree) -> None:
     name = "adaptive_rag/llm/prompts/enhance.md"
     follow(
@@ -393,6 +398,7 @@ def test_a_prompt_is_one_file(tree: Tree) -> None:
     )
 
 
+@pytest.mark.nightly
 def test_a_setting_is_one_field_and_the_page_that_is_made_of_it(tree: Tree) -> None:
     line = '    patience_s: float = Field(1.0, gt=0, description="Seconds of patience.")'
     tree.insert("adaptive_rag/context/groups.py", '"""What one question may cost."""', f"\n{line}")
@@ -406,6 +412,7 @@ def test_a_setting_is_one_field_and_the_page_that_is_made_of_it(tree: Tree) -> N
     assert tree.passes(TABLE["setting"].test)
 
 
+@pytest.mark.nightly
 def test_a_citation_format_is_one_file(tree: Tree) -> None:
     name = "adaptive_rag/text/markers.py"
 

@@ -214,6 +214,7 @@ def test_a_second_opening_of_a_corpus_indexes_nothing(write_set: Any, tmp_path: 
     assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_standard_agrees_with_independent_code(public_data: Path, tmp_path: Path) -> None:
     """nDCG@10 of dense retrieval over exact float vectors, measured with other code, is 0.750."""

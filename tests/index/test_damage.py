@@ -9,7 +9,7 @@ from benchmarks.damage import KINDS, damage_copies, delete, empty, flip, halve, 
 SEED = 7
 
 
-@pytest.mark.parametrize(("in_memory", "flips"), [(True, 44), (False, 11)], ids=["small", "large"])
+@pytest.mark.parametrize(("in_memory", "flips"), [(True, 22), (False, 6)], ids=["small", "large"])
 def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
     tmp_path: Path, in_memory: bool, flips: int
 ) -> None:
@@ -21,7 +21,9 @@ def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
     assert not in_memory or {"data", "deletions", "word index", "vector index", "manifest"} <= at_opening
 
 
-@pytest.mark.parametrize("damage", [halve, empty, delete])
+@pytest.mark.parametrize(
+    "damage", [halve, *(pytest.param(of, marks=pytest.mark.nightly) for of in (empty, delete))]
+)
 def test_a_torn_or_missing_file_is_noticed_or_without_effect_and_is_mended(tmp_path: Path, damage) -> None:
     outcomes = damage_copies(tmp_path, damage, len(KINDS), SEED, in_memory=True)
     assert [each for each in outcomes if not each.held] == []

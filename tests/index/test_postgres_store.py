@@ -593,13 +593,13 @@ def test_words_of_other_documents_are_not_told(spelt: PostgresIndex) -> None:
 WRITER = "adaptive_rag.index.postgres.writer.DatabaseWriter"
 MOMENTS = [
     ("before", f"{WRITER}.add"),
-    ("after", f"{WRITER}.add"),
-    ("after", f"{WRITER}.remove"),
-    ("before", "adaptive_rag.index.postgres.database.Database.write"),
+    pytest.param("after", f"{WRITER}.add", marks=pytest.mark.nightly),
+    pytest.param("after", f"{WRITER}.remove", marks=pytest.mark.nightly),
+    pytest.param("before", "adaptive_rag.index.postgres.database.Database.write", marks=pytest.mark.nightly),
     ("after", "adaptive_rag.index.manifest.Manifest.publish"),
-    pytest.param("before", f"{WRITER}.index_words", marks=pytest.mark.slow),
-    pytest.param("after", f"{WRITER}.optimize", marks=pytest.mark.slow),
-    pytest.param("before", f"{WRITER}.drop_other_tables", marks=pytest.mark.slow),
+    pytest.param("before", f"{WRITER}.index_words", marks=pytest.mark.nightly),
+    pytest.param("after", f"{WRITER}.optimize", marks=pytest.mark.nightly),
+    pytest.param("before", f"{WRITER}.drop_other_tables", marks=pytest.mark.nightly),
 ]
 
 

@@ -182,7 +182,7 @@ def test_what_is_unchanged_is_left_and_what_changed_is_replaced(tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("small_tasks")
-@pytest.mark.parametrize(("when", "number"), WORKER_MOMENTS if ALL else WORKER_MOMENTS[:3])
+@pytest.mark.parametrize(("when", "number"), WORKER_MOMENTS if ALL else WORKER_MOMENTS[:1])
 def test_the_work_of_a_killed_worker_is_done_by_another(
     tmp_path: Path, cluster: Any, when: str, number: int
 ) -> None:
@@ -196,7 +196,7 @@ def test_the_work_of_a_killed_worker_is_done_by_another(
 
 
 @pytest.mark.usefixtures("small_tasks")
-@pytest.mark.parametrize(("when", "target"), DRIVER_MOMENTS if ALL else DRIVER_MOMENTS[:2])
+@pytest.mark.parametrize(("when", "target"), DRIVER_MOMENTS if ALL else DRIVER_MOMENTS[:1])
 def test_a_killed_run_leaves_whole_sources_and_the_next_goes_on(
     tmp_path: Path, cluster: Any, when: str, target: str
 ) -> None:

@@ -56,6 +56,7 @@ def check_line(failure: Failure) -> None:
     assert not GIBBERISH.search(said), said
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", BAD_FILES, ids=printable)
 def test_each_bad_file_alone_is_read_or_costs_one_line(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -40,6 +40,7 @@ def read_apart(tmp_path, count):
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_2000_page_pdf_is_read_in_memory_close_to_its_text(tmp_path):
     pytest.importorskip("resource")

@@ -15,7 +15,7 @@ from urllib.parse import quote, urlsplit
 import httpx
 import pymupdf
 import pytest
-from playwright.sync_api import Browser, Page, Route
+from playwright.sync_api import Browser, Page, Route, expect
 
 from adaptive_rag.errors import InputError
 from adaptive_rag.server.folders import safe_name
@@ -273,7 +273,7 @@ def test_hostile_example_questions(watched: Watched) -> None:
     _list_instead(watched.page, "collections", [collection])
     watched.open("#/ask")
     offered = watched.page.get_by_role("group", name="Try one of these").get_by_role("button")
-    assert offered.count() == len(PAYLOADS)
+    expect(offered).to_have_count(len(PAYLOADS))
     watched.check()
 
 

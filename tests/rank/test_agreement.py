@@ -231,6 +231,7 @@ def test_the_direction_is_of_unit_length_and_of_the_embedded_model() -> None:
     assert np.linalg.norm(direction) == pytest.approx(1)
 
 
+@pytest.mark.nightly
 def test_corpora_cut_to_one_side_are_said_to_be_so_and_whole_ones_rarely(public_data: Path) -> None:
     folder = public_data / "opinion_perspectrum"
     texts = {row["_id"]: row["text"] for row in read_rows(folder / "corpus.jsonl")}

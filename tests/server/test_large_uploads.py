@@ -31,6 +31,7 @@ def send(server: ServerProcess, framing: str, most: int) -> tuple[int, bytes]:
             return sent, b""
 
 
+@pytest.mark.nightly
 def test_five_gigabytes_are_refused_or_cut_without_memory_and_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -138,7 +138,14 @@ def knock(client: TestClient) -> dict[str, str]:
     return {name: f"{answer.headers} {answer.text}" for name, answer in doors.items()}
 
 
-@pytest.mark.parametrize("fault", ["401", "500", "no JSON", "reply", "hang", "gone"])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "500",
+        "reply",
+        *(pytest.param(of, marks=pytest.mark.nightly) for of in ("401", "no JSON", "hang", "gone")),
+    ],
+)
 def test_no_door_shows_a_secret_whatever_the_models_server_does(
     serve: Serve,
     sample_index: Path,
