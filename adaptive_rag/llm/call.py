@@ -180,6 +180,10 @@ class _Conversation:
                     break
             return draft
         except Exception as raised:  # as in `_do`
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                # closing the connection failed, which must not hide that nobody waits
+                raise asyncio.CancelledError from raised
             return raised
 
     def _config(self) -> RunnableConfig:

@@ -219,6 +219,27 @@ async def test_cancelling_ends_the_call():
     assert ended == [True]
 
 
+async def test_cancelling_ends_the_call_even_if_closing_the_connection_fails():
+    asked = []
+
+    class Broken(ScriptedChatModel):
+        async def _astream(self, messages, *args, **kwargs):
+            asked.append(messages)
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                raise ModelAPIError("the connection broke while it was closed") from None
+            yield
+
+    work = asyncio.ensure_future(aask([request_for("generate")], context(Broken()), budget(seconds=7200)))
+    while not asked and not work.done():
+        await asyncio.sleep(0.001)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.wait_for(work, 20)
+    assert len(asked) == 1
+
+
 def test_what_steps_before_the_answer_say_is_kept_out_of_the_stream_of_messages():
     seen = {}
 
