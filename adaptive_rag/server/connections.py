@@ -122,7 +122,12 @@ def connection_of(settings: ServerSettings) -> type[Connection]:
 
 
 def most_connections() -> int:
-    """Return how many connections the system lets this process hold, beside its files; ask it for more."""
+    """Return how many connections the system lets this process hold, beside its files."""
+    return max(most_files() - OTHER_FILES, most_files() // 2)
+
+
+def most_files() -> int:
+    """Return how many files and connections the system lets this process open, once it was asked for more."""
     if sys.platform == "win32":
         return _MOST_FILES
     import resource
@@ -132,5 +137,4 @@ def most_connections() -> int:
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
         soft = wanted
-    files = _MOST_FILES if soft == resource.RLIM_INFINITY else soft
-    return max(files - OTHER_FILES, files // 2)
+    return _MOST_FILES if soft == resource.RLIM_INFINITY else soft
