@@ -209,7 +209,7 @@ def _plan_files(
 
     plan = Plan()
     files, closed = _open_archives(
-        discover(paths, index=folder, patterns=patterns, unknown=plan.unknown), patterns, plan.failed
+        discover(paths, index=folder, patterns=patterns, unknown=plan.unknown), patterns, plan
     )
     if isinstance(paths, Confined):
         paths.check_number(len(files))
@@ -312,12 +312,13 @@ def content_key(path: str | None, content_hash: str) -> tuple[str, str] | None:
 
 
 def _open_archives(
-    files: list[SourceFile], patterns: Patterns, failed: list[Failure]
+    files: list[SourceFile], patterns: Patterns, plan: Plan
 ) -> tuple[list[SourceFile], list[str]]:
     """Put the files in an archive in its place.
 
     Also return the archives that could not be listed: what was indexed of them is not known to be gone.
     """
+    from adaptive_rag.ingest import Note
     from adaptive_rag.ingest.archives import is_archive
     from adaptive_rag.ingest.read import list_archive
 
@@ -328,8 +329,14 @@ def _open_archives(
             continue
         members, failure = list_archive(file, patterns)
         opened += members
+        names = {member.source: member.path.relative_to(file.path).as_posix() for member in members}
+        escaped = [source for source, name in names.items() if source != f"{file.source}/{name}"]
+        if escaped:
+            more = f" and {len(escaped) - 1:,} more" if len(escaped) > 1 else ""
+            said = f"holds names with characters that are not drawn. They are escaped: {escaped[0]}{more}"
+            plan.notes.append(Note(file.source, said))
         if failure:
-            failed.append(failure)
+            plan.failed.append(failure)
             closed += [] if members else [os.path.realpath(file.path)]
     return opened, closed
 

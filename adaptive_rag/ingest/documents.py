@@ -14,11 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from adaptive_rag.text.visible import escape_hidden
+
 PARAGRAPH = "\n\n"
 SECTION_SEPARATOR = " > "
 _LONGEST_TITLE = 120
 _DEEPEST_SECTION = 3
-_UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,12 +288,11 @@ def _note_hidden(words: int) -> str:
 
 
 def printable(name: str) -> str:
-    r"""Write what no terminal shows in a file's name as "caf\xe9.txt", and leave other names alone.
+    r"""Write what is not shown of a file's name as "caf\xe9.txt", and leave other names alone.
 
-    That is bytes that are no UTF-8, and the characters that end lines or steer a terminal.
+    That is bytes that are no UTF-8, and characters that are not drawn, end lines or turn the direction.
     """
-    name = name.encode(errors="surrogateescape").decode(errors="backslashreplace")
-    return _UNSHOWN.sub(lambda found: found[0].encode("unicode_escape").decode(), name)
+    return escape_hidden(name.encode(errors="surrogateescape").decode(errors="backslashreplace"))
 
 
 def without_half_characters(text: str) -> str:

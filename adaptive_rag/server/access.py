@@ -19,7 +19,7 @@ from adaptive_rag.server.machine import THIS_MACHINE, admit_this_machine
 from adaptive_rag.server.problems import Problem, not_found
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Collection, Membership, Role, Thread, Token, User, now
-from adaptive_rag.text.addresses import host_of
+from adaptive_rag.text.addresses import page_host
 from adaptive_rag.text.redaction import redact
 
 _log = logging.getLogger(__name__)
@@ -185,14 +185,12 @@ def refuse_other_sites(request: Request, *, is_strict: bool = True) -> None:
         is_ours = not is_strict
     else:
         is_ours = site in ("same-origin", "none") if site else _is_own(origin or "", request)
-    if not is_ours:
+    if not is_ours or (origin not in (None, "null") and page_host(origin) is None):
         raise Problem(403, "A page of another site may not do this.")
 
 
 def _is_own(origin: str, request: Request) -> bool:
-    scheme, _, rest = origin.partition("://")
-    is_page = scheme in ("http", "https")  # an extension may be named like a host
-    return is_page and rest == request.headers.get("host") and host_of(origin) is not None
+    return origin.partition("://")[2] == request.headers.get("host") and page_host(origin) is not None
 
 
 CurrentCaller = Annotated[Caller, Depends(identify)]

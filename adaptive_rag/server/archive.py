@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import tarfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -297,8 +298,10 @@ def _blocks(file: BinaryIO, member: Member) -> Iterator[bytes]:
         yield block
 
 
-def read_lines(file: BinaryIO, size: int) -> Iterator[dict[str, Any]]:
+def read_lines(file: BinaryIO, size: int, counts: Counter[str] | None = None) -> Iterator[dict[str, Any]]:
     """Read so many bytes as lines of JSON, each an object; U+0000, which older servers took, becomes U+FFFD.
+
+    How often it did is added to `counts`, as `replaced`.
 
     Raises:
         ValueError: a line is something else, or too long.
@@ -310,7 +313,10 @@ def read_lines(file: BinaryIO, size: int) -> Iterator[dict[str, Any]]:
             raise ValueError("it ends in the middle of a file")
         if len(line) > LONGEST_LINE:
             raise ValueError(f"it has a line of more than {LONGEST_LINE:,} bytes")
-        row = json.loads(ESCAPED_NUL.sub(rb"\1\\ufffd", line))
+        line, replaced = ESCAPED_NUL.subn(rb"\1\\ufffd", line)
+        if replaced and counts is not None:
+            counts["replaced"] += replaced
+        row = json.loads(line)
         if not isinstance(row, dict):
             raise ValueError(f"it has a line {line[:40]!r} where an object belongs")
         yield row

@@ -11,7 +11,8 @@ import json
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -20,6 +21,7 @@ from typing import Any, BinaryIO
 
 from alembic.util import CommandError
 from filelock import FileLock, Timeout
+from langchain_core.messages import BaseMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.store.base import BaseStore
 from sqlalchemy import Connection, DateTime, Engine, MetaData, Table, insert, select
@@ -31,7 +33,7 @@ from adaptive_rag.errors import AdaptiveRAGError, ConfigurationError
 from adaptive_rag.index.location import open_location
 from adaptive_rag.index.manifest import COPY, MANIFEST, read_manifest
 from adaptive_rag.ingest.web import is_address
-from adaptive_rag.private import make_file, make_folder
+from adaptive_rag.private import make_file, make_folder, replace_text
 from adaptive_rag.server.archive import (
     LONGEST_LINE,
     ODD,
@@ -44,10 +46,11 @@ from adaptive_rag.server.archive import (
     read_key,
     read_lines,
 )
+from adaptive_rag.server.connections import most_files
 from adaptive_rag.server.conversations import open_conversations, write_conversations
 from adaptive_rag.server.database import migrate, open_database, open_new_database, revision_of
 from adaptive_rag.server.folders import folder_of
-from adaptive_rag.server.pairing import pair_new
+from adaptive_rag.server.pairing import UNFINISHED, pair_new
 from adaptive_rag.server.problems import Problem
 from adaptive_rag.server.settings import BACKUP_KEY, ServerSettings
 from adaptive_rag.server.tables import Base, Collection, Document, Installation, Thread, User
@@ -73,6 +76,7 @@ def back_up(settings: ServerSettings, file: Path) -> dict[str, int]:
     """
     if not settings.data.is_dir():
         raise ConfigurationError(f"There is no server's data in {str(settings.data)!r}.")
+    most_files()  # the lock of each collection is one
     engine = open_database(settings)
     stage, partial = settings.data / _STAGE, file.with_name(file.name + ".partial")
     try:
@@ -220,7 +224,7 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
     """Bring back all that a backup holds, or nothing, into an empty data folder and an empty database.
 
     What another server wrote (`foreign`) needs no signature and comes without conversations; `left_out` is
-    their number.
+    their number. `replaced` is how often U+FFFD stands for U+0000, which older servers took.
 
     Raises:
         ConfigurationError: the data folder or the database holds something, or cannot be written.
@@ -228,8 +232,10 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
             server's; the message names what failed.
     """
     if settings.data.exists() and any(settings.data.iterdir()):
+        left = " It holds the files of a restore that was interrupted."
         raise ConfigurationError(
-            f"The data folder {str(settings.data)!r} is not empty. Name a new one with --data."
+            f"The data folder {str(settings.data)!r} is not empty."
+            f"{left if (settings.data / UNFINISHED).exists() else ''} Name a new one with --data."
         )
     if not foreign and settings.backup_key is None:
         raise BackupError(f"The backup {file} may be of any server: no key is named. {both_ways()}")
@@ -244,7 +250,7 @@ def restore(settings: ServerSettings, file: Path, *, foreign: bool = False) -> d
             else:
                 make_file(stage / "data" / BACKUP_KEY)
                 shutil.copyfile(settings.signing_key, stage / "data" / BACKUP_KEY)
-            return _fill(settings, stage, archive.about["revision"]) | left_out
+            return _fill(settings, stage, file, archive.about["revision"]) | left_out
     except AdaptiveRAGError:
         raise
     except CommandError as error:
@@ -307,21 +313,25 @@ def _leave_conversations_out(archive: Archive, stage: Path) -> int:
     return len(threads)
 
 
-def _fill(settings: ServerSettings, stage: Path, revision: str) -> dict[str, int]:
+def _fill(settings: ServerSettings, stage: Path, file: Path, revision: str) -> dict[str, int]:
     """Fill a new database from what was unpacked, and move the data folder to its place: all or nothing."""
     data = stage / "data"
     placed, was_there = settings.model_copy(update={"data": data}), settings.data.exists()
     try:
         with open_new_database(placed, revision) as (connection, tables):
-            counts = _load_rows(connection, stage / "tables", tables)
+            counts = Counter[str]()
+            _load_rows(connection, stage / "tables", tables, counts)
             with write_conversations(placed, connection) as (saver, store):
-                counts["conversations"] = _load_conversations(saver, store, stage)
+                _load_conversations(saver, store, stage, counts)
             migrate(connection)
             pair_new(placed, connection)
             if settings.database is not None:  # its transaction ends when the files are in their place
+                replace_text(data / UNFINISHED, str(file.absolute()))
                 _move(data, settings.data)
         if settings.database is None:  # its files are among them, and are closed now
             _move(data, settings.data)
+        else:
+            (settings.data / UNFINISHED).unlink()
     except BaseException:
         if not data.exists():
             os.replace(settings.data, data)
@@ -337,29 +347,27 @@ def _move(data: Path, place: Path) -> None:
     os.replace(data, place)
 
 
-def _load_rows(connection: Connection, folder: Path, tables: set[str]) -> dict[str, int]:
+def _load_rows(connection: Connection, folder: Path, tables: set[str], counts: Counter[str]) -> None:
     """Write the rows of a backup into tables as they were in its version; migrations come after."""
     names = {path.stem for path in folder.iterdir()}
     if unknown := sorted(names - tables):
         raise ValueError(f"its revision has no table {unknown[0][:200]!r}")
     metadata = MetaData()
     metadata.reflect(connection, only=sorted(names))
-    counts = {}
     for table in metadata.sorted_tables:
         if table.name in names:
             place = folder / f"{table.name}.jsonl"
             counts[table.name] = 0
             with place.open("rb") as lines:
-                for rows in _batches(lines, place.stat().st_size):
+                for rows in _batches(lines, place.stat().st_size, counts):
                     connection.execute(insert(table), [_read_row(table, names, row) for row in rows])
                     counts[table.name] += len(rows)
-    return counts
 
 
-def _batches(lines: BinaryIO, size: int) -> Iterator[list[dict[str, Any]]]:
+def _batches(lines: BinaryIO, size: int, counts: Counter[str]) -> Iterator[list[dict[str, Any]]]:
     rows: list[dict[str, Any]] = []
     began = 0
-    for row in read_lines(lines, size):
+    for row in read_lines(lines, size, counts):
         rows.append(row)
         if len(rows) == _ROWS_AT_ONCE or lines.tell() - began >= _BYTES_AT_ONCE:
             yield rows
@@ -381,10 +389,12 @@ def _read_row(table: Table, names: set[str], row: dict[str, Any]) -> dict[str, A
     return row
 
 
-def _load_conversations(saver: BaseCheckpointSaver[Any], store: BaseStore, stage: Path) -> int:
+def _load_conversations(
+    saver: BaseCheckpointSaver[Any], store: BaseStore, stage: Path, counts: Counter[str]
+) -> None:
     profiles = stage / PROFILES
     with profiles.open("rb") as lines:
-        for row in read_lines(lines, profiles.stat().st_size):
+        for row in read_lines(lines, profiles.stat().st_size, counts):
             write_profile(store, row["user"], row["text"])
     # A backup from before the first conversation has no such folder.
     files = sorted((stage / _CONVERSATIONS).glob("*"))
@@ -392,6 +402,23 @@ def _load_conversations(saver: BaseCheckpointSaver[Any], store: BaseStore, stage
         thread_id, _, form = path.name.partition(".")
         if form != "msgpack":
             raise BackupError(f"The backup holds {path.name[:200]!r}, which no backup does.")
-        checkpoint, metadata = saver.serde.loads_typed((form, path.read_bytes()))
+        kept = saver.serde.loads_typed((form, path.read_bytes()))
+        checkpoint, metadata = _without_nul(kept, counts)
         saver.put(_place_of(thread_id), checkpoint, metadata, checkpoint["channel_versions"])
-    return len(files)
+    counts["conversations"] = len(files)
+
+
+def _without_nul(value: Any, counts: Counter[str]) -> Any:
+    """Return what was said with U+FFFD for each U+0000, which is added to `counts`."""
+    if isinstance(value, str):
+        if found := value.count("\0"):
+            counts["replaced"] += found
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, Mapping):
+        return {_without_nul(key, counts): _without_nul(item, counts) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(_without_nul(item, counts) for item in value)
+    if isinstance(value, BaseMessage):
+        fields = {name: _without_nul(getattr(value, name), counts) for name in type(value).model_fields}
+        return value.model_copy(update=fields)
+    return value

@@ -74,6 +74,9 @@ def bound_of(path: str) -> Bound | None:
 def _check_head(scope: Scope) -> None:
     if sum(len(name) + len(value) for name, value in scope["headers"]) > MOST_HEADERS:
         raise Refused(431, f"The headers have more than {MOST_HEADERS:,} bytes.")
+    if {b"content-length", b"transfer-encoding"} <= {name for name, _ in scope["headers"]}:
+        # Whoever stands before the server may take another place for the end of the body.
+        raise Refused(400, "A request has a Content-Length or a Transfer-Encoding, not both.")
     query: bytes = scope["query_string"]
     if "\0" in scope["path"] or b"%00" in query:
         raise Refused(400, "An address may not hold the character U+0000.")

@@ -123,7 +123,12 @@ def connection_of(settings: ServerSettings) -> type[Connection]:
 
 
 def most_connections() -> int:
-    """Return how many connections the system lets this process hold, beside its files; ask it for more."""
+    """Return how many connections the system lets this process hold, beside its files."""
+    return max(most_files() - OTHER_FILES, most_files() // 2)
+
+
+def most_files() -> int:
+    """Return how many files and connections the system lets this process open, once it was asked for more."""
     if sys.platform == "win32":
         return _MOST_FILES
     import resource
@@ -137,5 +142,4 @@ def most_connections() -> int:
                 resource.setrlimit(resource.RLIMIT_NOFILE, (max(most, soft), hard))
                 soft = max(most, soft)
                 break
-    files = _MOST_FILES if soft == resource.RLIM_INFINITY else soft
-    return max(files - OTHER_FILES, files // 2)
+    return _MOST_FILES if soft == resource.RLIM_INFINITY else soft

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -81,7 +81,8 @@ class Conversations:
             await run_in_threadpool(self._free, thread_id, began)
 
     def _take(self, thread_id: str, question: str, began: datetime) -> None:
-        is_free = or_(Thread.asked.is_(None), Thread.asked < began - self._longest)
+        earliest, latest = began - self._longest, began + self._longest  # the clock may have been set back
+        is_free = or_(Thread.asked.is_(None), Thread.asked < earliest, Thread.asked > latest)
         title = case((Thread.title == "", question.strip()[:200]), else_=Thread.title)
         with Session(self._engine) as db:
             taken = update(Thread).where(Thread.id == thread_id, is_free)
@@ -115,11 +116,11 @@ async def open_conversations(settings: ServerSettings, engine: Engine) -> AsyncI
             make_file(file)
             saver: Any = await stack.enter_async_context(_SqliteSaver.from_conn_string(str(file)))
             store: Any = await stack.enter_async_context(AsyncSqliteStore.from_conn_string(str(file)))
+            await saver.setup()
+            await store.setup()
         else:
             saver, store = await _open_postgres(settings.database.get_secret_value(), stack)
         saver.serde = strict_serializer()
-        await saver.setup()
-        await store.setup()
         yield Conversations(saver, store, engine, settings.max_seconds)
 
 
@@ -130,16 +131,28 @@ async def _open_postgres(address: str, stack: AsyncExitStack) -> tuple[BaseCheck
     from psycopg.rows import dict_row
     from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row}
+    from adaptive_rag.server import postgres
+
+    options = {"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row, **postgres.GIVE_UP}
     pool: Any = AsyncConnectionPool(
-        address, kwargs=options, open=False, check=AsyncConnectionPool.check_connection
+        address,
+        connection_class=postgres.AsyncPatientConnection,
+        kwargs=options,
+        open=False,
+        check=AsyncConnectionPool.check_connection,
+        timeout=postgres.SECONDS_FOR_A_PLACE,
     )
     try:
         await pool.open(wait=True)
     except PoolTimeout as error:
         raise ConfigurationError(f"server.database cannot be reached: {redact(str(error))}.") from error
     stack.push_async_callback(pool.close)
-    return AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
+    saver, store = AsyncPostgresSaver(pool), AsyncPostgresStore(pool)
+    saver.lock = nullcontext()  # type: ignore[assignment]  # each call has a connection of its own
+    with postgres.changing_tables():
+        await saver.setup()
+        await store.setup()
+    return saver, store
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +20,7 @@ from sqlalchemy.orm import Session
 
 from adaptive_rag.errors import ConfigurationError, import_extra
 from adaptive_rag.private import make_file, make_folder
+from adaptive_rag.server.pairing import refuse_unfinished
 from adaptive_rag.server.settings import ServerSettings
 from adaptive_rag.server.tables import Base
 from adaptive_rag.text.redaction import redact
@@ -38,16 +39,6 @@ _BESIDE = {
 }
 
 
-# So that a machine that has gone away is noticed: in seconds, the last in milliseconds (libpq's names).
-_GIVE_UP = {
-    "connect_timeout": 10,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "keepalives_count": 3,
-    "tcp_user_timeout": 20_000,
-}
-
-
 def connect(settings: ServerSettings) -> Engine:
     """Return the way to the database, which may be missing or not up to date.
 
@@ -56,7 +47,16 @@ def connect(settings: ServerSettings) -> Engine:
     """
     if settings.database is not None:
         import_extra("psycopg", extra="postgres", purpose="server.database")
-        return create_engine(settings.database_address, pool_pre_ping=True, connect_args=_GIVE_UP)
+        from adaptive_rag.server import postgres
+
+        engine = create_engine(
+            settings.database_address,
+            pool_pre_ping=True,
+            pool_timeout=postgres.SECONDS_FOR_A_PLACE,
+            connect_args=postgres.GIVE_UP,
+        )
+        event.listen(engine, "do_connect", lambda _, __, args, given: postgres.connect(*args, **given))
+        return engine
     return create_engine(settings.database_address, pool_pre_ping=True)
 
 
@@ -72,6 +72,7 @@ def open_database(settings: ServerSettings, revision: str = "head") -> Engine:
         engine = _open(settings)
         # One of several servers that start at once migrates, the others wait.
         with FileLock(settings.data / "migration.lock"), _begin(engine) as connection:
+            refuse_unfinished(settings, connection)
             migrate(connection, revision)
     except CommandError as error:
         raise ConfigurationError(
@@ -98,10 +99,18 @@ def _open(settings: ServerSettings) -> Engine:
 
 @contextmanager
 def _begin(engine: Engine) -> Iterator[Connection]:
-    with engine.begin() as connection:
+    with _changing_tables(engine), engine.begin() as connection:
         if engine.dialect.name == "sqlite":  # its driver would make each table by itself, however it ends
             connection.exec_driver_sql("BEGIN")
         yield connection
+
+
+def _changing_tables(engine: Engine) -> AbstractContextManager[None]:
+    if engine.dialect.name == "sqlite":
+        return nullcontext()
+    from adaptive_rag.server.postgres import changing_tables
+
+    return changing_tables()
 
 
 @contextmanager

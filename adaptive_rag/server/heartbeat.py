@@ -64,6 +64,6 @@ def _folder(data: Path) -> Path:
 
 def _age(path: Path) -> float:
     try:
-        return time.time() - path.stat().st_mtime
+        return abs(time.time() - path.stat().st_mtime)  # the clock may have been set back
     except FileNotFoundError:  # a worker has just ended
         return _FORGOTTEN_AFTER

@@ -16,6 +16,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 from langchain_core.embeddings import Embeddings
 from sqlalchemy import Engine, func, select, update
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from adaptive_rag.context import Context
@@ -38,6 +39,8 @@ log = logging.getLogger(__name__)
 MOST_ATTEMPTS = 5
 SECONDS_PER_NOTE = 1.0
 MOST_PROBLEMS = 1000
+# Of a job so many documents are read in one turn. Then it is another person's.
+DOCUMENTS_PER_TURN = 50
 _CANCELLED = "was not indexed: the job was cancelled"
 OPEN = (JobState.QUEUED, JobState.RUNNING)
 
@@ -187,6 +190,8 @@ class _Run:
         self._workshop, self._engine, self._folder = workshop, engine, folder
         self._job_id, self._stops = job_id, stops
         self._noted = 0.0
+        # passages of earlier turns, and how many turns of this length are left
+        self._before, self._turns = 0, 1.0
 
     def end(self) -> None:
         """Do the job, and bring it to an end whatever happens in it."""
@@ -197,6 +202,8 @@ class _Run:
                 if job := db.get(Job, self._job_id):
                     job.state, job.attempts = JobState.QUEUED, job.attempts - 1
                     db.commit()
+        except OperationalError:
+            raise  # the documents are not to blame: whoever takes up the job begins it again
         except Cancelled:
             self._close(JobState.CANCELLED, None, _CANCELLED)
         except Exception as error:  # whatever it is, the job says that it failed, and the next one is done
@@ -212,15 +219,15 @@ class _Run:
             rows = _documents(db, collection.id)
             hidden = set(collection.hidden)
         is_rebuild = job.kind == "rebuild"
-        asked = rows if is_rebuild else [row for row in rows if row.id in job.details["documents"]]
+        left = job.details.get("left", job.details["documents"])
+        turn, later = set(left[:DOCUMENTS_PER_TURN]), left[DOCUMENTS_PER_TURN:]
+        asked = rows if is_rebuild else [row for row in rows if row.id in turn]
+        self._before = job.details.get("done", 0)
+        self._turns = len(left) / len(turn) if turn else 1.0
         self._remove_unlisted(rows, hidden)
         report = self._index(asked, is_rebuild=is_rebuild) if asked else IndexReport()
         self._remove_replaced(asked)
-        # What became of a page that its site no longer has is a note.
-        notes = [
-            Failure(note.source, note.text) for note in report.notes if note.source not in report.sources
-        ]
-        self._say(asked, [*report.failed, *notes], hidden)
+        self._say(asked, report, hidden, later)
 
     def _remove_unlisted(self, rows: Sequence[Document], hidden: set[str]) -> None:
         """Take out of the index what is of no document, and what was of one that has been deleted."""
@@ -267,11 +274,18 @@ class _Run:
             job = db.get(Job, self._job_id)
             if job is None or job.is_cancelled:
                 raise Cancelled
-            job.done, job.total = progress.done, progress.total
+            job.done = self._before + progress.done
+            job.total = self._before + round(progress.total * self._turns)
             db.commit()
 
-    def _say(self, asked: Sequence[Document], failed: Sequence[Failure], hidden: set[str]) -> None:
-        """Write what came of each document, and end the job."""
+    def _say(
+        self, asked: Sequence[Document], report: IndexReport, hidden: set[str], later: Sequence[str]
+    ) -> None:
+        """Write what came of each document; end the job, or put off the documents that are left of it."""
+        # Of what has no text of its own: a page that its site no longer has, or an archive.
+        notes = [note for note in report.notes if note.source not in report.sources]
+        gone = [Failure(note.source, note.text) for note in notes if is_address(note.source)]
+        failed = [*report.failed, *gone]
         records = indexed_sources(self._folder.index)
         sources = sources_by_document(records)
         problems = list[dict[str, Any]]()
@@ -284,11 +298,18 @@ class _Run:
                 reasons = [str(failure) for failure in failed if row.name in owners_of(failure.source)]
                 row.chunks = sum(record.chunks for record in found) if found else None
                 row.problem = "; ".join(reasons)[:2000] or (None if found else f"{row.name} holds no text")
-                row.notes = [note for record in found for note in record.notes][:100]
+                own = [note.text for note in notes if note.source == row.name and not is_address(row.name)]
+                row.notes = [*own, *(note for record in found for note in record.notes)][:100]
                 problems += [{"document": row.name, "problem": reason} for reason in reasons]
             if job := db.get(Job, self._job_id):
-                job.problems, job.total = problems[:MOST_PROBLEMS], job.done
-                _close(job, JobState.DONE)
+                job.problems = [*job.problems, *problems][:MOST_PROBLEMS]
+                job.done = self._before + report.chunks
+                if later:
+                    job.details = {**job.details, "left": later, "done": job.done}
+                    job.state, job.attempts = JobState.QUEUED, 0
+                else:
+                    job.total = job.done
+                    _close(job, JobState.DONE)
                 if collection := db.get(Collection, job.collection_id):
                     collection.hidden = [name for name in collection.hidden if name not in hidden]
                 db.flush()

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.datastructures import Headers
 
-from adaptive_rag.text.addresses import host_of, is_loopback
+from adaptive_rag.text.addresses import host_of, is_loopback, page_host
 
 # The name of whoever asks a server without users: all of this machine is one user.
 THIS_MACHINE = "this-machine"
@@ -38,7 +38,7 @@ def admit_this_machine(scope: MutableMapping[str, Any], origins: Collection[str]
         raise Refused(403, f"This server has no users and answers its own machine alone ({setting}).")
     if not hosts or not all(is_loopback(host_of(f"//{host}")) for host in hosts):
         raise Refused(403, f"This server has no users and answers to the name localhost alone ({setting}).")
-    if not all(origin in origins or is_loopback(host_of(origin)) for origin in asking):
+    if not all(origin in origins or is_loopback(page_host(origin)) for origin in asking):
         said = " (serving.origins)" if origins else ""
         raise Refused(403, f"This web page may not ask this server{said}.")
     return THIS_MACHINE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+import sys
 from http import HTTPStatus
 from typing import Any, Literal, get_args
 
@@ -12,6 +13,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from sqlalchemy.exc import DataError, IntegrityError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as NoConnectionError
 from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from starlette.exceptions import HTTPException
 
@@ -116,9 +118,16 @@ def problem_of(error: Exception) -> HTTPException:
         return Problem(422, str(error))
     if isinstance(error, DataError):  # of PostgreSQL: the character NUL
         return Problem(422, "The request holds a character that the database cannot keep.")
-    if isinstance(error, OperationalError | sqlite3.OperationalError):
+    if isinstance(error, database_faults()):
         return _not_stored(error)
     return Problem(500, str(error if isinstance(error, ServedError) else served_error(error)))
+
+
+def database_faults() -> tuple[type[Exception], ...]:
+    """Return what is raised where a database does not answer, or takes nothing in."""
+    faults = (OperationalError, NoConnectionError, sqlite3.OperationalError)
+    psycopg = sys.modules.get("psycopg")  # of the conversations and the queue, where they are in PostgreSQL
+    return (*faults, psycopg.OperationalError) if psycopg else faults
 
 
 def is_of_full_disk(error: Exception) -> bool:
@@ -128,7 +137,7 @@ def is_of_full_disk(error: Exception) -> bool:
     return code == sqlite3.SQLITE_FULL or state == "53100"  # of PostgreSQL: disk_full
 
 
-def _not_stored(error: OperationalError | sqlite3.OperationalError) -> Problem:
+def _not_stored(error: Exception) -> Problem:
     # Without the statement, whose parameters are people's names and words.
     said = error.orig if isinstance(error, OperationalError) else error
     _log.error("The database failed: %s", redact(str(said)))
@@ -167,6 +176,5 @@ def answer_with_problems(app: FastAPI) -> None:
         problem = problem_of(error)
         return answer(problem.status_code, problem.detail, problem.headers, type=_type_of(problem))
 
-    of_database = (DataError, OperationalError, sqlite3.OperationalError)
-    for kind in (HTTPException, Refused, InputError, ServedError, *of_database):
+    for kind in (HTTPException, Refused, InputError, ServedError, DataError, *database_faults()):
         app.add_exception_handler(kind, failed)

@@ -66,4 +66,8 @@ class Sites:
         return True
 
 
-_REFUSED = answer(400, "The server does not answer to this name. Its operator sets them by server.names.")
+_REFUSED = answer(
+    400,
+    "The server does not answer to this name. Its operator sets them by server.names.",
+    {"Connection": "close"},
+)

@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from multiprocessing.context import SpawnProcess
 
 from huey import PostgresHuey, SqliteHuey
@@ -21,7 +22,9 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.heartbeat import beating
 from adaptive_rag.server.indexing import Workshop, waiting_collections, work_off
 from adaptive_rag.server.pairing import pair
+from adaptive_rag.server.problems import database_faults
 from adaptive_rag.server.settings import ServerSettings
+from adaptive_rag.text.redaction import redact
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +41,11 @@ def open_queue(settings: ServerSettings) -> Huey:
         file = settings.data / "queue.sqlite"
         make_file(file)
         return SqliteHuey("adaptive-rag", filename=str(file), results=False, fsync=True, timeout=10)
-    return PostgresHuey("adaptive-rag", dsn=settings.database.get_secret_value(), results=False)
+    from adaptive_rag.server import postgres
+
+    address = settings.database.get_secret_value()
+    connect = partial(postgres.connect, address, **postgres.GIVE_UP)
+    return PostgresHuey("adaptive-rag", connection=connect, results=False)
 
 
 class Queue:
@@ -50,7 +57,10 @@ class Queue:
 
     def tell(self, collection_id: str) -> None:
         """Say that a collection has a job; it must be committed."""
-        self._tell(collection_id)
+        try:
+            self._tell(collection_id)
+        except database_faults() as error:
+            log.warning("The queue could not be told of a job, which waits a minute: %s", redact(str(error)))
 
 
 def _only_named(collection_id: str) -> None:

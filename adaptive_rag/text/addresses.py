@@ -14,6 +14,11 @@ def host_of(address: str) -> str | None:
         return None
 
 
+def page_host(origin: str) -> str | None:
+    """Return the host of a web page's origin; None for an extension's, which may be named like a host."""
+    return host_of(origin) if origin.startswith(("http://", "https://")) else None
+
+
 def is_loopback(host: str | None) -> bool:
     """Tell whether a host's name or address is this machine's own."""
     if host == "localhost":

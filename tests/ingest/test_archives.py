@@ -115,6 +115,20 @@ def test_what_leads_out_lies_too_deep_or_is_too_large_is_left_out_with_a_line(do
     assert texts_in(Path("kb"))[0] == "The tide." and "../out.txt leads out" in str(report.failed[0])
 
 
+def test_a_name_with_characters_that_are_not_drawn_is_kept_with_escapes_and_told(docs):
+    drawn = "Familie 👨‍👩‍👧.txt"
+    turned, split = "chat \u202a+49 30\u202c.txt", "fer\u200bry/tide\u00ad.md"
+    made = make_zip(docs / "a.zip", {turned: "The tide.", split: "The ferry.", drawn: "The quay."})
+    report = build("docs", Path("kb"))
+    escaped = [r"docs/a.zip/chat \u202a+49 30\u202c.txt", r"docs/a.zip/fer\u200bry/tide\xad.md"]
+    assert report.sources == [f"docs/a.zip/{drawn}", *escaped]
+    said = f"holds names with characters that are not drawn. They are escaped: {escaped[0]} and 1 more"
+    assert [(note.source, note.text) for note in report.notes] == [("docs/a.zip", said)]
+    assert not report.failed
+    assert build("docs", Path("kb")).unchanged == 3
+    assert made.exists()
+
+
 @pytest.mark.parametrize(("bound", "value"), [("_MOST_FILES", 2), ("_LARGEST", 20)])
 def test_an_archive_beyond_the_bounds_is_refused(docs, monkeypatch, bound, value):
     monkeypatch.setattr(archives, bound, value)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from langchain_core.messages import HumanMessage
 from sqlalchemy import create_engine, inspect, make_url
 from sqlalchemy.orm import Session
 
@@ -20,7 +21,7 @@ from adaptive_rag.server import archive, backup
 from adaptive_rag.server.backup import BackupError, back_up, restore
 from adaptive_rag.server.database import open_database
 from adaptive_rag.server.settings import read_server_settings
-from adaptive_rag.server.tables import Thread
+from adaptive_rag.server.tables import Collection, Thread
 from tests.postgres_server import empty_database, serving_postgres
 from tests.server.conftest import Serve, add_user, work
 
@@ -116,16 +117,25 @@ def test_a_backup_moves_from_sqlite_to_postgresql_and_back(
 ) -> None:
     client, thread = full
     with Session(client.app.state.services.engine) as db:  # type: ignore[attr-defined]
-        db.get_one(Thread, thread).title = "Storms\0"  # as older servers took it
+        db.get_one(Thread, thread).title = "\0Storms\0"  # as older servers took it
+        db.get_one(Collection, db.get_one(Thread, thread).collection_id).examples = [{"question": "When\0?"}]
         db.commit()
+    services = client.app.state.services  # type: ignore[attr-defined]
+    config: Any = {"configurable": {"thread_id": thread, "checkpoint_ns": ""}}
+    kept = services.conversations.saver.get_tuple(config).checkpoint
+    kept["channel_values"] |= {"question": "When\0?"}
+    kept["channel_values"]["messages"].append(HumanMessage("Who\0?"))
+    services.conversations.saver.put(config, kept, {}, kept["channel_versions"])
     counts = back_up(settings_of(client), tmp_path / "sqlite.tar")
     address = empty_database(postgres)
     middle = empty(client, tmp_path / "middle", database=address)
-    assert restore(middle, tmp_path / "sqlite.tar") == counts
+    assert restore(middle, tmp_path / "sqlite.tar") == counts | {"replaced": 5}
     with serve(data=middle.data, database=address) as there:
         there.headers["Authorization"] = client.headers["Authorization"]
         there.post("/api/v1/collections", json={"name": "more"})  # an event after those restored
-        assert there.get(f"/api/v1/threads/{thread}").json()["title"] == "Storms\ufffd"
+        assert there.get(f"/api/v1/threads/{thread}").json()["title"] == "\ufffdStorms\ufffd"
+        kept = there.app.state.services.conversations.saver.get_tuple(config).checkpoint["channel_values"]  # type: ignore[attr-defined]
+        assert kept["messages"].pop().text == "Who\ufffd?"
         assert turns(there, thread) == turns(client, thread)
         back_up(middle, tmp_path / "postgres.tar")
     with pytest.raises(ConfigurationError, match=r"holds tables of a server already: .*users"):
@@ -173,6 +183,27 @@ def test_what_is_not_a_whole_backup_is_refused_by_name_and_leaves_nothing(
         restore(settings_of(full[0]), whole)
     assert not list(tmp_path.glob("empty*"))
     assert not list(tmp_path.glob("**/above"))
+
+
+BACKED_UP = """
+import resource, sys
+from pathlib import Path
+from adaptive_rag.server.backup import back_up
+from adaptive_rag.server.settings import read_server_settings
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+print(back_up(read_server_settings(data=Path(sys.argv[1])), Path(sys.argv[2]))["collections"])
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a process may open as many files as it likes")
+def test_a_backup_takes_more_collections_than_a_process_may_open_files_at_first(tmp_path: Path) -> None:
+    engine = open_database(read_server_settings(data=tmp_path / "data"))
+    with Session(engine) as db:
+        db.add_all(Collection(name=f"c{number}") for number in range(300))
+        db.commit()
+    engine.dispose()
+    called = [sys.executable, "-c", BACKED_UP, tmp_path / "data", tmp_path / "all.tar"]
+    assert subprocess.run(called, check=True, capture_output=True, text=True).stdout == "300\n"
 
 
 def test_an_interrupted_backup_leaves_the_one_before(
@@ -285,6 +316,45 @@ def test_a_restore_whose_last_step_fails_leaves_nothing(
         assert not list(tmp_path.glob("there.*"))
         assert tables(address) == []
     assert restore(settings, tmp_path / "all.tar")["conversations"] == 1
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from adaptive_rag.server import backup
+from adaptive_rag.server.settings import read_server_settings
+move = backup._move
+backup._move = lambda *places: (move(*places), os.kill(os.getpid(), signal.SIGKILL))
+settings = read_server_settings(data=Path(sys.argv[1]), backup_key=Path(sys.argv[2]), database=sys.argv[3])
+backup.restore(settings, Path(sys.argv[4]))
+"""
+
+
+def test_a_restore_that_is_killed_before_its_database_has_the_rows_is_done_once_more(
+    full: tuple[TestClient, str], serve: Serve, tmp_path: Path, postgres: Any
+) -> None:
+    client, thread = full
+    file, there, address = tmp_path / "all.tar", tmp_path / "there", empty_database(postgres)
+    back_up(settings_of(client), file)
+    settings = empty(client, there, database=address)
+    called = [sys.executable, "-c", KILLED, there, settings.backup_key, address, file]
+    assert subprocess.run(called, check=False).returncode == -9
+    assert tables(address) == []
+    with pytest.raises(ConfigurationError, match=r"not empty\. It holds the files of a restore"):
+        restore(settings, file)
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match=rf"adaptive-rag restore {file} --data NEW-FOLDER"):
+            open_database(settings)
+    assert list(there.rglob("ferry.md"))
+    restore(empty(client, tmp_path / "new", database=address), file)
+    with serve(data=tmp_path / "new", database=address) as here:
+        here.headers["Authorization"] = client.headers["Authorization"]
+        assert turns(here, thread) == turns(client, thread)
+        assert here.get(f"{URL}/documents/{listed(here)['ferry.md']['id']}/file").status_code == 200
+    # Killed a moment later, it is whole.
+    (tmp_path / "new" / "unfinished-restore").write_text(str(file))
+    open_database(empty(client, tmp_path / "new", database=address)).dispose()
+    assert not (tmp_path / "new" / "unfinished-restore").exists()
 
 
 def test_nothing_that_is_there_is_overwritten_or_deleted(

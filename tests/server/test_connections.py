@@ -109,6 +109,23 @@ def test_what_does_not_come_to_its_end_is_ended(port: int, sent: bytes, answer: 
             trickling.join()
 
 
+@pytest.mark.parametrize(
+    "path", ["/healthz", "/api/v1/collections", "/api/v1/collections/a/documents", "/mcp"]
+)
+@pytest.mark.parametrize("host", ["localhost", "elsewhere.example"])
+def test_a_request_whose_length_is_said_in_two_ways_is_refused_and_nothing_follows_it(
+    port: int, path: str, host: str
+) -> None:
+    head = f"POST {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+    hidden = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    both = f"{head}Content-Length: {5 + len(hidden)}\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n{hidden}"
+    with socket.create_connection(("127.0.0.1", port), 20) as connection:
+        connection.sendall(both.encode())
+        answered = read_all(connection)
+    assert answered.startswith(b"HTTP/1.1 400 ") and answered.count(b"HTTP/1.1 ") == 1
+    assert b"connection: close" in answered.lower()
+
+
 def test_a_long_answer_and_a_next_request_on_one_connection_are_no_late_ones(port: int) -> None:
     with httpx.Client(base_url=f"http://localhost:{port}", timeout=20) as client:
         for _ in range(4):

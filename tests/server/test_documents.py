@@ -205,6 +205,24 @@ def test_an_archive_is_one_document_with_the_sources_in_it(client: TestClient) -
     assert "7:45" not in str(ask(client, "When does the ferry to Grauholm leave?"))
 
 
+def test_names_in_an_archive_are_escaped_where_the_door_refuses_them_and_the_document_says_so(
+    client: TestClient,
+) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("exe\u202efdp.md", FERRY)
+    row = upload(client, {"all.zip": packed.getvalue()}).json()["documents"][0]
+    work(client)
+    shown = client.get(f"{URL}/documents/{row['id']}").json()
+    source = r"all.zip/exe\u202efdp.md"
+    assert (shown["sources"], shown["state"], shown["problem"]) == ([source], "indexed", None)
+    assert shown["notes"] == [f"holds names with characters that are not drawn. They are escaped: {source}"]
+    cited = ask(client, "When does the ferry to Grauholm leave?")["citations"]
+    assert {citation["source"] for citation in cited} == {source}
+    text = client.get(f"{URL}/documents/{row['id']}/text", params={"source": source})
+    assert "7:45" in text.json()["text"]
+
+
 def test_a_document_that_is_deleted_while_its_first_job_runs_answers_nothing(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

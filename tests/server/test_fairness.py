@@ -9,8 +9,13 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import select
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
+from adaptive_rag import Index
+from adaptive_rag.index import IndexReport
+from adaptive_rag.ingest import SourceFile
+from adaptive_rag.server import indexing
 from adaptive_rag.server.tables import Document, Job, JobState, Role
 from adaptive_rag.testing import ScriptedChatModel
 from tests.server.conftest import SAMPLES, Serve, add_samples, add_user, work
@@ -72,6 +77,43 @@ def test_ones_many_files_are_indexed_in_turn_with_others_uploads(serve: Serve) -
     assert names == [
         "ada0.md", "bob0.md", "eve0.md", "ada1.md", "bob1.md", *(f"ada{number}.md" for number in range(2, 8)),
     ]  # fmt: skip
+
+
+def test_many_files_of_one_upload_are_indexed_in_turns(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(indexing, "DOCUMENTS_PER_TURN", 3)
+    turns = list[list[str]]()
+    build = Index.build
+
+    def note_turn(documents: list[SourceFile], *args: Any, **given: Any) -> IndexReport:
+        turns.append([document.source for document in documents])
+        if len(turns) == 3:
+            raise OperationalError("", None, Exception("the database is gone for a moment"))
+        return build(documents, *args, **given)
+
+    monkeypatch.setattr(Index, "build", note_turn)
+    with serve() as client:
+        for name in ("shared", "other"):
+            client.post("/api/v1/collections", json={"name": name})
+        ada = add_user(client, "ada", shared=Role.WRITER)
+        bob = add_user(client, "bob", other=Role.WRITER)
+        texts = {f"{number}.md": f"# {number}\n\nThe ferry {number} leaves at 7:45.\n" for number in range(8)}
+        bad = ("bad.pdf", "no.pdf")
+        files = [("files", (name, text)) for name, text in (texts | dict.fromkeys(bad, "x")).items()]
+        job = ada.post("/api/v1/collections/shared/documents", files=files).json()["job"]["id"]
+        bob.post("/api/v1/collections/other/documents", files=[("files", ("bob.md", "The quay."))])
+        with pytest.raises(OperationalError):
+            work(client)
+        shown = ada.get(f"/api/v1/collections/shared/jobs/{job}").json()
+        assert (shown["state"], shown["done"], shown["total"]) == ("running", 3, 10)
+        work(client)  # as who takes it up again
+        shown = ada.get(f"/api/v1/collections/shared/jobs/{job}").json()
+        assert (shown["state"], shown["done"], shown["total"], shown["attempts"]) == ("done", 8, 8, 1)
+        assert sorted(problem["document"] for problem in shown["problems"]) == ["bad.pdf", "no.pdf"]
+        listed = client_items(ada, "/api/v1/collections/shared/documents")
+        states = {row["name"]: (row["state"], row["chunks"]) for row in listed}
+    assert states == dict.fromkeys(texts, ("indexed", 1)) | dict.fromkeys(bad, ("failed", None))
+    assert sorted(map(len, turns)) == [1, 1, 3, 3, 3, 3]
+    assert turns[1] == ["bob.md"] and turns[2] == turns[3]
 
 
 def test_a_collections_bound_holds_while_no_worker_runs(serve: Serve) -> None:

@@ -1,17 +1,24 @@
 """A server over PostgreSQL: its tables, its queue and the conversations beside them, in a real database."""
 
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import httpx
+import psutil
 import pytest
 from sqlalchemy import text
 
 from adaptive_rag.server.workers import open_queue
+from adaptive_rag.testing import ScriptedChatModel
 from tests.postgres_server import empty_database, serving_postgres
 from tests.server import test_isolation as isolation
 from tests.server.conftest import Serve, add_samples
+from tests.server.processes import wait_for
 from tests.server.team import API, CODE, QUESTION, VAULT, open_team
 from tests.server.test_threads import ASKED, begin
 
@@ -114,3 +121,67 @@ def test_a_text_that_postgresql_cannot_keep_is_refused_and_not_a_fault(
             "a model": client.get("/v1/models/%00"),
         }
         assert {name: answer.text for name, answer in answers.items() if answer.status_code >= 500} == {}
+
+
+@contextmanager
+def frozen(postgres: Any) -> Iterator[None]:
+    """Stop all processes of a PostgreSQL: it takes connections and requests, and says nothing."""
+    mother = psutil.Process(postgres.get_pid())
+    processes = [mother, *mother.children(recursive=True)]
+    for process in processes:
+        process.suspend()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.resume()
+
+
+def test_while_postgresql_is_frozen_every_request_ends_in_time(
+    serve: Serve, sample_index: Path, postgres: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from adaptive_rag.server import postgres as connections
+
+    monkeypatch.setattr(connections, "SECONDS_OF_SILENCE", 1.0)
+    monkeypatch.setattr(connections, "SECONDS_FOR_A_PLACE", 2.0)
+    monkeypatch.setattr(connections, "SECONDS_WITHOUT", 0.5)
+    monkeypatch.setitem(connections.GIVE_UP, "connect_timeout", 2)
+    slow = {"model": ScriptedChatModel(seconds=3)}
+    with serve(slow, database=empty_database(postgres), max_running=60, rate="1000/minute") as client:
+        add_samples(client, sample_index)
+        threads = [begin(client) for _ in range(4)]
+        asked, chat = {"question": ASKED[0]}, [{"role": "user", "content": ASKED[0]}]
+        late = [f"{thread}/ask" for thread in threads] + [f"{API}/collections/samples/ask"] * 2
+        at_once = [
+            ("GET", f"{API}/collections", None), ("GET", threads[0], None), ("GET", f"{API}/threads", None),
+            ("POST", f"{threads[1]}/ask/events", asked), ("POST", f"{API}/collections/samples/ask", asked),
+            ("POST", f"{API}/collections/samples/ask/events", asked), ("GET", f"{API}/me/profile", None),
+            ("POST", "/v1/chat/completions", {"model": "samples", "messages": chat}),
+            ("PUT", f"{API}/me/profile", {"text": "At the quay."}), ("GET", "/v1/models", None),
+        ] * 6  # fmt: skip
+        begun = threading.Semaphore(0)
+
+        def send(method: str, path: str, body: Any) -> tuple[str, httpx.Response, float]:
+            begun.release()
+            started = time.monotonic()
+            return path, client.request(method, path, json=body), time.monotonic() - started
+
+        with ThreadPoolExecutor(80) as pool:
+            answering = [pool.submit(send, "POST", path, asked) for path in late]
+            for _ in late:
+                begun.acquire()
+            time.sleep(1.5)  # they wait for their model
+            with frozen(postgres):
+                refused = [pool.submit(send, *request) for request in at_once]
+                ended = [each.result(30) for each in (*answering, *refused)]
+        assert {answer.status_code for _, answer, _ in ended[: len(late)]} <= {200, 503}
+        assert {(path, answer.status_code) for path, answer, _ in ended[len(late) :]} == {
+            (path, 503) for _, path, _ in at_once
+        }
+        assert max(seconds for _, _, seconds in ended) < 25  # three of them are a model's
+        # What could not be kept was not answered as if it were.
+        wait_for(lambda: client.get(threads[0]).status_code == 200, "the database answers again")
+        for thread, (_, answer, _) in zip(threads, ended, strict=False):
+            kept = client.get(thread).json()["turns"]
+            assert len(kept) == (answer.status_code == 200)
+        assert client.post(f"{begin(client)}/ask", json=asked).status_code == 200

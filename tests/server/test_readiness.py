@@ -131,8 +131,11 @@ def test_a_stopped_worker_is_not_ready(server: ServerProcess) -> None:
     worker = psutil.Process(int(beat.name.rpartition("-")[2]))
     worker.suspend()
     try:
-        os.utime(beat, (time.time() - 100,) * 2)
-        wait_for(lambda: httpx.get(url).status_code == 503, "the worker is missed")
+        for seconds in (-100, 3600):  # its clock was ahead
+            os.utime(beat, (time.time(),) * 2)
+            wait_for(lambda: httpx.get(url).status_code == 200, "the worker is seen")
+            os.utime(beat, (time.time() + seconds,) * 2)
+            wait_for(lambda: httpx.get(url).status_code == 503, "the worker is missed")
         assert httpx.get(url).json()["indexing"].startswith("1 of 1 workers gave no sign of life")
     finally:
         worker.resume()

@@ -289,6 +289,9 @@ def test_without_users_no_page_of_another_site_is_answered_and_studio_is_one(ser
             assert refused.status_code == 403
             assert refused.json()["detail"] == "This web page may not ask this server."
             assert "Access-Control-Allow-Origin" not in refused.headers
+        for scheme in ("moz-extension", "chrome-extension", "file", "app", "HTTP "):
+            refused = plain.get(f"{API}/collections", headers={"Origin": f"{scheme}://localhost"})
+            assert refused.status_code == 403, scheme
         ours = plain.post(f"{API}/collections", json={"name": "o"}, headers={"Origin": "http://localhost"})
         assert ours.status_code == 201
 
@@ -300,6 +303,10 @@ FOREIGN = [
     {"Origin": "http://evil.example"},
     {"Origin": "null"},
     {"Origin": "moz-extension://localhost"},
+    {"Origin": "chrome-extension://localhost", "Sec-Fetch-Site": "none"},
+    {"Origin": "moz-extension://localhost", "Sec-Fetch-Site": "same-origin"},
+    {"Origin": "http://localhost:8080"},
+    {"Origin": "file://localhost"},
     {"Origin": "http://localhost.evil.example"},
 ]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse, PlainTextResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from adaptive_rag.server.access import CurrentCaller, OwnThread, ReadableCollection, threads_of
 from adaptive_rag.server.answering import BareQuestion
@@ -31,10 +31,15 @@ from adaptive_rag.server.quotas import check_threads, check_turns
 from adaptive_rag.server.rates import AskingCaller, ChangingCaller
 from adaptive_rag.server.services import Parts
 from adaptive_rag.server.tables import Collection, Thread
+from adaptive_rag.text.visible import visible
 
 router = APIRouter(tags=["threads"])
 
-Title = Annotated[str, Field(max_length=200, examples=["Storms of 1953"])]
+Title = Annotated[
+    str,
+    Field(max_length=200, examples=["Storms of 1953"]),
+    AfterValidator(lambda title: visible(title).strip()),
+]
 
 
 class NewThread(BaseModel):
@@ -50,7 +55,7 @@ class Renamed(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    title: Annotated[Title, StringConstraints(strip_whitespace=True, min_length=1)]
+    title: Annotated[Title, Field(min_length=1)]
 
 
 class ThreadShown(BaseModel):
@@ -79,7 +84,7 @@ class ThreadWithTurns(ThreadShown):
 def create_thread(new: NewThread, caller: ChangingCaller, found: ReadableCollection, db: Db) -> ThreadShown:
     """Begin a thread over a collection."""
     check_threads(db, caller)
-    row = Thread(owner_id=caller.id, collection_id=found.id, title=new.title.strip())
+    row = Thread(owner_id=caller.id, collection_id=found.id, title=new.title)
     db.add(row)
     db.commit()
     return _shown(db, row)
