@@ -88,6 +88,8 @@ def _is_tag(found: re.Match[str]) -> bool:
     name, attributes = found["name"], found["attributes"]
     if name.lower() in _NAMES:
         return True
+    if name.endswith(":") and attributes.startswith("//"):
+        return False  # an address: <https://example.org/a?b=c>
     before = found.string[max(0, found.start() - 1) : found.start()]
     return (name[0].isupper() and not before.isalnum()) or "=" in attributes or attributes.endswith("/")
 

@@ -39,8 +39,11 @@ _IS_TARGET = re.compile(r"\S+[./]\S+")
 _OPTION = re.compile(r"[ \t>]*:[\w-]+:.*")
 # "!!! note", "??? tip" and "=== "Tab"" of MkDocs stand above text that is indented
 _ABOVE_TEXT = re.compile(r"[ \t]*(?:!!!|\?\?\?\+?|===\+?)[ \t]+\S.*")
-# HTML goes on behind a blank line, whatever CommonMark makes of its indent
+# HTML goes on behind a blank line, whatever CommonMark makes of its indent: at a tag, or where these are open
 _INDENTED_TAG = re.compile(r"\s*</?[A-Za-z]")
+_AROUND = re.compile(
+    r"<(?P<end>/?)(?:div|table|section|aside|article|details|blockquote|ul|ol|dl|figure)\b", re.I
+)
 # How deep directives stand in one another, as far as they are read.
 _DEEPEST = 5
 
@@ -90,17 +93,20 @@ def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
             lambda block: kept.keep(block[0].rstrip("\n")) + "\n" * block[0].endswith("\n"), text
         )
     lines = text.split("\n")
-    parts, done, before = list[str](), 0, ""
+    parts, done, before, around = list[str](), 0, "", 0
     for token in _parser().parse(text):
         before, previous = token.type, before
+        if token.type == "html_block":
+            around = max(0, around + _opened(token.content))
         if token.type not in ("fence", "code_block") or token.map is None or token.map[0] < done:
             continue
         first, last = token.map[0], min(token.map[1], len(lines))
         above = next((line for line in reversed(lines[done:first]) if line.strip()), "")
         directive = _DIRECTIVE.fullmatch(token.info) if token.type == "fence" else None
         block = lines[first:last]
-        if previous == "html_block" and token.type == "code_block" and _INDENTED_TAG.match(block[0]):
-            before = previous
+        begins_with_tag = previous == "html_block" and _INDENTED_TAG.match(block[0])
+        if token.type == "code_block" and (begins_with_tag or (around and "</" in token.content)):
+            before, around = "html_block", max(0, around + _opened(token.content))
             continue
         parts += lines[done:first]
         if token.type == "code_block" and _ABOVE_TEXT.fullmatch(above) and depth < _DEEPEST:
@@ -111,6 +117,11 @@ def _keep_code(text: str, kept: Kept, depth: int = 0) -> str:
             parts.append(kept.keep("\n".join(block)))
         done = last
     return "\n".join([*parts, *lines[done:]])
+
+
+def _opened(html: str) -> int:
+    """Return how many elements that hold paragraphs a piece of HTML opens and leaves open."""
+    return sum(-1 if found["end"] else 1 for found in _AROUND.finditer(html))
 
 
 def _read_directive(directive: re.Match[str], block: list[str], kept: Kept, depth: int) -> str:

@@ -71,8 +71,10 @@ _ATTRIBUTES = re.compile(
 _BLOCK_ID = re.compile(r"(?:^|(?<=\S))[ \t]*+\^(?:[a-z0-9]{6}|[A-Za-z][\w-]{2,60})[ \t]*$", re.MULTILINE)
 _TARGET = re.compile(r"^\([\w.:/ -]{1,100}+\)=[ \t]*$", re.MULTILINE)
 _ROLE = re.compile(rf"\{{(?P<name>[A-Za-z][\w:+.-]{{0,60}})\}}(?P<sign>{SIGN})")
+# several may share a line: "import A from 'a'; import B from 'b';"
 _IMPORT = re.compile(
-    r"^import\s(?:[^\n;]+|\{[^{};]{0,2000}\})?\s?(?:from\s)?['\"][^'\"\n]+['\"];?[ \t]*$", re.MULTILINE
+    r"^(?:import\s(?:[^\n;]{0,2000}|\{[^{};]{0,2000}\})?\s?(?:from\s)?['\"][^'\"\n]+['\"];?[ \t]*)+$",
+    re.MULTILINE,
 )
 _EXPORT = re.compile(
     r"^export\s(?:default|const|let|function|async)\b[^\n]*(?:\n(?![ \t]*\n)[^\n]*)*", re.MULTILINE

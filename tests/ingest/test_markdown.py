@@ -44,6 +44,15 @@ def read(text):
         ("# Fees {#fees}\nIt.{: .lead}", "# Fees\nIt."),
         (":::note Take care\nHm.\n:::", "Take care\nHm.\n"),
         ("See {ref}`the gate <gate>`.", "See the gate."),
+        (
+            "See <https://a.example/watch?v=b> or <http://a.example>.",
+            "See https://a.example/watch?v=b or http://a.example.",
+        ),
+        (
+            "<div>\n\n    Set it to <code>null</code>.\n\n</div>\n\n    x</b>",
+            "\n\n    Set it to `null`.\n\n\n\n    x</b>",
+        ),
+        ("import A from 'a'; import B from 'b';\n\nText.", "\n\nText."),
         ('<Tabs>\n<Tab label="Linux">\n\nRun.\n</Tab>\n</Tabs>', "\nLinux\n\nRun.\n\n"),
         (
             "<table>\n<tr><th>A</th><th>B</th></tr>\n<tr><td>1</td>\n<td>2</td></tr>\n</table>",
