@@ -142,9 +142,10 @@ def apart(group: Sequence[Line]) -> _Cells:
 def _goes_on(before: Sequence[Line], group: Sequence[Line]) -> bool:
     """Tell whether a line may go on from the one before in a table."""
     last, line = before[0], group[0]
-    apart_by = _APART if min(len(before), len(group)) == 1 else _ROWS_APART
+    alone = min(len(before), len(group)) == 1
+    apart_by = _APART if alone else _ROWS_APART
     near = last.y0 < line.y0 < max(one.y1 for one in before) + apart_by * line.size
-    if not near or abs(line.size - last.size) > 0.1 * line.size:
+    if not near or (alone and abs(line.size - last.size) > 0.1 * line.size):
         return False
     # a text by itself may be a short name, or the rest of a cell, which does not reach into the next column
     start, end = _extent(before)

@@ -12,7 +12,7 @@ MOST_LINES = 10
 # In type sizes: how far a name may stand from its place, and what it costs to leave a column without one.
 _NEAR, _CENTRED, _AT_LEFT, _UNNAMED = 0.7, 0.45, 0.5, 0.7
 _WORD = re.compile(r"[^\W\d_]{3}")
-_NO_FIGURE = re.compile(r"[-–—.*…]+|n\.?/?a\.?|x|nil", re.IGNORECASE)
+_NO_FIGURE = re.compile(r"(?:[$£€] ?)?[-–—.*…]+|n\.?/?a\.?|x|nil", re.IGNORECASE)
 # "2004", "2004-05", "2004/2005 (1)", "FY 2004", "1996*"
 _YEAR = re.compile(
     r"(?:fy ?)?(?:1[6-9]|20)\d\d(?: ?[-–/] ?(?:\d\d){1,2})?[*†‡]*(?: ?\(\w{1,2}\))?[a-z]?", re.IGNORECASE

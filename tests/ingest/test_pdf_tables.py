@@ -444,3 +444,35 @@ def test_figures_at_the_middle_of_a_name_of_two_lines_are_one_row(tmp_path):
         "Inequality in the health index | 928 | 904 | 899",
         "Mean of limits to all activities | 8766 | 8762 | 8779",
     ]
+
+
+def test_a_sign_that_a_table_sets_apart_belongs_to_its_figure(tmp_path):
+    rows = [
+        ("", "", "2014", "", "2015"),
+        ("Sales", "$", "113", "$", "(97)"),
+        ("Fees", "", "25", "", "—"),
+        ("Debt", "$", "—", "$", "410"),
+    ]
+    page = table(rows, places=(60, 200, 240, 300, 340))
+    assert text_of(tmp_path, page).splitlines() == [
+        "– | 2014 | 2015", "Sales | $ 113 | $ (97)", "Fees | 25 | —", "Debt | $ — | $ 410"
+    ]  # fmt: skip
+
+
+def test_a_sign_begins_a_cell_and_a_leader_ends_one_however_near_the_next_is(tmp_path):
+    rows = [
+        f"{name} .......... $ {one} $ {two}"
+        for name, one, two in (("Taxes", 812, 907), ("Grant", 311, 402), ("Other", 120, 118))
+    ]
+    page = [Text(year, x=x, y=100) for year, x in (("2012", 138), ("2013", 170))]
+    page += [Text(row, x=60, y=114 + 14 * at) for at, row in enumerate(rows)]
+    assert text_of(tmp_path, page).splitlines() == [
+        "– | 2012 | 2013", "Taxes | $ 812 | $ 907", "Grant | $ 311 | $ 402", "Other | $ 120 | $ 118"
+    ]  # fmt: skip
+
+
+def test_names_in_smaller_type_name_the_columns_of_the_figures_below(tmp_path):
+    names = [("", "Sales", "Fees"), ("", "in 2014", "in 2014"), ("", "(net)", "(net)")]
+    small = [Text(one.text, one.x, one.y, size=8) for one in table(names, pitch=10)]
+    (found,) = find_tables(text_of(tmp_path, [*small, *table(MONEY[1:], y=132), *table(MONEY[1:], y=160)]))
+    assert found.columns == ("–", "Sales in 2014 (net)", "Fees in 2014 (net)")
