@@ -11,7 +11,7 @@ from statistics import median
 
 from adaptive_rag.ingest.layout import FIGURE, LEADER, Line, least_gap, levels, make_row, merge, side_by_side
 from adaptive_rag.ingest.table_headers import MOST_LINES, count_header_lines, lines_of_names
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.text.tables import EMPTY_CELL, names_columns
 
 # In type sizes: a higher gap parts two tables, or a row from one.
 _APART, _ROWS_APART = 2.0, 3.0
@@ -294,6 +294,9 @@ def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]], h
     led = len(columns) == 2 and any(LEADER.search(line.text) for row in run for cell in row for line in cell)
     if len(made) < _FEWEST_ROWS or led or not _is_table([row.pieces for row in made]):
         return []
+    if header and not names_columns([tuple(row.pieces) for row in made]):
+        # the words of the names do not tell what their place does
+        made.insert(1, replace(made[0], pieces=["---" for _ in columns]))
     return _with_groups(made if header else _with_wide_names(made))
 
 

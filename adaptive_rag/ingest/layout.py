@@ -125,7 +125,7 @@ def parts_cells(left: str, right: str, gap: float) -> bool:
 
 
 def with_whole_figures(lines: Iterable[Line]) -> list[Line]:
-    """Join the currency sign that a table sets at the left of a column to its figure, and "%" at the right."""
+    """Join the currency sign at the left of a column to its figure, and "%" at the right."""
     joined: list[Line] = []
     for line in lines:
         before = joined[-1] if joined else None

@@ -427,10 +427,8 @@ def _with_rows(page: Any, seen: SeenText, lines: list[Line], *, from_right: bool
     # what stands side by side at the page's edges is a running head
     heights = sorted(group[0].y0 for group in groups)
     beside = any(len(group) > 1 and heights[0] < group[0].y0 < heights[-1] for group in groups)
-    if (
-        not beside
-        and sum(map(bool, map(_SET_APART.search, (line.text for line in lines)))) < _FEWEST_SET_APART
-    ):
+    in_one = sum(_SET_APART.search(line.text) is not None for line in lines)
+    if not beside and in_one < _FEWEST_SET_APART:
         return [merge(group) if len(group) > 1 else group[0] for group in groups]
     rules = _rules(page)
     if from_right:
