@@ -28,9 +28,9 @@ LEADER = re.compile(r"(?:\. ?){5}")
 _LED = re.compile(r"\s*(?:…|(?:\s?\.){2,})\s*$")
 # In type sizes: a wider gap parts two cells; beside a figure, or two, a narrower one does.
 _GAPS = (1.2, 0.6, 0.4)
-FIGURE = re.compile(r"[(\[]?(?:[$£€] )?[-–−+$£€.<≤≥]*\d[\d.,%)\]*†‡–-]*(?: ?[%)]{1,2})?")
+FIGURE = re.compile(r"[(\[]?(?:[$£€¥] )?[-–−+$£€¥.<≤≥]*\d[\d.,%)\]*†‡–-]*(?: ?[%)]{1,2})?")
 # "$" before a figure or a dash, and "%" or ")" after one
-_SIGN, _AFTER_FIGURE = re.compile(r"[$£€]"), re.compile(r"\)?%|\)")
+_SIGN, _AFTER_FIGURE = re.compile(r"[$£€¥]"), re.compile(r"\)?%|\)")
 _AMOUNT = re.compile(rf"{FIGURE.pattern}|\(?[-–—−]+\)?")
 # a place at a page's edge: top or foot, height, type size
 _Slot = tuple[str, int, int]
@@ -54,6 +54,8 @@ class Line:
     """Where the columns of its table begin, if the line is a row; then each piece is a cell."""
     confidence: float | None = None
     """How sure its reading is, from 0 to 1, if it was read from a picture."""
+    reach: tuple[float, float] | None = None
+    """From where to where a ruled line goes right below it, that is below no other text at its height."""
 
     def __post_init__(self) -> None:
         self.text = " ".join(piece.strip() for piece in self.pieces).strip()

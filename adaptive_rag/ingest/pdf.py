@@ -53,7 +53,7 @@ _RUN_TOGETHER = re.compile(r"[^\W\d_]{20,}")
 _NARROW_BLANK = 0.1  # of the type size
 # Cells may be set in one line: "PK–12       PK–8", "2,218,406 1,180,160".
 _SET_APART = re.compile(
-    r"^[$£€] | {3,}|\d[)\]%*†‡]* (?:[%$£€] ?)*[(\[]?[-–−+$£€.<≤≥]*\d|[\d%)—] [$£€]$|(?:\. ?){5}|…"
+    r"^[$£€¥] | {3,}|\d[)\]%*†‡]* (?:[%$£€¥] ?)*[(\[]?[-–−+$£€.<≤≥]*\d|[\d%)—] [$£€¥]$|(?:\. ?){5}|…"
 )
 # Lines of them that may be a table by themselves, each row in one line.
 _FEWEST_SET_APART = 3
@@ -434,6 +434,7 @@ def _with_rows(page: Any, seen: SeenText, lines: list[Line], *, from_right: bool
     if from_right:
         return read_columns(read_framed(lines, rules.mirrored(width)))
     parts = with_whole_figures(part for line in lines for part in _cut(seen, line, rules))
+    rules.mark_reaches(parts)
     return read_columns(read_framed(parts, rules))
 
 

@@ -16,6 +16,8 @@ from adaptive_rag.text.tables import EMPTY_CELL
 
 # In points: rules so near to each other meet or are one, since a page may draw each cell's border by itself.
 _NEAR = 4.0
+# In type sizes: how far the top of a name may be above the ruled line below it, or its next line.
+_BELOW = 2.0
 # A page with more rules than these holds a drawing.
 _MOST_RULES = 1000
 # The share of a table's cells that hold something. The boxes of a diagram fill fewer.
@@ -62,6 +64,20 @@ class Rules:
             for rule in self.upright
             if line.x0 + 1 < rule.at < line.x1 - 1 and rule.start < middle < rule.end
         )
+
+    def mark_reaches(self, lines: Iterable[Line]) -> None:
+        """Note at a name, of one line or more, how far the ruled line goes that is drawn right below it."""
+        rows = levels(lines)
+        feet = [max(line.y1 for line in row) for row in rows]
+        for rule in self.level:
+            foot = rule.at
+            for row in reversed(rows[: bisect_right(feet, rule.at + _NEAR / 2)]):
+                over = [line for line in row if line.x0 < rule.end and rule.start < line.x1]
+                inside = len(over) == 1 and rule.start - _NEAR < over[0].x0 and over[0].x1 < rule.end + _NEAR
+                if not inside or over[0].reach or not 0 < foot - over[0].y0 < _BELOW * over[0].size:
+                    break
+                over[0].reach = rule.start, rule.end
+                foot = over[0].y0
 
     def mirrored(self, width: float) -> Rules:
         """Return the rules as a mirror beside a page of this width shows them."""

@@ -476,3 +476,24 @@ def test_names_in_smaller_type_name_the_columns_of_the_figures_below(tmp_path):
     small = [Text(one.text, one.x, one.y, size=8) for one in table(names, pitch=10)]
     (found,) = find_tables(text_of(tmp_path, [*small, *table(MONEY[1:], y=132), *table(MONEY[1:], y=160)]))
     assert found.columns == ("–", "Sales in 2014 (net)", "Fees in 2014 (net)")
+
+
+def test_a_name_stands_with_all_columns_below_the_line_that_is_ruled_under_it(tmp_path):
+    rows = [
+        ("", "2014", "2015", "2016", "Growth"),
+        ("Tea", "11", "22", "33", "5%"),
+        ("Salt", "41", "52", "63", "7%"),
+        ("Rope", "71", "82", "93", "9%"),
+    ]
+    page = [Text("Years", x=238, y=86), Text("ended", x=238, y=98), Rule(196, 102, 318, 102)]
+    page += table(rows, y=114, places=(60, 200, 250, 300, 350))
+    (found,) = find_tables(text_of(tmp_path, [*page, *paragraph(PROSE, y=300)]))
+    assert found.columns == ("–", "Years ended 2014", "Years ended 2015", "Years ended 2016", "Growth")
+
+
+def test_names_that_hold_figures_name_columns_by_their_place(tmp_path):
+    rows = [("Kind", "Ward 5", "12 beds"), ("Men", "31", "17"), ("Women", "42", "18"), ("All", "73", "35")]
+    source = extract_text(make_pdf(tmp_path / "made.pdf", [table(rows)]))
+    (found,) = find_tables(source.text)
+    assert found.columns == rows[0]
+    assert [row.cells for row in found.rows] == rows[1:]
