@@ -294,10 +294,14 @@ def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]], h
     led = len(columns) == 2 and any(LEADER.search(line.text) for row in run for cell in row for line in cell)
     if len(made) < _FEWEST_ROWS or led or not _is_table([row.pieces for row in made]):
         return []
-    if header and not names_columns([tuple(row.pieces) for row in made]):
-        # the words of the names do not tell what their place does
-        made.insert(1, replace(made[0], pieces=["---" for _ in columns]))
-    return _with_groups(made if header else _with_wide_names(made))
+    return _with_groups(with_rule(made) if header else _with_wide_names(made))
+
+
+def with_rule(rows: list[Line]) -> list[Line]:
+    """Set a rule below the names of columns whose words do not tell what their place does."""
+    if names_columns([tuple(row.pieces) for row in rows]):
+        return rows
+    return [rows[0], replace(rows[0], pieces=["---" for _ in rows[0].pieces]), *rows[1:]]
 
 
 def _with_wide_names(rows: Sequence[Line]) -> list[Line]:

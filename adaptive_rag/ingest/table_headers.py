@@ -28,14 +28,15 @@ def count_header_lines(rows: Sequence[_Row]) -> int:
     last = 0
     for at, row in enumerate(rows[: MOST_LINES + 1]):
         texts = [_text(lines) for column, lines in row.items() if column]
-        if _holds_figures(texts):
+        if holds_figures(texts):
             return last
         if texts:
             last = at + 1
     return 0
 
 
-def _holds_figures(texts: Sequence[str]) -> bool:
+def holds_figures(texts: Sequence[str]) -> bool:
+    """Tell a row of figures from one of names, or of the numbers of columns."""
     numbers = [int(match[1]) for match in map(_COUNT.fullmatch, texts) if match]
     if len(texts) > 2 and numbers == list(
         range(numbers[0] if numbers else 0, (numbers[0] if numbers else 0) + len(texts))

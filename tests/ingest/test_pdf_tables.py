@@ -497,3 +497,11 @@ def test_names_that_hold_figures_name_columns_by_their_place(tmp_path):
     (found,) = find_tables(source.text)
     assert found.columns == rows[0]
     assert [row.cells for row in found.rows] == rows[1:]
+
+
+@pytest.mark.parametrize("first", ["Ward 5", "917"])  # a figure names no column
+def test_names_that_hold_figures_name_the_columns_of_a_ruled_table(tmp_path, first):
+    rows = [("Kind", first, "12 beds"), ("Men", "31", "17"), ("Women", "42", "18")]
+    page = [*grid((50, 190, 310, 420), (88, 106, 122, 138)), *table(rows, pitch=16)]
+    (found,) = find_tables(text_of(tmp_path, [*page, *paragraph(PROSE, y=300)]))
+    assert found.columns == (rows[0] if first == "Ward 5" else ())
