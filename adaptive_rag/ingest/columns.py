@@ -11,7 +11,7 @@ from statistics import median
 
 from adaptive_rag.ingest.layout import FIGURE, LEADER, Line, least_gap, levels, make_row, merge, side_by_side
 from adaptive_rag.ingest.table_headers import MOST_LINES, count_header_lines, lines_of_names
-from adaptive_rag.text.tables import EMPTY_CELL
+from adaptive_rag.text.tables import EMPTY_CELL, names_columns
 
 # In type sizes: a higher gap parts two tables, or a row from one.
 _APART, _ROWS_APART = 2.0, 3.0
@@ -142,9 +142,10 @@ def apart(group: Sequence[Line]) -> _Cells:
 def _goes_on(before: Sequence[Line], group: Sequence[Line]) -> bool:
     """Tell whether a line may go on from the one before in a table."""
     last, line = before[0], group[0]
-    apart_by = _APART if min(len(before), len(group)) == 1 else _ROWS_APART
+    alone = min(len(before), len(group)) == 1
+    apart_by = _APART if alone else _ROWS_APART
     near = last.y0 < line.y0 < max(one.y1 for one in before) + apart_by * line.size
-    if not near or abs(line.size - last.size) > 0.1 * line.size:
+    if not near or (alone and abs(line.size - last.size) > 0.1 * line.size):
         return False
     # a text by itself may be a short name, or the rest of a cell, which does not reach into the next column
     start, end = _extent(before)
@@ -293,7 +294,14 @@ def _read_table(run: Sequence[_Cells], columns: Sequence[tuple[float, float]], h
     led = len(columns) == 2 and any(LEADER.search(line.text) for row in run for cell in row for line in cell)
     if len(made) < _FEWEST_ROWS or led or not _is_table([row.pieces for row in made]):
         return []
-    return _with_groups(made if header else _with_wide_names(made))
+    return _with_groups(with_rule(made) if header else _with_wide_names(made))
+
+
+def with_rule(rows: list[Line]) -> list[Line]:
+    """Set a rule below the names of columns whose words do not tell what their place does."""
+    if names_columns([tuple(row.pieces) for row in rows]):
+        return rows
+    return [rows[0], replace(rows[0], pieces=["---" for _ in rows[0].pieces]), *rows[1:]]
 
 
 def _with_wide_names(rows: Sequence[Line]) -> list[Line]:

@@ -28,7 +28,10 @@ LEADER = re.compile(r"(?:\. ?){5}")
 _LED = re.compile(r"\s*(?:…|(?:\s?\.){2,})\s*$")
 # In type sizes: a wider gap parts two cells; beside a figure, or two, a narrower one does.
 _GAPS = (1.2, 0.6, 0.4)
-FIGURE = re.compile(r"[(\[]?[-–−+$£€.<≤≥]*\d[\d.,%)\]*†‡–-]*")
+FIGURE = re.compile(r"[(\[]?(?:[$£€¥] )?[-–−+$£€¥.<≤≥]*\d[\d.,%)\]*†‡–-]*(?: ?[%)]{1,2})?")
+# "$" before a figure or a dash, and "%" or ")" after one
+_SIGN, _AFTER_FIGURE = re.compile(r"[$£€¥]"), re.compile(r"\)?%|\)")
+_AMOUNT = re.compile(rf"{FIGURE.pattern}|\(?[-–—−]+\)?")
 # a place at a page's edge: top or foot, height, type size
 _Slot = tuple[str, int, int]
 
@@ -51,6 +54,8 @@ class Line:
     """Where the columns of its table begin, if the line is a row; then each piece is a cell."""
     confidence: float | None = None
     """How sure its reading is, from 0 to 1, if it was read from a picture."""
+    reach: tuple[float, float] | None = None
+    """From where to where a ruled line goes right below it, that is below no other text at its height."""
 
     def __post_init__(self) -> None:
         self.text = " ".join(piece.strip() for piece in self.pieces).strip()
@@ -100,6 +105,41 @@ def side_by_side(lines: Sequence[Line]) -> list[list[Line]]:
     return groups
 
 
+def is_sign(text: str) -> bool:
+    """Tell a currency sign."""
+    return _SIGN.fullmatch(text) is not None
+
+
+def _is_one_figure(left: str, right: str) -> bool:
+    """Tell whether two texts side by side are one figure: "$" and "1,250", or "34.1" and "%"."""
+    if is_sign(left):
+        return _AMOUNT.fullmatch(right) is not None
+    return bool(_AMOUNT.fullmatch(left) and _AFTER_FIGURE.fullmatch(right))
+
+
+def parts_cells(left: str, right: str, gap: float) -> bool:
+    """Tell whether a gap, in type sizes, parts two words into cells; a sign and a leader need none."""
+    if _is_one_figure(left, right):
+        return False
+    begins = is_sign(right) and (_AMOUNT.fullmatch(left) or _AFTER_FIGURE.fullmatch(left))
+    led = _LED.search(left) and (is_sign(right) or _AMOUNT.fullmatch(right))
+    return bool(begins or led) or gap > least_gap(left, right)
+
+
+def with_whole_figures(lines: Iterable[Line]) -> list[Line]:
+    """Join the currency sign at the left of a column to its figure, and "%" at the right."""
+    joined: list[Line] = []
+    for line in lines:
+        before = joined[-1] if joined else None
+        if before and before.is_left_of(line) and _is_one_figure(before.text, line.text):
+            # its column stands where the figures do, of which some have no sign
+            place = line if is_sign(before.text) else before
+            joined[-1] = replace(place, pieces=[f"{before.text} {line.text}"])
+        else:
+            joined.append(line)
+    return joined
+
+
 def levels(lines: Iterable[Line]) -> list[list[Line]]:
     """Group the lines that stand at one height, from left to right, and the groups from above."""
     found: list[list[Line]] = []
@@ -121,7 +161,7 @@ def merge(group: Sequence[Line]) -> Line:
 
 def least_gap(left: str, right: str) -> float:
     """Return how wide a gap parts two texts into cells, in type sizes: figures stand closer than words."""
-    return _GAPS[sum(FIGURE.fullmatch(text) is not None for text in (left, right))]
+    return _GAPS[sum(bool(FIGURE.fullmatch(text) or is_sign(text)) for text in (left, right))]
 
 
 def make_row(cells: Sequence[Sequence[Line]], columns: tuple[float, ...]) -> Line:

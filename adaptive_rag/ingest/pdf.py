@@ -28,7 +28,15 @@ from adaptive_rag.ingest.columns import read_columns, without_repeated_headers
 from adaptive_rag.ingest.conversions import as_argument
 from adaptive_rag.ingest.documents import TextBuilder, printable
 from adaptive_rag.ingest.form_fields import with_fields
-from adaptive_rag.ingest.layout import Line, Survey, least_gap, merge, side_by_side
+from adaptive_rag.ingest.layout import (
+    Line,
+    Survey,
+    is_sign,
+    merge,
+    parts_cells,
+    side_by_side,
+    with_whole_figures,
+)
 from adaptive_rag.ingest.paragraphs import ParagraphWriter
 from adaptive_rag.ingest.pdf_repair import has_entries, is_truncated, restore_pages
 from adaptive_rag.ingest.properties import note_properties
@@ -44,7 +52,11 @@ _BOLD = 16
 _RUN_TOGETHER = re.compile(r"[^\W\d_]{20,}")
 _NARROW_BLANK = 0.1  # of the type size
 # Cells may be set in one line: "PK–12       PK–8", "2,218,406 1,180,160".
-_SET_APART = re.compile(r" {3,}|\d[)\]%*†‡]* [(\[]?[-–−+$£€.<≤≥]*\d")
+_SET_APART = re.compile(
+    r"^[$£€¥] | {3,}|\d[)\]%*†‡]* (?:[%$£€¥] ?)*[(\[]?[-–−+$£€.<≤≥]*\d|[\d%)—] [$£€¥]$|(?:\. ?){5}|…"
+)
+# Lines of them that may be a table by themselves, each row in one line.
+_FEWEST_SET_APART = 3
 # In type sizes: baselines closer are those of one line, an exponent's among them.
 _SAME_LINE = 0.6
 _NAMED_BY_CODE = re.compile(r"uni([0-9A-F]{4})+$")
@@ -414,12 +426,16 @@ def _with_rows(page: Any, seen: SeenText, lines: list[Line], *, from_right: bool
     groups = side_by_side(lines)
     # what stands side by side at the page's edges is a running head
     heights = sorted(group[0].y0 for group in groups)
-    if not any(len(group) > 1 and heights[0] < group[0].y0 < heights[-1] for group in groups):
+    beside = any(len(group) > 1 and heights[0] < group[0].y0 < heights[-1] for group in groups)
+    in_one = sum(_SET_APART.search(line.text) is not None for line in lines)
+    if not beside and in_one < _FEWEST_SET_APART:
         return [merge(group) if len(group) > 1 else group[0] for group in groups]
     rules = _rules(page)
     if from_right:
         return read_columns(read_framed(lines, rules.mirrored(width)))
-    return read_columns(read_framed([part for line in lines for part in _cut(seen, line, rules)], rules))
+    parts = with_whole_figures(part for line in lines for part in _cut(seen, line, rules))
+    rules.mark_reaches(parts)
+    return read_columns(read_framed(parts, rules))
 
 
 def _rules(page: Any) -> Rules:
@@ -453,11 +469,13 @@ def _cut(seen: SeenText, line: Line, rules: Rules) -> Iterator[Line]:
     borders = borders or [
         (left[2] + right[0]) / 2
         for left, right in pairwise(level)
-        if right[0] - left[2] > least_gap(left[4], right[4]) * line.size
+        if parts_cells(left[4], right[4], (right[0] - left[2]) / line.size)
     ]
     for _, group in groupby(level, key=lambda word: bisect_right(borders, (word[0] + word[2]) / 2)):
         part = list(group)
-        yield replace(line, pieces=[" ".join(word[4] for word in part)], x0=part[0][0], x1=part[-1][2])
+        # a column stands where its figures do, of which some have a sign
+        first = part[len(part) > 1 and is_sign(part[0][4])]
+        yield replace(line, pieces=[" ".join(word[4] for word in part)], x0=first[0], x1=part[-1][2])
 
 
 def _outline(document: Any) -> dict[int, list[tuple[int, str]]]:

@@ -9,13 +9,15 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, chain, pairwise, product
 from typing import NamedTuple
 
-from adaptive_rag.ingest.columns import apart, columns_under, find_columns
+from adaptive_rag.ingest.columns import apart, columns_under, find_columns, with_rule
 from adaptive_rag.ingest.layout import Line, levels, make_row
-from adaptive_rag.ingest.table_headers import is_name
+from adaptive_rag.ingest.table_headers import holds_figures, is_name
 from adaptive_rag.text.tables import EMPTY_CELL
 
 # In points: rules so near to each other meet or are one, since a page may draw each cell's border by itself.
 _NEAR = 4.0
+# In type sizes: how far the top of a name may be above the ruled line below it, or its next line.
+_BELOW = 2.0
 # A page with more rules than these holds a drawing.
 _MOST_RULES = 1000
 # The share of a table's cells that hold something. The boxes of a diagram fill fewer.
@@ -62,6 +64,20 @@ class Rules:
             for rule in self.upright
             if line.x0 + 1 < rule.at < line.x1 - 1 and rule.start < middle < rule.end
         )
+
+    def mark_reaches(self, lines: Iterable[Line]) -> None:
+        """Note at a name, of one line or more, how far the ruled line goes that is drawn right below it."""
+        rows = levels(lines)
+        feet = [max(line.y1 for line in row) for row in rows]
+        for rule in self.level:
+            foot = rule.at
+            for row in reversed(rows[: bisect_right(feet, rule.at + _NEAR / 2)]):
+                over = [line for line in row if line.x0 < rule.end and rule.start < line.x1]
+                inside = len(over) == 1 and rule.start - _NEAR < over[0].x0 and over[0].x1 < rule.end + _NEAR
+                if not inside or over[0].reach or not 0 < foot - over[0].y0 < _BELOW * over[0].size:
+                    break
+                over[0].reach = rule.start, rule.end
+                foot = over[0].y0
 
     def mirrored(self, width: float) -> Rules:
         """Return the rules as a mirror beside a page of this width shows them."""
@@ -142,6 +158,9 @@ def _read_frame(lines: list[Line], frame: Rules) -> list[Line]:
     made = _with_titles([(row, _is_one(strip)) for strip in strips for row in _rows_of(strip, places)])
     if not _is_table([row.pieces for row in made if row.columns]):
         return lines
+    at = next((at for at, row in enumerate(made) if row.columns), 0)
+    if _is_header(made[at:]):
+        made = [*made[:at], *with_rule(made[at:])]
     first = min(inside)
     after = [line for index, line in enumerate(lines) if index > first and index not in inside]
     return [*lines[:first], *made, *after]
@@ -157,6 +176,13 @@ def _is_table(rows: Sequence[Sequence[str]]) -> bool:
     return (named and sum(map(sum, words)) > 1) or (
         10 * empty <= sum(map(len, rows)) and min(len(rows), len(rows[0])) > 2
     )
+
+
+def _is_header(rows: Sequence[Line]) -> bool:
+    """Tell whether a row, or two that begin alike, names the columns of figures below."""
+    below = next((at for at, row in enumerate(rows) if holds_figures(row.pieces[1:])), 0)
+    named = all(is_name(cell) or cell == EMPTY_CELL for row in rows[:below] for cell in row.pieces)
+    return named and (below == 1 or (below == 2 and rows[0].pieces[0] == rows[1].pieces[0]))
 
 
 def _is_one(cells: Sequence[Sequence[Line]]) -> bool:

@@ -39,7 +39,7 @@ _FIGURE = re.compile(r"(?!.*[^\W\d_]{2}).*\d.*")
 # In characters: longer texts are none of names, in a table of two columns.
 _LONGEST_NAME = 50
 # what stands where there is nothing to say
-_VOID = re.compile(r"[-–—.*…]+|\(?(?:n\.?/?a\.?|x|nil)\)?", re.IGNORECASE)
+_VOID = re.compile(r"(?:[$£€¥] ?)?[-–—.*…]+|\(?(?:n\.?/?a\.?|x|nil)\)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)

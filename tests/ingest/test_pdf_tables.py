@@ -444,3 +444,64 @@ def test_figures_at_the_middle_of_a_name_of_two_lines_are_one_row(tmp_path):
         "Inequality in the health index | 928 | 904 | 899",
         "Mean of limits to all activities | 8766 | 8762 | 8779",
     ]
+
+
+def test_a_sign_that_a_table_sets_apart_belongs_to_its_figure(tmp_path):
+    rows = [
+        ("", "", "2014", "", "2015"),
+        ("Sales", "$", "113", "$", "(97)"),
+        ("Fees", "", "25", "", "—"),
+        ("Debt", "$", "—", "$", "410"),
+    ]
+    page = table(rows, places=(60, 200, 240, 300, 340))
+    assert text_of(tmp_path, page).splitlines() == [
+        "– | 2014 | 2015", "Sales | $ 113 | $ (97)", "Fees | 25 | —", "Debt | $ — | $ 410"
+    ]  # fmt: skip
+
+
+def test_a_sign_begins_a_cell_and_a_leader_ends_one_however_near_the_next_is(tmp_path):
+    rows = [
+        f"{name} .......... $ {one} $ {two}"
+        for name, one, two in (("Taxes", 812, 907), ("Grant", 311, 402), ("Other", 120, 118))
+    ]
+    page = [Text(year, x=x, y=100) for year, x in (("2012", 138), ("2013", 170))]
+    page += [Text(row, x=60, y=114 + 14 * at) for at, row in enumerate(rows)]
+    assert text_of(tmp_path, page).splitlines() == [
+        "– | 2012 | 2013", "Taxes | $ 812 | $ 907", "Grant | $ 311 | $ 402", "Other | $ 120 | $ 118"
+    ]  # fmt: skip
+
+
+def test_names_in_smaller_type_name_the_columns_of_the_figures_below(tmp_path):
+    names = [("", "Sales", "Fees"), ("", "in 2014", "in 2014"), ("", "(net)", "(net)")]
+    small = [Text(one.text, one.x, one.y, size=8) for one in table(names, pitch=10)]
+    (found,) = find_tables(text_of(tmp_path, [*small, *table(MONEY[1:], y=132), *table(MONEY[1:], y=160)]))
+    assert found.columns == ("–", "Sales in 2014 (net)", "Fees in 2014 (net)")
+
+
+def test_a_name_stands_with_all_columns_below_the_line_that_is_ruled_under_it(tmp_path):
+    rows = [
+        ("", "2014", "2015", "2016", "Growth"),
+        ("Tea", "11", "22", "33", "5%"),
+        ("Salt", "41", "52", "63", "7%"),
+        ("Rope", "71", "82", "93", "9%"),
+    ]
+    page = [Text("Years", x=238, y=86), Text("ended", x=238, y=98), Rule(196, 102, 318, 102)]
+    page += table(rows, y=114, places=(60, 200, 250, 300, 350))
+    (found,) = find_tables(text_of(tmp_path, [*page, *paragraph(PROSE, y=300)]))
+    assert found.columns == ("–", "Years ended 2014", "Years ended 2015", "Years ended 2016", "Growth")
+
+
+def test_names_that_hold_figures_name_columns_by_their_place(tmp_path):
+    rows = [("Kind", "Ward 5", "12 beds"), ("Men", "31", "17"), ("Women", "42", "18"), ("All", "73", "35")]
+    source = extract_text(make_pdf(tmp_path / "made.pdf", [table(rows)]))
+    (found,) = find_tables(source.text)
+    assert found.columns == rows[0]
+    assert [row.cells for row in found.rows] == rows[1:]
+
+
+@pytest.mark.parametrize("first", ["Ward 5", "917"])  # a figure names no column
+def test_names_that_hold_figures_name_the_columns_of_a_ruled_table(tmp_path, first):
+    rows = [("Kind", first, "12 beds"), ("Men", "31", "17"), ("Women", "42", "18")]
+    page = [*grid((50, 190, 310, 420), (88, 106, 122, 138)), *table(rows, pitch=16)]
+    (found,) = find_tables(text_of(tmp_path, [*page, *paragraph(PROSE, y=300)]))
+    assert found.columns == (rows[0] if first == "Ward 5" else ())
