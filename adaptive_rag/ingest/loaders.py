@@ -55,11 +55,15 @@ _CODE += " .lua .r .jl .sh .sql"
 
 # by kind of file
 LOADERS: dict[str, Loader] = {
-    "PDF": Loader((".pdf",), "adaptive_rag.ingest.pdf:load_pdf"),
+    "PDF": Loader((".pdf", ".xps", ".oxps"), "adaptive_rag.ingest.pdf:load_pdf", by_content=True),
     "text": Loader((".txt", ".text"), "adaptive_rag.ingest.text:load_text"),
     "Markdown": Loader((".md", ".markdown", ".mdx"), "adaptive_rag.ingest.markdown:load_markdown"),
     "reStructuredText": Loader((".rst",), "adaptive_rag.ingest.rst:load_rst"),
     "AsciiDoc": Loader((".adoc", ".asciidoc"), "adaptive_rag.ingest.asciidoc:load_asciidoc"),
+    "markup": Loader(
+        (".tex", ".latex", ".org", ".wiki", ".mediawiki", ".dokuwiki", ".textile"),
+        "adaptive_rag.ingest.markup:load_markup",
+    ),
     "XML": Loader(
         (
             ".xml",
