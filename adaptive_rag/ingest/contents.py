@@ -55,7 +55,7 @@ def kind_by_content(path: Path) -> str | None:
     begin = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     if found := next((kind for pattern, kind in _TEXTS if pattern.match(begin)), None):
         return found
-    named_doc = path.suffix.lower() == ".doc"
+    named_doc = path.suffix.lower() in (".doc", ".dot")
     return "text" if named_doc and begin and not _CONTROLS.search(begin) else None
 
 
