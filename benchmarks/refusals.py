@@ -1,20 +1,22 @@
 """Read every document below some folders, and count what is refused, for which reason, and what ended badly.
 
-    python -m benchmarks.refusals FOLDER... [--only .doc .ppt] [--skip .csv] [--list]
+    python -m benchmarks.refusals FOLDER... [--only .doc .ppt] [--skip .csv] [--list] [--beside PYTHON]
 
 A row for each suffix holds how many files were read, refused with a reason, or ended badly: with an exception
 that is not one of ours, a crash, or too much time or memory. A reason that names no way to mend the file is
 marked "no way out". Files of kinds that no loader reads count as refused where they are documents.
+With --beside "others" counts the refused files that another reader gives text of, see benchmarks/beside.py.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import subprocess
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adaptive_rag.ingest import Failure, SourceFile, read_source, workers
@@ -47,6 +49,8 @@ class Reading:
     suffix: str
     reason: str
     bad: bool
+    other: str = ""
+    """The reader that gives text of a file that was refused."""
 
     @property
     def marked(self) -> str:
@@ -81,23 +85,35 @@ def read(path: Path) -> Reading:
     return Reading(path, suffix, reason, bool(_BADLY.search(reason)))
 
 
+def read_beside(readings: Sequence[Reading], python: str) -> list[Reading]:
+    """Have the readers that a Python knows try the files that were refused."""
+    refused = [each for each in readings if each.reason]
+    script = Path(__file__).with_name("beside.py")
+    paths = "".join(f"{each.path.resolve()}\n" for each in refused)
+    found = subprocess.run([python, script], input=paths, stdout=subprocess.PIPE, text=True, check=True)
+    others = dict(zip((each.path for each in refused), found.stdout.splitlines(), strict=True))
+    return [replace(each, other=others.get(each.path, "")) for each in readings]
+
+
 def report(readings: Sequence[Reading], *, listed: bool) -> None:
     """Print the counts by suffix, and the reasons with how many files of which suffixes they met."""
     rows: dict[str, Counter[str]] = defaultdict(Counter)
     reasons: dict[str, list[Reading]] = defaultdict(list)
     for each in readings:
         rows[each.suffix]["badly" if each.bad else "refused" if each.reason else "read"] += 1
+        rows[each.suffix]["others"] += bool(each.other)
         if each.reason:
             reasons[each.marked].append(each)
-    print(f"| {'suffix':10} | read | refused | badly |\n|---|--:|--:|--:|")
+    print(f"| {'suffix':10} | read | refused | others | badly |\n|---|--:|--:|--:|--:|")
     total: Counter[str] = sum(rows.values(), Counter())
     for suffix, row in [*sorted(rows.items()), ("all", total)]:
-        print(f"| {suffix:10} | {row['read']:4} | {row['refused']:7} | {row['badly']:5} |")
+        counts = f"{row['read']:4} | {row['refused']:7} | {row['others']:6} | {row['badly']:5}"
+        print(f"| {suffix:10} | {counts} |")
     for reason, met in sorted(reasons.items(), key=lambda item: -len(item[1])):
         kinds = ", ".join(f"{kind} {n}" for kind, n in Counter(each.suffix for each in met).most_common())
         print(f"\n{len(met)} x {reason}\n    {kinds}")
         for each in met if listed else ():
-            print(f"    {each.path}")
+            print(f"    {each.path}{f' ({each.other} reads it)' if each.other else ''}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -110,10 +126,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--skip", nargs="*", default=[], metavar="SUFFIX", help="leave these out")
     parser.add_argument("--list", action="store_true", help="name the files below each reason")
     parser.add_argument("--jobs", type=int, default=2, help="files that are read at once")
+    parser.add_argument("--beside", metavar="PYTHON", help="have its other readers try what is refused")
     asked = parser.parse_args(arguments)
     with ThreadPoolExecutor(asked.jobs) as pool:
         readings = list(pool.map(read, find_documents(asked.folders, asked.only, asked.skip)))
     workers.end_idle_workers()
+    if asked.beside:
+        readings = read_beside(readings, asked.beside)
     report(readings, listed=asked.list)
     return sum(each.bad for each in readings)
 

@@ -47,12 +47,15 @@ def kind_by_content(path: Path) -> str | None:
         first = file.read(_FIRST)
     if first.startswith(_OLE):
         return _kind_of_ole(path)
+    # mail and web servers put lines of their own before it
+    if path.suffix.lower() == ".pdf" and b"%PDF-" in first:
+        return "PDF"
     if first.startswith(b"PK"):
         return _kind_of_package(path)
     begin = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     if found := next((kind for pattern, kind in _TEXTS if pattern.match(begin)), None):
         return found
-    named_doc = path.suffix.lower() == ".doc"
+    named_doc = path.suffix.lower() in (".doc", ".dot")
     return "text" if named_doc and begin and not _CONTROLS.search(begin) else None
 
 

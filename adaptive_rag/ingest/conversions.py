@@ -12,18 +12,15 @@ _EXPORT = "Export it as {to} from the program that made it"
 # by how the file's name ends: the way, and what it becomes
 _WAYS: dict[str, tuple[str, str]] = {
     **dict.fromkeys((".sxw", ".wps", ".wpd", ".hwp", ".stw", ".abw"), (_LIBREOFFICE, "docx")),
-    **dict.fromkeys((".sxc", ".slk", ".dif", ".wks", ".wk1", ".wq1", ".wb2", ".dbf"), (_LIBREOFFICE, "xlsx")),
+    **dict.fromkeys((".sxc", ".dif", ".wks", ".wk1", ".wq1", ".wb2", ".dbf"), (_LIBREOFFICE, "xlsx")),
     **dict.fromkeys((".sxi", ".sti"), (_LIBREOFFICE, "pptx")),
     **dict.fromkeys((".odg", ".otg", ".vsd", ".vsdx", ".pub", ".cdr"), (_LIBREOFFICE, "pdf")),
-    **dict.fromkeys(
-        (".tex", ".latex", ".org", ".textile", ".mediawiki", ".dokuwiki", ".wiki", ".typ", ".t2t"),
-        (_PANDOC, "md"),
-    ),
+    **dict.fromkeys((".typ", ".t2t", ".muse"), (_PANDOC, "md")),
     **dict.fromkeys((".mobi", ".azw", ".azw3", ".prc", ".chm", ".lit", ".lrf"), (_CALIBRE, "epub")),
     **dict.fromkeys((".pages", ".one", ".hwpx", ".mif"), (_EXPORT, "docx")),
     ".numbers": (_EXPORT, "xlsx"),
     ".key": (_EXPORT, "pptx"),
-    **dict.fromkeys((".xps", ".oxps", ".djvu", ".ps", ".eps", ".dwg"), (_EXPORT, "pdf")),
+    **dict.fromkeys((".djvu", ".ps", ".eps", ".dwg"), (_EXPORT, "pdf")),
     "winmail.dat": ("Open it in Outlook and save the mail as .msg", "msg"),
     ".p7m": ("Open it in a mail program and save it as .eml", "eml"),
 }

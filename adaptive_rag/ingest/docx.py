@@ -21,6 +21,7 @@ from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.equations import read_equation
 from adaptive_rag.ingest.numbering import BULLET, DEEPEST, Numbering
 from adaptive_rag.ingest.package import note_core, open_archive, read_transitional, read_xml
+from adaptive_rag.ingest.page_edges import add_page_edges
 from adaptive_rag.ingest.word_looks import WordLooks
 from adaptive_rag.ingest.word_parts import DRAWN, WordParts
 
@@ -77,6 +78,7 @@ def load_docx(path: Path, builder: TextBuilder) -> None:
                 styles, numbering, looks, WordParts(archive, document.part.partname[1:], builder)
             )
             reader.read_notes(archive)
+            reader.write_page_edges(document.element.body)
             reader.write(document.element.body)
             note_core(archive, builder)
             reader.finish()
@@ -160,6 +162,11 @@ class _Reader:
                 note.get(qn("w:id")): " ".join(filter(None, map(self._text, _find(note, _P))))
                 for note in found
             }
+
+    def write_page_edges(self, body: Any) -> None:
+        """Write what the headers and footers of pages say and the document does not."""
+        paragraphs = (part for root in self._parts.page_edges(body) for part in root.iter(_P))
+        add_page_edges(self._builder, map(self._text, paragraphs), body.itertext(qn("w:t")))
 
     def finish(self) -> None:
         """Write what is embedded, and note what was left out."""

@@ -6,6 +6,7 @@ cells are merged, or hold every cell of a sheet up to the last one, which may be
 
 from __future__ import annotations
 
+import re
 import string
 import zipfile
 from collections import Counter
@@ -28,11 +29,14 @@ from adaptive_rag.ingest.package import (
     open_main,
     read_xml,
 )
+from adaptive_rag.ingest.page_edges import tell_apart
 from adaptive_rag.ingest.sheet_grid import Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _LETTERS = string.ascii_uppercase
 _LAST_COLUMN = 16_384
+# what stands in a header for its place, its looks and a field: "&L&8Acme&RPage &P" (ECMA-376, 18.3.1.46)
+_HEADER_CODE = re.compile(r'&(?:"[^"]*"|K[0-9A-F+-]{5,6}|\d{1,3}|(?P<place>[LCR])|(?P<sign>&)|.)', re.DOTALL)
 
 
 def load_xlsx(path: Path, builder: TextBuilder) -> None:
@@ -67,6 +71,7 @@ class _Workbook:
         self.hidden: list[str] = []
         self.unknown = 0  # formulas without a value
         self.unread: Counter[str] = Counter()
+        self._edges: list[str] = []  # of pages, that were read
         self._archive = archive
         self._embedded = embedded
         self._root, self._links = open_main(archive, "workbook")
@@ -105,7 +110,7 @@ class _Workbook:
     def _read_grid(self, part: str, beside: Beside) -> Grid:
         grid = Grid(filtered=beside.filtered)
         merged: list[str] = []
-        wanted = tuple("{*}" + tag for tag in ("row", "col", "mergeCell", "filterColumn"))
+        wanted = tuple("{*}" + tag for tag in ("row", "col", "mergeCell", "filterColumn", "headerFooter"))
         with self._archive.open(part) as file:
             parsed = etree.iterparse(file, tag=wanted, resolve_entities=False, no_network=True)
             for _, element in parsed:
@@ -117,6 +122,11 @@ class _Workbook:
                         merged.append(element.get("ref", ""))
                     case "filterColumn":
                         grid.filtered = True
+                    case "headerFooter":
+                        edges = (line for each in element for line in _lines_of_header(each.text or ""))
+                        new = [edge for edge in tell_apart(edges, "") if edge not in self._edges]
+                        self._edges += new
+                        beside.shapes += new
                     case _ if _is_hidden(element):
                         last = min(int(element.get("max")), _LAST_COLUMN)
                         grid.hidden_columns.update(range(int(element.get("min")), last + 1))
@@ -179,6 +189,11 @@ def _text(item: Any) -> str:
     """Return the text of a string, without how it is pronounced."""
     parts = (part.text or "" for part in item.iter("{*}t") if local_name(part.getparent()) != "rPh")
     return " ".join("".join(parts).split())
+
+
+def _lines_of_header(text: str) -> list[str]:
+    """Return the lines of a header or a footer without their codes."""
+    return _HEADER_CODE.sub(lambda code: "\n" if code["place"] else code["sign"] or "", text).split("\n")
 
 
 def _is_hidden(element: Any) -> bool:

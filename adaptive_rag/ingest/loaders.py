@@ -55,11 +55,15 @@ _CODE += " .lua .r .jl .sh .sql"
 
 # by kind of file
 LOADERS: dict[str, Loader] = {
-    "PDF": Loader((".pdf",), "adaptive_rag.ingest.pdf:load_pdf"),
-    "text": Loader((".txt", ".text"), "adaptive_rag.ingest.text:load_text"),
+    "PDF": Loader((".pdf", ".xps", ".oxps"), "adaptive_rag.ingest.pdf:load_pdf", by_content=True),
+    "text": Loader((".txt", ".text", ".prn"), "adaptive_rag.ingest.text:load_text"),
     "Markdown": Loader((".md", ".markdown", ".mdx"), "adaptive_rag.ingest.markdown:load_markdown"),
     "reStructuredText": Loader((".rst",), "adaptive_rag.ingest.rst:load_rst"),
     "AsciiDoc": Loader((".adoc", ".asciidoc"), "adaptive_rag.ingest.asciidoc:load_asciidoc"),
+    "markup": Loader(
+        (".tex", ".latex", ".org", ".wiki", ".mediawiki", ".dokuwiki", ".textile"),
+        "adaptive_rag.ingest.markup:load_markup",
+    ),
     "XML": Loader(
         (
             ".xml",
@@ -84,7 +88,7 @@ LOADERS: dict[str, Loader] = {
     "Word": Loader(
         (".docx", ".docm", ".dotx", ".dotm"), "adaptive_rag.ingest.docx:load_docx", by_content=True
     ),
-    "older Word": Loader((".doc",), "adaptive_rag.ingest.word97:load_doc", by_content=True),
+    "older Word": Loader((".doc", ".dot"), "adaptive_rag.ingest.word97:load_doc", by_content=True),
     "PowerPoint": Loader(
         (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"),
         "adaptive_rag.ingest.powerpoint:load_pptx",
@@ -98,6 +102,7 @@ LOADERS: dict[str, Loader] = {
     ),
     "older Excel": Loader((".xls", ".xlt"), "adaptive_rag.ingest.xls:load_xls", by_content=True),
     "binary Excel": Loader((".xlsb",), "adaptive_rag.ingest.binary_sheets:load_workbook", by_content=True),
+    "SYLK": Loader((".slk",), "adaptive_rag.ingest.sylk:load_slk", by_content=True),
     "OpenDocument text": Loader(
         (".odt", ".ott"), "adaptive_rag.ingest.opendocument:load_odt", by_content=True
     ),

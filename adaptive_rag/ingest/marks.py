@@ -124,7 +124,7 @@ def backtick_ends(text: str) -> dict[int, int]:
 
 
 def sub_each(
-    pattern: re.Pattern[str], write: Callable[[re.Match[str]], str], text: str, times: int = 3
+    pattern: re.Pattern[str], write: str | Callable[[re.Match[str]], str], text: str, times: int = 3
 ) -> str:
     """Replace a pattern, and then what is found in what came of it, as images in links are."""
     for _ in range(times):

@@ -17,6 +17,7 @@ from adaptive_rag.ingest.opendocument import (
     table_rows,
 )
 from adaptive_rag.ingest.package import local_name
+from adaptive_rag.ingest.page_edges import tell_apart
 from adaptive_rag.ingest.sheet_tables import SheetRow
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
@@ -37,6 +38,8 @@ def load_ods(path: Path, builder: TextBuilder) -> None:
                 sheet.shapes = tuple(read_shapes(table, styles))
                 sheets.append(sheet)
                 hidden += [f"{what} of {name}" for what in left_out]
+        if sheets:
+            sheets[0].shapes += tuple(tell_apart(styles.page_edges(), ""))
         add_sheets(builder, sheets)
     if hidden:
         builder.notes.append(f"hidden sheets, columns and rows were left out: {', '.join(hidden)}")

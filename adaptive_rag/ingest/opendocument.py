@@ -15,6 +15,7 @@ from adaptive_rag.ingest.embedded import EmbeddedFiles
 from adaptive_rag.ingest.mathml import read_mathml
 from adaptive_rag.ingest.numbering import write_number
 from adaptive_rag.ingest.package import local_name, note_core, open_archive, read_xml
+from adaptive_rag.ingest.page_edges import add_page_edges, tell_apart
 
 # comments, how to pronounce a word, what was deleted, and lists of what stands elsewhere
 _LEFT_OUT = {
@@ -34,12 +35,15 @@ _DEEPEST_LIST = 10
 _LONGEST_INHERITANCE = 10
 # what stands on every slide
 _FURNITURE = {"footer", "header", "date-time", "page-number"}
+# fields whose value is another on every page
+_FIELDS = {"page-number", "page-count", "sheet-name", "date", "time", "file-name"}
 LAST_COLUMN = 16_384
 
 
 def load_odt(path: Path, builder: TextBuilder) -> None:
     """Write the paragraphs, headings, lists and tables of an OpenDocument text into `builder`."""
     with open_document(path, "text", builder) as (body, styles):
+        add_page_edges(builder, styles.page_edges(), body.itertext())
         _Writer(builder, styles).write(body)
 
 
@@ -69,7 +73,24 @@ class Styles:
             for part in parts
             for style in part.iter("{*}style", "{*}list-style")
         }
+        self._masters = [master for part in parts for master in part.iter("{*}master-page")]
         self._outline = next((each for part in parts for each in part.iter("{*}outline-style")), None)
+
+    def page_edges(self) -> Iterator[str]:
+        """Yield the paragraphs of the headers and footers of pages."""
+        for edge in (each for master in self._masters for each in master):
+            if (
+                local_name(edge).startswith(("header", "footer"))
+                and read_attribute(edge, "display") != "false"
+            ):
+                yield from _texts_of(edge)
+
+    def drawn_on_slides(self, name: str) -> Iterator[str]:
+        """Yield what a master of this name has on each of its slides, but for what only holds a place."""
+        for shape in (each for master in self._masters for each in master if local_name(each) in _SHAPES):
+            known = read_attribute(shape, "class") in ("", "footer", "header")
+            if known and read_attribute(shape.getparent(), "name") == name:
+                yield from _texts_of(shape)
 
     def is_hidden(self, element: Any) -> bool:
         """Tell whether a sheet or a slide is not shown."""
@@ -274,6 +295,13 @@ def read_shapes(element: Any, styles: Styles) -> Iterator[str]:
             yield from read_shapes(child, styles)
 
 
+def _texts_of(element: Any) -> Iterator[str]:
+    """Yield the paragraphs in what stands on each page, without numbers of pages, dates and the like."""
+    for paragraph in element.iter("{*}p", "{*}h"):
+        own = (part for part in paragraph.xpath(".//text()") if local_name(part.getparent()) not in _FIELDS)
+        yield "".join(own)
+
+
 def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -> None:
     writer = _Writer(builder, styles)
     shapes = [shape for shape in page if read_attribute(shape, "class") not in _FURNITURE]
@@ -286,6 +314,12 @@ def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -
     for shape in shapes:
         if shape not in titles and local_name(shape) != "notes":
             writer.write(shape)
+    edges = [shape for shape in page if read_attribute(shape, "class") in ("footer", "header")]
+    edges += page.getparent().iterfind("{*}footer-decl")
+    shown = [text for edge in edges for text in (*_texts_of(edge), edge.text or "")]
+    shown += styles.drawn_on_slides(read_attribute(page, "master-page-name"))
+    for text in tell_apart(shown, builder.text):
+        builder.add_paragraph(text)
     bodies = [
         shape for shape in page.iterfind("{*}notes/{*}frame") if read_attribute(shape, "class") == "notes"
     ]

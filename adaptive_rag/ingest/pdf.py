@@ -124,14 +124,15 @@ def open_pdf(path: Path) -> Iterator[Any]:
     Raises:
         IndexingError: it is damaged, truncated, encrypted, or none.
     """
-    truncated = is_truncated(path)
+    kind = path.suffix[1:].lower() if path.suffix.lower() in (".xps", ".oxps") else "pdf"
+    truncated = kind == "pdf" and is_truncated(path)
     tools = pymupdf.TOOLS
     shown = tools.mupdf_display_errors(), tools.mupdf_display_warnings()
     tools.mupdf_display_errors(False)
     tools.mupdf_display_warnings(False)
     document = None
     try:
-        document = pymupdf.open(path, filetype="pdf")
+        document = pymupdf.open(path, filetype=kind)
         if document.needs_pass:
             copy = f"{as_argument(path.name)} {as_argument(f'{path.stem}-open.pdf')}"
             raise IndexingError(
@@ -140,6 +141,8 @@ def open_pdf(path: Path) -> Iterator[Any]:
             )
         if truncated and document.is_repaired:
             raise IndexingError(_truncated(path))
+        if kind != "pdf":  # such a document is printed to a PDF, for all that is asked of one
+            document = pymupdf.open("pdf", document.convert_to_pdf())
         if not _find_pages(document):
             raise IndexingError(f"is damaged: no page can be read from it. {_FETCH_OR_PRINT}")
         yield document

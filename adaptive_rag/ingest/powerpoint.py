@@ -26,6 +26,7 @@ from adaptive_rag.ingest.package import (
     read_links,
     read_xml,
 )
+from adaptive_rag.ingest.page_edges import tell_apart
 
 _TITLES = ("title", "ctrTitle")
 # what stands on every slide, or in small print below it
@@ -90,6 +91,8 @@ class _Slide:
         for shape in shapes:
             if shape not in titles:
                 self._write_shape(shape)
+        for text in tell_apart(self._read_edges(shapes, slide), self._builder.text):
+            self._builder.add_paragraph(text)
         if part := find_part(self._links, "notesSlide"):
             self._write_notes(read_xml(self._archive, part))
 
@@ -99,6 +102,20 @@ class _Slide:
         parts = [link.target for link in self._links.values() if link.kind == "comments"]
         found = (read_xml(self._archive, part) for part in parts if part in names)
         return sum(sum(1 for _ in root.iter("{*}cm")) for root in found)
+
+    def _read_edges(self, shapes: list[Any], slide: Any) -> Iterator[str]:
+        """Yield the text of the slide's footer, and what its layout and its master have on each slide."""
+        edges = [shape for shape in shapes if _placeholder(shape) in ("ftr", "hdr")]
+        root, links = slide, self._links
+        for kind in ("slideLayout", "slideMaster"):
+            part = find_part(links, kind)
+            if part not in self._archive.namelist() or root.get("showMasterSp") in ("0", "false"):
+                break
+            root, links = read_xml(self._archive, part), read_links(self._archive, part)
+            free = _shapes(root.find("{*}cSld/{*}spTree"))
+            edges += [shape for shape in free if not _placeholder(shape)]
+        for shape in edges:
+            yield from (text for text, _ in read_paragraphs(shape))
 
     def _write_shape(self, shape: Any) -> None:
         kind = _placeholder(shape)

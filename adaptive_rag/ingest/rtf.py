@@ -13,6 +13,7 @@ from pathlib import Path
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.page_edges import add_page_edges
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _TOKEN = re.compile(
@@ -23,10 +24,11 @@ _TOKEN = re.compile(
 _HEADING = re.compile(r"heading\s*([1-9])|title$", re.IGNORECASE)
 # groups that hold no text of the document
 _is_left_out = re.compile(
-    "colortbl|filetbl|pict|nonshppict|shprslt|header[lrf]?|footer[lrf]?|info|listtable|listoverridetable|revtbl|"
+    "colortbl|filetbl|pict|nonshppict|shprslt|info|listtable|listoverridetable|revtbl|"
     "rsidtbl|generator|themedata|colorschememapping|datastore|latentstyles|fldinst|bkmkstart|bkmkend|xe|tc|"
     "private|annotation|atnid|atnauthor|mmathPr|xmlnstbl"
 ).fullmatch
+_is_edge = re.compile("(?:header|footer)[lrf]?").fullmatch
 # what these groups show stands in a group within them
 _is_holder = re.compile("object|shpinst").fullmatch
 _SHOWN_IN_HOLDER = ("result", "shptxt")
@@ -49,7 +51,9 @@ class _State:
     """What holds in a group and ends with it."""
 
     part: str = ""
-    """Instead of text: "fonttbl", "stylesheet", "listtext", "footnote", "holder" (of text) or "skipped"."""
+    """Instead of text: "fonttbl", "stylesheet", "listtext", "footnote", "edge" (of pages), "holder" (of text)
+    or "skipped".
+    """
     encoding: str = ""
     hidden: bool = False
     fallback: int = 1
@@ -74,8 +78,11 @@ def write_rtf(data: bytes, builder: TextBuilder) -> None:
         raise IndexingError(
             "is not a rich text document: it does not begin with {\\rtf. Give it its own suffix"
         )
-    reader = _Reader(builder)
+    body = TextBuilder()
+    reader = _Reader(body)
     reader.read(data)
+    add_page_edges(builder, reader.edges, [body.text])
+    builder.insert(body)
     if reader.depth > 0:
         builder.notes.append("breaks off before its end: what is there was read")
 
@@ -83,6 +90,8 @@ def write_rtf(data: bytes, builder: TextBuilder) -> None:
 class _Reader:
     def __init__(self, builder: TextBuilder) -> None:
         self.depth = 0
+        self.edges: list[str] = []
+        """The paragraphs of headers and footers of pages."""
         self._builder = builder
         self._state = _State()
         self._stack: list[_State] = []
@@ -136,6 +145,8 @@ class _Reader:
         self.depth -= 1
         if self._stack:
             self._state = self._stack.pop()
+        if closed.part == "edge" != self._state.part:
+            self.edges.append(self._take("edge"))
         if closed.part == self._state.part == "stylesheet":
             heading = _HEADING.match(self._take("stylesheet"))
             if heading or 0 <= closed.outline < 9:
@@ -156,6 +167,8 @@ class _Reader:
             state.part = word
         elif word in ("listtext", "pntext", "footnote"):
             state.part = state.part or ("footnote" if word == "footnote" else "listtext")
+        elif _is_edge(word):
+            state.part = state.part or "edge"
         elif word == "u" and number is not None:
             self._add(chr(number & 0xFFFF))
             self._skip = state.fallback
@@ -194,7 +207,9 @@ class _Reader:
         elif word in ("cell", "row"):
             self._end_cell(row=word == "row")
         elif word in ("par", "page", "sect"):
-            if state.part == "footnote" or state.in_table:
+            if state.part == "edge":
+                self.edges.append(self._take("edge"))
+            elif state.part == "footnote" or state.in_table:
                 self._add(" ")
             else:
                 self._end_paragraph()

@@ -64,6 +64,13 @@ class WordParts:
         elif text := " ".join(element.get("string", "").split()):
             self.builder.add_paragraph(text)
 
+    def page_edges(self, body: Any) -> Iterator[Any]:
+        """Yield the headers and footers of pages that a section names."""
+        named = body.iter(qn("w:headerReference"), qn("w:footerReference"))
+        for part in dict.fromkeys(self._target(each, "id") for each in named):
+            if part in self._names:
+                yield read_xml(self._archive, part)
+
     def finish(self) -> None:
         """Write the embedded files, and note what was left out."""
         self._embedded.write()

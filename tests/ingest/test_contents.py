@@ -3,6 +3,7 @@ import pytest
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text
 from tests.ingest.made_ole import make_doc, make_ole, make_ppt, make_xls, ppt_text
+from tests.ingest.made_pdf import Text, make_pdf
 
 
 @pytest.fixture
@@ -27,6 +28,13 @@ def test_rich_text_a_page_a_mail_like_page_and_plain_text_are_read_as_doc(read):
     page = b"MIME-Version: 1.0\nContent-Type: text/html\n\n<p>Shut the gate.</p>"
     assert read("c.doc", page).text.strip() == "Shut the gate."
     assert read("d.doc", "Schließ das Tor.".encode()).text == "Schließ das Tor."
+
+
+def test_a_page_that_is_named_a_pdf_is_read_and_lines_before_a_pdf_make_it_no_mail(read, tmp_path):
+    page = b"<!doctype html><html><body><p>Shut the gate.</p></body></html>"
+    assert read("a.pdf", page).text.strip() == "Shut the gate."
+    pdf = make_pdf(tmp_path / "a.pdf", [[Text("Shut the gate.")]]).read_bytes()
+    assert read("b.pdf", b"Subject: x\nMIME-Version: 1.0\n\n" + pdf).text == "Shut the gate."
 
 
 @pytest.mark.parametrize("stream", ["EncryptedPackage", "EncryptionInfo"])

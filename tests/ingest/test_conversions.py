@@ -12,7 +12,7 @@ from adaptive_rag.ingest.loaders import LOADERS, find_loader
     ("name", "way"),
     [
         ("a.pages", "Export it as .docx from the program that made it"),
-        ("my plan.tex", 'Convert it: pandoc "my plan.tex" -o "my plan".md'),
+        ("my plan.typ", 'Convert it: pandoc "my plan.typ" -o "my plan".md'),
         ("a.WPD", "Convert it: soffice --headless --convert-to docx a.WPD"),
         ("a.bin", ""),
     ],

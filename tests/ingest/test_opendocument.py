@@ -175,8 +175,9 @@ def test_a_slide_is_a_page_with_its_title_its_table_and_its_notes(read):
     def box(text):
         return f"<draw:text-box>{p(text)}</draw:text-box>"
 
+    footer = frame("footer", box("Saltmere Library"))
     first = (
-        frame("footer", box("Saltmere Library"))
+        footer
         + frame("object", f"<table:table>{row('Item', 'Cost')}{row('Van', '240')}</table:table>")
         + frame("title", box("Costs"))
         + f"<draw:g><draw:custom-shape>{p('In a shape.')}</draw:custom-shape></draw:g>"
@@ -187,12 +188,13 @@ def test_a_slide_is_a_page_with_its_title_its_table_and_its_notes(read):
         "odp",
         f"<draw:page>{first}</draw:page>"
         f'<draw:page draw:style-name="dp2">{frame("title", box("Secret"))}</draw:page>'
-        f"<draw:page>{frame('outline', box('Untitled.'))}</draw:page>",
+        f"<draw:page>{frame('outline', box('Untitled.'))}{footer}</draw:page>",
         hidden,
     )
     assert (
         source.text
-        == "Costs\n\nItem | Cost\nVan | 240\n\nIn a shape.\n\nNotes\n\nMr Quill drives.\n\nUntitled."
+        == "Costs\n\nItem | Cost\nVan | 240\n\nIn a shape.\n\nSaltmere Library\n\nNotes\n\nMr Quill drives."
+        "\n\nUntitled."
     )
     assert source.notes == ("hidden slides were left out: 2",)
     assert [page.number for page in source.pages] == [1, 3]

@@ -80,16 +80,18 @@ def test_lists_keep_their_levels_and_boxes_are_paragraphs(add, read):
     )
 
 
-def test_a_title_comes_first_and_what_is_on_every_slide_is_left_out(deck, add, read):
-    slide = add(BODY, "Steps")
-    slide.placeholders[1].text = "Pack."
-    slide.shapes._spTree.append(slide.shapes.title._element)
-    footer = next(shape for shape in deck.slide_layouts[BODY].placeholders if "Footer" in shape.name)
-    slide.shapes._spTree.append(etree.fromstring(etree.tostring(footer._element)))
-    slide.shapes[-1].text_frame.text = "Saltmere Library"
+def test_a_title_comes_first_and_what_is_on_every_slide_is_read_once(deck, add, read):
+    for slide in (add(BODY, "Steps"), add(BODY, "Costs")):
+        slide.placeholders[1].text = "Pack."
+        slide.shapes._spTree.append(slide.shapes.title._element)
+        footer = next(shape for shape in deck.slide_layouts[BODY].placeholders if "Footer" in shape.name)
+        slide.shapes._spTree.append(etree.fromstring(etree.tostring(footer._element)))
+        slide.shapes[-1].text_frame.text = "Saltmere Library"
     write_box(slide, "In a group.")
     slide.shapes.add_group_shape([slide.shapes[-1]])
-    assert read().text == "Steps\n\nPack.\n\nIn a group."
+    deck.slide_master.shapes._spTree.append(write_box(slide, "Founded in 1895")._element)
+    once = "Saltmere Library\n\nFounded in 1895"
+    assert read().text == f"Steps\n\nPack.\n\n{once}\n\nCosts\n\nPack.\n\nIn a group."
 
 
 def test_notes_follow_their_slide(add, read):

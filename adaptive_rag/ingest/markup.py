@@ -1,0 +1,159 @@
+"""The loader of LaTeX, Org mode and the markup of wikis: what a reader sees, each line where the file has it.
+
+What a command does is not worked out: its name is dropped, and what stands in its braces is kept.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.marks import Kept, numbered_lines, same_lines, sub_each, tidy_lines, without_signs
+from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.text import decode
+
+_Write = str | Callable[[re.Match[str]], str]
+_PARTS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph", "subparagraph")
+_ACCENTS = {
+    "`": "\u0300",
+    "'": "\u0301",
+    "^": "\u0302",
+    "~": "\u0303",
+    '"': "\u0308",
+    "c": "\u0327",
+    "v": "\u030c",
+}
+# how deep commands stand in one another, as far as they are read
+_DEEPEST = 8
+
+
+class _Markup(NamedTuple):
+    """How a kind of markup writes what matters here."""
+
+    heading: str
+    """A line, with the groups `sign` and `title`."""
+    level: Callable[[str], int]
+    """The level of a heading by its sign."""
+    steps: tuple[tuple[str, _Write], ...]
+    """Patterns, and what a reader sees instead of what they find, one after the other."""
+    nested: tuple[tuple[str, _Write], ...] = ()
+    """Steps before the others, each from the innermost outwards."""
+    kept: str = r"(?P<sign>(?!))"
+    r"""What stays as it is: formulas, listings, and the sign in "\&"."""
+    title: str = r"(?!)"
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Return what stays of what no reader sees: its line ends."""
+    return "\n" * found[0].count("\n")
+
+
+def _accented(found: re.Match[str]) -> str:
+    return unicodedata.normalize("NFC", found[2] + _ACCENTS[found[1]])
+
+
+_LINKS: tuple[tuple[str, _Write], ...] = (
+    (r"\[\[(?:File|Image|Category|Datei|Kategorie):[^\[\]\n]*\]\]|\{\{[^{}]*\}\}", _blank),
+    (r"\[\[(?:[^\[\]|\n]*\|)?([^\[\]|\n]*)\]\]", r"\1"),
+    (r"\[[a-z]+://[^\s\]]+[ \t]+([^\]\n]+)\]", r"\1"),
+    (r"'{2,5}|\*\*|</?[a-zA-Z][^<>\n]{0,500}>", ""),
+)
+_LATEX = _Markup(
+    rf"[ \t]*\\(?P<sign>{'|'.join(_PARTS)})\*?(?:\[[^\]\n]*\])?\{{(?P<title>.*)\}}.*",
+    lambda sign: _PARTS.index(sign) + 1,
+    (
+        (r"\\item\b[ \t]*\[([^\]\n]*)\][ \t]*", r"- \1 "),
+        (r"\\item\b[ \t]*", "- "),
+        (r"\\\\(?:\[[^\]\n]*\])?|\\[a-zA-Z@]+\*?[ \t]?|\\[,;:!/]|[{}]", ""),
+        (r"[ \t]*&[ \t]*", " | "),
+        (r"~", " "),
+    ),
+    nested=(
+        (r"(?<!\\)%.*", ""),
+        (r"\\([`'^\"~]|[cv](?=[ {]))[ \t]*\{?\\?([A-Za-z])\}?", _accented),
+        (r"\\(?:label|[vh]space|includegraphics|bibliography(?:style)?|index|input|include|usepackage|setlength|"
+         r"documentclass)\b\*?(?:\[[^\]\n]*\])?(?:\{[^{}]*\})+|\\href\{[^{}]*\}|"
+         r"\\multi(?:row|column)\{[^{}]*\}\{[^{}]*\}", _blank),
+        (r"\\(?:cite\w*|\w*ref)\b\*?(?:\[[^\]\n]*\])*\{([^{}]*)\}", r"[\1]"),
+        (r"\\footnote\{([^{}]*)\}", r" (\1)"),
+        (r"\\(?:begin|end)\{[^{}\n]*\}(?:\[[^\]\n]*\])?(?:\{(?:[^{}\n]|\{[^{}\n]*\})*\})*", ""),
+        (r"\\[a-zA-Z@]+\*?(?:\[[^\[\]\n]*\])?\{([^{}]*)\}", r"\1"),
+    ),
+    kept=r"\\(?P<sign>[%&$#_{}])|(?<!\\)\$\$?[^$]{1,3000}\$\$?|\\\[(?:(?!\\[\[\]]).)+\\\]|\\\((?:(?!\\[()]).)+\\\)|"
+    r"\\begin\{((?:equation|align|gather|multline|eqnarray|verbatim|lstlisting)\*?)\}(?:(?!\\begin\{\2).)*?\\end\{\2\}",
+    title=r"\\title(?:\[[^\]\n]*\])?\{([^{}]*)\}",
+)  # fmt: skip
+_ORG = _Markup(
+    r"(?P<sign>\*+)[ \t]+(?:(?:TODO|DONE)[ \t]+)?(?P<title>\S.*?)(?:[ \t]+:[\w@:]+:)?[ \t]*",
+    len,
+    (
+        (r"^[ \t]*(?:#\+.*|# .*|:[\w-]+:.*)$", ""),
+        (r"\[\[[^\[\]\n]*\]\[([^\[\]\n]*)\]\]", r"\1"),
+        (r"^[ \t]*\|[-+]+\|?[ \t]*$", lambda row: " | ".join(["---"] * (row[0].count("+") + 1))),
+        (r"^[ \t]*\|[ \t]?|[ \t]*\|[ \t]*$", ""),
+    ),
+    title=r"(?i)^#\+TITLE:[ \t]*(.+)",
+)
+_EQUALS = r"(?P<sign>={1,6})[ \t]*(?P<title>[^=\s].*?)[ \t]*={1,6}[ \t]*"
+_MEDIAWIKI = _Markup(
+    _EQUALS,
+    len,
+    (
+        (r"^(?:\{\|.*|\|[}-].*)$", ""),
+        (r"^[|!](?:[^|!\[\]\n=]*=[^|!\[\]\n]*\|(?!\|))?[ \t]*", ""),
+        (r"[ \t]*(?:\|\||!!)[ \t]*", " | "),
+    ),
+    ((r"<!--(?:(?!<!--)[^\0])*?-->|<ref\b[^<>]*/>|<ref\b[^<>]*>[^<>]{0,3000}</ref>", _blank), *_LINKS),
+)
+_DOKUWIKI = _Markup(
+    _EQUALS,
+    lambda sign: 7 - len(sign),
+    ((r"^[|^][ \t]*|[ \t]*[|^][ \t]*$", ""), (r"[ \t]*[|^]+[ \t]*", " | ")),
+    _LINKS,
+)
+_TEXTILE = _Markup(
+    r"h(?P<sign>[1-6])(?:[^.\s]*)\.[ \t]+(?P<title>\S.*)",
+    int,
+    (
+        (r"^(?:p|bq|bc|pre|fn\d+)[^.\s]*\.{1,2}[ \t]+", ""),
+        (r'"([^"\n]+)":\S+[\w/]|</?[a-zA-Z][^<>\n]{0,500}>', r"\1"),
+        (r"^\|(?:[_<>=]\.)?[ \t]*|[ \t]*\|[ \t]*$", ""),
+        (r"[ \t]*\|(?:[_<>=]\.)?[ \t]*", " | "),
+    ),
+)
+_MARKUPS = {
+    **dict.fromkeys((".tex", ".latex"), _LATEX),
+    **dict.fromkeys((".wiki", ".mediawiki"), _MEDIAWIKI),
+    ".org": _ORG,
+    ".dokuwiki": _DOKUWIKI,
+    ".textile": _TEXTILE,
+}
+
+
+def load_markup(path: Path, builder: TextBuilder) -> None:
+    """Write what a reader sees of a file into `builder`, and note its headings and its title."""
+    builder.keeps_lines = True
+    markup = _MARKUPS[path.suffix.lower()]
+    text = without_signs(decode(path.read_bytes(), builder))
+    if title := re.search(markup.title, text, re.MULTILINE):
+        note_properties(builder, title=title[1])
+    kept = Kept()
+    seen = re.sub(r"\A.*?\\begin\{document\}|\\end\{document\}.*\Z", _blank, text, flags=re.DOTALL)
+    seen = re.sub(markup.kept, lambda found: kept.keep(found["sign"] or found[0]), seen, flags=re.DOTALL)
+    heading = re.compile(f"(?:{markup.heading})$", re.MULTILINE)
+    signs = [heading.match(seen, at) for at, _ in numbered_lines(seen)]
+    seen = heading.sub(lambda found: found["title"], seen)
+    for steps, times in ((markup.nested, _DEEPEST), (markup.steps, 1)):
+        for pattern, write in steps:
+            seen = sub_each(re.compile(pattern, re.MULTILINE), write, seen, times)
+    seen = tidy_lines(text, same_lines(text, kept.restore(seen)))
+    lines = list(numbered_lines(seen))
+    if len(lines) == len(signs):
+        for sign, (at, line) in zip(signs, lines, strict=True):
+            if sign:
+                builder.mark_heading(line, min(markup.level(sign["sign"]), 9), offset=at)
+    builder.add(seen)

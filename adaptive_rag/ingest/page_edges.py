@@ -1,0 +1,40 @@
+"""Used by the loaders of Office documents: what the headers and footers of pages say, read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from adaptive_rag.ingest.documents import TextBuilder
+
+# "Page 3 of 12", "- 3 -", "Seite 3/12", "???" say nothing; "(555) 555-1212" does
+_NUMBER_OF_PAGE = re.compile(
+    r"\W*(?:page|pg|seite|página|pagina|pág|strana|sida)?\W*\d{0,4}\W*(?:of|von|de|di|sur|av|z)?\W*\d{0,4}\W*",
+    re.IGNORECASE,
+)
+
+
+def add_page_edges(builder: TextBuilder, texts: Iterable[str], document: Iterable[str]) -> None:
+    """Write what headers and footers say and the document does not, each text once.
+
+    It stands before the text, as the head of a letter does.
+
+    Args:
+        builder: that of the document, with no text yet.
+        texts: the paragraphs of all headers and footers.
+        document: the text of the document, in pieces.
+    """
+    for text in tell_apart(texts, " ".join(document)):
+        builder.add_paragraph(text)
+
+
+def tell_apart(texts: Iterable[str], document: str) -> Iterator[str]:
+    """Yield each text once, without numbers of pages and without what the document says too."""
+    said = _plain(document)
+    for text in dict.fromkeys(" ".join(text.split()) for text in texts):
+        if not _NUMBER_OF_PAGE.fullmatch(text) and _plain(text) not in said:
+            yield text
+
+
+def _plain(text: str) -> str:
+    return "".join(text.split()).casefold()
