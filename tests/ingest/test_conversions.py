@@ -12,7 +12,9 @@ from adaptive_rag.ingest.loaders import LOADERS, find_loader
     ("name", "way"),
     [
         ("a.pages", "Export it as .docx from the program that made it"),
-        ("my plan.tex", 'Convert it: pandoc "my plan.tex" -o "my plan".md'),
+        ("my plan.tex", "Convert it: pandoc 'my plan.tex' -o 'my plan'.md"),
+        ("a$(reboot).tex", "Convert it: pandoc 'a$(reboot).tex' -o 'a$(reboot)'.md"),
+        ("-a.tex", "Convert it: pandoc ./-a.tex -o ./-a.md"),
         ("a.WPD", "Convert it: soffice --headless --convert-to docx a.WPD"),
         ("a.bin", ""),
     ],
