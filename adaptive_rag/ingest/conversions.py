@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 _LIBREOFFICE = "Convert it: soffice --headless --convert-to {to} {name}"
@@ -40,5 +41,5 @@ def readable_suffix(suffix: str) -> str:
 
 
 def as_argument(name: str) -> str:
-    """Return a file's name as it stands in a command."""
-    return f'"{name}"' if " " in name else name
+    """Return a file's name as it stands in a command, where it is neither an option nor a command."""
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import cast
 
 from adaptive_rag.errors import import_extra
-from adaptive_rag.ingest.archives import SUFFIXES
+from adaptive_rag.ingest import archives
 from adaptive_rag.ingest.contents import kind_by_content
 from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.text.suffixes import SUFFIXES
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ _CODE += " .lua .r .jl .sh .sql"
 
 # by kind of file
 LOADERS: dict[str, Loader] = {
-    "PDF": Loader((".pdf", ".xps", ".oxps"), "adaptive_rag.ingest.pdf:load_pdf", by_content=True),
+    "PDF": Loader(SUFFIXES["PDF"], "adaptive_rag.ingest.pdf:load_pdf", by_content=True),
     "text": Loader((".txt", ".text", ".prn"), "adaptive_rag.ingest.text:load_text"),
     "Markdown": Loader((".md", ".markdown", ".mdx"), "adaptive_rag.ingest.markdown:load_markdown"),
     "reStructuredText": Loader((".rst",), "adaptive_rag.ingest.rst:load_rst"),
@@ -85,49 +86,49 @@ LOADERS: dict[str, Loader] = {
     ),
     "HTML": Loader((".html", ".htm"), "adaptive_rag.ingest.html:load_html"),
     "saved web page": Loader((".mhtml", ".mht"), "adaptive_rag.ingest.html:load_mhtml"),
-    "Word": Loader(
-        (".docx", ".docm", ".dotx", ".dotm"), "adaptive_rag.ingest.docx:load_docx", by_content=True
-    ),
+    "Word": Loader(SUFFIXES["Word"], "adaptive_rag.ingest.docx:load_docx", by_content=True),
     "older Word": Loader((".doc", ".dot"), "adaptive_rag.ingest.word97:load_doc", by_content=True),
     "PowerPoint": Loader(
-        (".pptx", ".pptm", ".ppsx", ".ppsm", ".potx", ".potm"),
+        SUFFIXES["PowerPoint"],
         "adaptive_rag.ingest.powerpoint:load_pptx",
         by_content=True,
     ),
     "older PowerPoint": Loader(
-        (".ppt", ".pps", ".pot"), "adaptive_rag.ingest.powerpoint97:load_ppt", by_content=True
+        SUFFIXES["older PowerPoint"], "adaptive_rag.ingest.powerpoint97:load_ppt", by_content=True
     ),
-    "Excel": Loader(
-        (".xlsx", ".xlsm", ".xltx", ".xltm"), "adaptive_rag.ingest.excel:load_xlsx", by_content=True
+    "Excel": Loader(SUFFIXES["Excel"], "adaptive_rag.ingest.excel:load_xlsx", by_content=True),
+    "older Excel": Loader(SUFFIXES["older Excel"], "adaptive_rag.ingest.xls:load_xls", by_content=True),
+    "binary Excel": Loader(
+        SUFFIXES["binary Excel"], "adaptive_rag.ingest.binary_sheets:load_workbook", by_content=True
     ),
-    "older Excel": Loader((".xls", ".xlt"), "adaptive_rag.ingest.xls:load_xls", by_content=True),
-    "binary Excel": Loader((".xlsb",), "adaptive_rag.ingest.binary_sheets:load_workbook", by_content=True),
     "SYLK": Loader((".slk",), "adaptive_rag.ingest.sylk:load_slk", by_content=True),
     "OpenDocument text": Loader(
-        (".odt", ".ott"), "adaptive_rag.ingest.opendocument:load_odt", by_content=True
+        SUFFIXES["OpenDocument text"], "adaptive_rag.ingest.opendocument:load_odt", by_content=True
     ),
-    "OpenDocument spreadsheet": Loader((".ods", ".ots"), "adaptive_rag.ingest.ods:load_ods", by_content=True),
+    "OpenDocument spreadsheet": Loader(
+        SUFFIXES["OpenDocument spreadsheet"], "adaptive_rag.ingest.ods:load_ods", by_content=True
+    ),
     "OpenDocument presentation": Loader(
-        (".odp", ".otp"), "adaptive_rag.ingest.opendocument:load_odp", by_content=True
+        SUFFIXES["OpenDocument presentation"], "adaptive_rag.ingest.opendocument:load_odp", by_content=True
     ),
     "rich text": Loader((".rtf",), "adaptive_rag.ingest.rtf:load_rtf", by_content=True),
     "EPUB": Loader((".epub",), "adaptive_rag.ingest.epub:load_epub"),
-    "CSV": Loader((".csv", ".tsv"), "adaptive_rag.ingest.tables:load_csv"),
-    "JSON lines": Loader((".jsonl",), "adaptive_rag.ingest.tables:load_jsonl"),
-    "JSON": Loader((".json",), "adaptive_rag.ingest.tables:load_json"),
-    "archive": Loader(SUFFIXES, "adaptive_rag.ingest.archives:load_archive"),
+    "CSV": Loader(SUFFIXES["CSV"], "adaptive_rag.ingest.tables:load_csv"),
+    "JSON lines": Loader(SUFFIXES["JSON lines"], "adaptive_rag.ingest.tables:load_jsonl"),
+    "JSON": Loader(SUFFIXES["JSON"], "adaptive_rag.ingest.tables:load_json"),
+    "archive": Loader(archives.SUFFIXES, "adaptive_rag.ingest.archives:load_archive"),
     "notebook": Loader((".ipynb",), "adaptive_rag.ingest.notebook:load_notebook"),
     "source code": Loader(tuple(_CODE.split()), "adaptive_rag.ingest.code:load_code"),
-    "mail": Loader((".eml",), "adaptive_rag.ingest.mail:load_eml"),
-    "mail of Outlook": Loader((".msg",), "adaptive_rag.ingest.outlook:load_msg"),
-    "mailbox": Loader((".mbox",), "adaptive_rag.ingest.mail:load_mbox"),
+    "mail": Loader(SUFFIXES["mail"], "adaptive_rag.ingest.mail:load_eml"),
+    "mail of Outlook": Loader(SUFFIXES["mail of Outlook"], "adaptive_rag.ingest.outlook:load_msg"),
+    "mailbox": Loader(SUFFIXES["mailbox"], "adaptive_rag.ingest.mail:load_mbox"),
     "image": Loader(
         (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp"),
         "adaptive_rag.ingest.images:load_image",
         extra="ocr",
         package="rapidocr",
     ),
-    "subtitles": Loader((".srt", ".vtt"), "adaptive_rag.ingest.subtitles:load_subtitles"),
+    "subtitles": Loader(SUFFIXES["subtitles"], "adaptive_rag.ingest.subtitles:load_subtitles"),
 }
 
 

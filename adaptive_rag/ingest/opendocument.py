@@ -52,16 +52,22 @@ def load_odp(path: Path, builder: TextBuilder) -> None:
 
     Hidden slides are left out, and a note says so.
     """
-    hidden = []
     with open_document(path, "presentation", builder) as (body, styles):
-        for number, page in enumerate(body.iterfind("{*}page"), start=1):
-            if styles.is_hidden(page):
-                hidden.append(str(number))
-            else:
-                builder.mark_page(number)
-                _write_slide(page, number, builder, styles)
-    if hidden:
-        builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
+        _write_slides(body, styles, builder)
+
+
+def write_flat(root: Any, builder: TextBuilder) -> None:
+    """Write a text or a presentation that is one XML file; nothing of another kind."""
+    styles = Styles(root)
+    for body in root.iterfind("{*}body/{*}*"):
+        _leave_out_hidden(body, styles, builder)
+        if local_name(body) == "text":
+            _Writer(builder, styles).write(body)
+        elif local_name(body) == "presentation":
+            _write_slides(body, styles, builder)
+        else:
+            continue
+        _note_comments(body, builder)
 
 
 class Styles:
@@ -172,11 +178,14 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         _leave_out_hidden(body, styles, builder)
         yield body, styles
         embedded.write()
-        comments = sum(1 for _ in body.iter("{*}annotation"))
-        if comments:
-            builder.notes.append(f"{comments:,} comment{'s were' if comments > 1 else ' was'} left out")
+        _note_comments(body, builder)
         if any(name.startswith("Basic/") and name.endswith(".xml") for name in _modules(archive)):
             builder.notes.append("macros were left out")
+
+
+def _note_comments(body: Any, builder: TextBuilder) -> None:
+    if comments := sum(1 for _ in body.iter("{*}annotation")):
+        builder.notes.append(f"{comments:,} comment{'s were' if comments > 1 else ' was'} left out")
 
 
 def _is_encrypted(archive: zipfile.ZipFile) -> bool:
@@ -300,6 +309,18 @@ def _texts_of(element: Any) -> Iterator[str]:
     for paragraph in element.iter("{*}p", "{*}h"):
         own = (part for part in paragraph.xpath(".//text()") if local_name(part.getparent()) not in _FIELDS)
         yield "".join(own)
+
+
+def _write_slides(body: Any, styles: Styles, builder: TextBuilder) -> None:
+    hidden = []
+    for number, page in enumerate(body.iterfind("{*}page"), start=1):
+        if styles.is_hidden(page):
+            hidden.append(str(number))
+        else:
+            builder.mark_page(number)
+            _write_slide(page, number, builder, styles)
+    if hidden:
+        builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
 
 
 def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -> None:

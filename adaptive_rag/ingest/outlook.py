@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import email
 import struct
 from datetime import UTC, datetime, timedelta
@@ -19,6 +18,7 @@ from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.mail import add_mail
 from adaptive_rag.ingest.rtf import write_rtf
+from adaptive_rag.ingest.text import code_page
 
 # numbers of properties, [MS-OXPROPS]
 _SUBJECT, _SENDER, _ADDRESS, _TO, _CC = "0037", "0C1A", "0C1F", "0E04", "0E03"
@@ -55,10 +55,11 @@ class _Reader:
 
     def read(self, folder: tuple[str, ...], depth: int = 1) -> EmailMessage:
         """Return the mail that lies in a storage."""
+        outer_page = self._page
+        numbers = self._numbers(folder, 24 if folder else 32)
+        self._page = code_page(numbers.get(_MESSAGE_PAGE) or numbers.get(_BODY_PAGE)) or "cp1252"
         known = email.message_from_string(self._text(folder, _HEADERS), policy=policy.compat32)
         message = EmailMessage()
-        numbers = self._numbers(folder, 24 if folder else 32)
-        self._page = _code_page(numbers.get(_MESSAGE_PAGE) or numbers.get(_BODY_PAGE))
         sender, address = self._text(folder, _SENDER), self._text(folder, _ADDRESS)
         if "@" in address:  # within a firm it is a path in its directory
             sender = f"{sender} <{address}>"
@@ -78,7 +79,8 @@ class _Reader:
         if body := self._text(folder, _BODY):
             message.set_content(body)
         elif html := self._data(folder, f"{_HTML}0102"):
-            page = {"charset": _code_page(numbers[_BODY_PAGE])} if numbers.get(_BODY_PAGE) else None
+            charset = code_page(numbers.get(_BODY_PAGE))
+            page = {"charset": charset} if charset else None
             message.set_content(html, maintype="text", subtype="html", disposition="inline", params=page)
         elif text := self._text(folder, _HTML):
             message.set_content(text, subtype="html")
@@ -99,6 +101,7 @@ class _Reader:
             message.add_attachment(
                 data, maintype="application", subtype="octet-stream", filename=" ".join(name.split())
             )
+        self._page = outer_page
         return message
 
     def _attachments(self, folder: tuple[str, ...]) -> list[tuple[str, ...]]:
@@ -143,28 +146,11 @@ class _Reader:
         return bytes(self._file.openstream(stream).read()) if stream else b""
 
 
-def _decoded(value: Any, page: str) -> str:
-    return value.decode(page, "replace") if isinstance(value, bytes) else str(value or "")
-
-
 def _read_rtf(data: bytes, notes: list[str]) -> str:
     part = TextBuilder()
     write_rtf(data, part)
     notes += part.notes
     return part.text
-
-
-def _code_page(number: int | None) -> str:
-    """Return the encoding of a code page by its number, or that of Western Windows."""
-    name = {65001: "utf-8", 20127: "ascii", 28591: "cp1252", 1200: "utf-16-le"}.get(
-        number or 0, f"cp{number}"
-    )
-    if number and 28591 < number < 28606:
-        name = f"iso8859-{number - 28590}"
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return "cp1252"
 
 
 def _format_time(value: int | None) -> str:

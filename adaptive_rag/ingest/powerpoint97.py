@@ -58,8 +58,7 @@ def load_ppt(path: Path, builder: TextBuilder) -> None:
             "is not a PowerPoint presentation or is damaged. "
             "Open it in PowerPoint or LibreOffice and save it as .pptx"
         ) from error
-    page = f"cp{found.codepage & 0xFFFF}" if found.codepage else "cp1252"
-    title, author = (decode_property(value, page) for value in (found.title, found.author))
+    title, author = (decode_property(value, found.codepage) for value in (found.title, found.author))
     note_properties(builder, title=title, author=author, date=found.create_time)
 
 
@@ -92,7 +91,7 @@ class _Presentation:
                 hidden.append(str(position))
                 continue
             self._builder.mark_page(position)
-            self._write_slide(span, texts)
+            self._write_slide(span, texts, position)
             note = by_slide.get(self._ids[number])
             if note is not None:
                 self._write_notes(self._span_of(note, _NOTES), lists[2][note])
@@ -135,7 +134,7 @@ class _Presentation:
                 texts.append((kind, self._text(each)))
         return found
 
-    def _write_slide(self, span: tuple[int, int], listed: list[tuple[int, str]]) -> None:
+    def _write_slide(self, span: tuple[int, int], listed: list[tuple[int, str]], position: int) -> None:
         texts, referred = list[tuple[int, str]](), set[int]()
         for kind, text, reference in self._texts(*span):
             if reference is None:
@@ -145,12 +144,13 @@ class _Presentation:
                 texts.append(listed[reference])
         texts += [each for number, each in enumerate(listed) if number not in referred]
         texts.sort(key=lambda each: each[0] not in _TITLES)
-        for index, (kind, text) in enumerate(texts):
-            lines = _lines(text)
-            if kind in _TITLES and lines and index == 0:
-                self._builder.add_paragraph(" ".join(lines), level=1)
-                continue
-            for line in lines:
+        title = _lines(texts[0][1]) if texts and texts[0][0] in _TITLES else []
+        if title:
+            self._builder.add_paragraph(" ".join(title), level=1)
+        else:
+            self._builder.mark_heading(f"Slide {position}", 1)
+        for kind, text in texts[1:] if title else texts:
+            for line in _lines(text):
                 self._builder.add_paragraph(line, marker="-" if kind in _BODIES else "")
 
     def _write_notes(self, span: tuple[int, int], listed: list[tuple[int, str]]) -> None:
@@ -200,13 +200,14 @@ class _Presentation:
 
     def _records(self, start: int, end: int) -> Iterator[_Record]:
         while start + _HEAD <= end:
-            record = self._record(start)
+            record = self._record(start, end)
             yield record
             start = record.end
 
-    def _record(self, at: int) -> _Record:
+    def _record(self, at: int, limit: int | None = None) -> _Record:
+        """Return the record at a place, which ends no later than the one that it lies in."""
         version, kind, length = struct.unpack_from("<HHI", self._data, at)
-        end = min(at + _HEAD + length, len(self._data))
+        end = min(at + _HEAD + length, len(self._data) if limit is None else limit)
         return _Record(kind, version >> 4, at + _HEAD, end, version & 0xF == _CONTAINER)
 
 

@@ -6,7 +6,6 @@ What the control words mean is said in Microsoft's "Rich Text Format Specificati
 
 from __future__ import annotations
 
-import codecs
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.page_edges import add_page_edges
+from adaptive_rag.ingest.text import code_page
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _TOKEN = re.compile(
@@ -51,8 +51,8 @@ class _State:
     """What holds in a group and ends with it."""
 
     part: str = ""
-    """Instead of text: "fonttbl", "stylesheet", "listtext", "footnote", "edge" (of pages), "holder" (of text)
-    or "skipped".
+    """Instead of text: "fonttbl", "stylesheet", "listtext", "footnote", "box", "edge" (of pages), "holder"
+    (of text) or "skipped".
     """
     encoding: str = ""
     hidden: bool = False
@@ -104,6 +104,7 @@ class _Reader:
         self._unknown = False  # whether "*" opened the group
         self._skip = 0  # characters that stand in for one that was read
         self._words: dict[str, list[str]] = {"": []}  # of the paragraph, by part
+        self._boxes: list[str] = []  # the paragraphs of text boxes
         self._cells: list[str] = []
         self._rows: list[str] = []
 
@@ -147,6 +148,8 @@ class _Reader:
             self._state = self._stack.pop()
         if closed.part == "edge" != self._state.part:
             self.edges.append(self._take("edge"))
+        if closed.part == "box" != self._state.part:
+            self._boxes.append(self._take("box"))
         if closed.part == self._state.part == "stylesheet":
             heading = _HEADING.match(self._take("stylesheet"))
             if heading or 0 <= closed.outline < 9:
@@ -162,7 +165,8 @@ class _Reader:
         elif _is_holder(word):
             state.part = state.part or "holder"
         elif word in _SHOWN_IN_HOLDER:
-            state.part = "" if state.part == "holder" else state.part
+            shown = "box" if word == "shptxt" else ""
+            state.part = shown if state.part == "holder" else state.part
         elif word in ("fonttbl", "stylesheet"):
             state.part = word
         elif word in ("listtext", "pntext", "footnote"):
@@ -177,7 +181,7 @@ class _Reader:
         elif word in ("v", "deleted"):
             state.hidden = number != 0
         elif word == "ansicpg" and number:
-            self._encoding = _known(f"cp{number}")
+            self._encoding = _encoding_of(number)
         elif word in _PAGES:
             self._encoding = _PAGES[word]
         elif word == "plain":
@@ -185,7 +189,7 @@ class _Reader:
         elif word == "deff":
             self._default = number or 0
         elif word == "cpg" and state.part == "fonttbl" and number:
-            self._fonts[self._font] = _known(f"cp{number}")
+            self._fonts[self._font] = _encoding_of(number)
         elif word == "f" and number is not None:
             self._font = number
             state.encoding = self._fonts.get(number, "")
@@ -204,12 +208,16 @@ class _Reader:
             state.outline = -1 if number is None else number
         elif word == "intbl":
             state.in_table = True
+        elif word in ("cell", "row", "par", "page", "sect") and state.part in ("footnote", "box"):
+            if state.part == "box" and word == "par":
+                self._boxes.append(self._take("box"))
+            self._add(" ")
         elif word in ("cell", "row"):
             self._end_cell(row=word == "row")
         elif word in ("par", "page", "sect"):
             if state.part == "edge":
                 self.edges.append(self._take("edge"))
-            elif state.part == "footnote" or state.in_table:
+            elif state.in_table:
                 self._add(" ")
             else:
                 self._end_paragraph()
@@ -237,7 +245,8 @@ class _Reader:
         return " ".join(text.split())
 
     def _end_cell(self, *, row: bool) -> None:
-        text = " ".join(filter(None, map(self._take, ("listtext", "", "footnote"))))
+        text = " ".join(filter(None, (*map(self._take, ("listtext", "", "footnote")), *self._boxes)))
+        self._boxes.clear()
         if text or not row:
             self._cells.append(text)
         if row:
@@ -254,11 +263,17 @@ class _Reader:
         self._rows.clear()
 
     def _end_paragraph(self) -> None:
-        """Write a paragraph, with its marker if it is an item, and then its notes."""
+        """Write a paragraph, with its marker if it is an item, and then its notes and text boxes."""
         marker, text, note = map(self._take, ("listtext", "", "footnote"))
-        if not text:
-            return
-        self._end_table()
+        apart, self._boxes = [each for each in (note, *self._boxes) if each], []
+        if text or apart:
+            self._end_table()
+        if text:
+            self._write_paragraph(text, marker)
+        for each in apart:
+            self._builder.add_paragraph(each)
+
+    def _write_paragraph(self, text: str, marker: str) -> None:
         state = self._state
         level = state.outline + 1 if 0 <= state.outline < 9 else self._levels.get(state.style)
         if marker and not any(map(str.isalnum, marker)):
@@ -266,14 +281,9 @@ class _Reader:
         if marker and level is not None:  # a heading's own number
             text, marker = f"{marker} {text}", ""
         self._builder.add_paragraph(text, level=level, marker=marker)
-        if note:
-            self._builder.add_paragraph(note)
 
 
-def _known(name: str) -> str:
-    """Return the name of an encoding, or that of Western Windows where there is none of this name."""
-    try:
-        codecs.lookup(name)
-    except LookupError:
-        return "cp1252"
-    return name
+def _encoding_of(page: int) -> str:
+    """Return the encoding of a code page, or that of Western Windows where its letters are no bytes."""
+    found = code_page(page)
+    return "cp1252" if found is None or found.startswith("utf-16") else found

@@ -22,6 +22,17 @@ _NO_CHARSETS = ("punycode", "idna", "utf-16", "utf-32")
 _WIDE = ["utf_16_le", "utf_16_be"]
 
 
+# of Windows, by number; what is not here is named "cp" and its number
+_CODE_PAGES = {
+    708: "iso8859-6", 1200: "utf-16-le", 1201: "utf-16-be", 10000: "mac_roman", 10006: "mac_greek",
+    10007: "mac_cyrillic", 10029: "mac_latin2", 10081: "mac_turkish", 20127: "ascii", 20866: "koi8_r",
+    20932: "euc_jp", 20936: "gb2312", 20949: "cp949", 21866: "koi8_u", 28591: "cp1252", 38598: "iso8859-8",
+    50220: "iso2022_jp", 50221: "iso2022_jp", 50222: "iso2022_jp", 50225: "iso2022_kr", 51932: "euc_jp",
+    51936: "gb2312", 51949: "euc_kr", 52936: "hz", 54936: "gb18030", 65000: "utf-7", 65001: "utf-8",
+    **{28590 + part: f"iso8859-{part}" for part in range(2, 17)},
+}  # fmt: skip
+
+
 def load_text(path: Path, builder: TextBuilder) -> None:
     """Write a text file into `builder`."""
     builder.keeps_lines = True
@@ -63,6 +74,13 @@ def decode(data: bytes, builder: TextBuilder, declared: str | None = None) -> st
     if not encoding.startswith("utf"):
         builder.notes.append(f"not UTF-8; read as {encoding}. Save it as UTF-8 if letters look wrong")
     return _with_line_feeds(text)
+
+
+def code_page(number: int | None) -> str | None:
+    """Return the encoding that a code page of Windows is, by its number; None where it is not known."""
+    with suppress(LookupError):
+        return codecs.lookup(_CODE_PAGES.get(number or 0, f"cp{number}")).name
+    return None
 
 
 def _with_line_feeds(text: str) -> str:

@@ -7,7 +7,6 @@ numbers.
 
 from __future__ import annotations
 
-import codecs
 import itertools
 import re
 import struct
@@ -22,6 +21,7 @@ from olefile.olefile import OleFileError  # type: ignore[import-untyped]
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.properties import note_properties
+from adaptive_rag.ingest.text import code_page
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _WORD_97 = 0xC1
@@ -92,24 +92,15 @@ def load_doc(path: Path, builder: TextBuilder) -> None:
         raise IndexingError(
             "is not a Word document or is damaged. Open it in Word or LibreOffice and save it as .docx"
         ) from error
-    page = f"cp{found.codepage & 0xFFFF}" if found.codepage else "cp1252"
-    title, author = (decode_property(value, page) for value in (found.title, found.author))
+    title, author = (decode_property(value, found.codepage) for value in (found.title, found.author))
     note_properties(builder, title=title, author=author, date=found.create_time)
 
 
-def decode_property(value: bytes | str | None, encoding: str) -> str:
-    """Return a property that an OLE file holds in the encoding that it names."""
+def decode_property(value: bytes | str | None, page: int | None) -> str:
+    """Return a property that an OLE file holds in the code page that it names."""
     if isinstance(value, bytes):
-        value = value.decode(known_encoding(encoding), "replace")
+        value = value.decode(code_page((page or 0) & 0xFFFF) or "cp1252", "replace")
     return str(value or "").strip("\0 ")
-
-
-def known_encoding(name: str) -> str:
-    """Return the name of an encoding, or that of Western Windows where there is none of this name."""
-    try:
-        return codecs.lookup(name).name
-    except LookupError:
-        return "cp1252"
 
 
 def _u16(data: bytes, at: int) -> int:
@@ -306,15 +297,21 @@ def _read_properties(data: bytes) -> dict[int, int]:
 
 
 def _without_codes(text: str) -> str:
-    """Put zeros in the place of the codes of fields, "HYPERLINK ...", and keep what they show."""
+    """Put zeros in the place of the codes of fields, "HYPERLINK ...", and keep what they show.
+
+    A code ends with its paragraph or cell, whatever ends the field.
+    """
     parts, done = [], 0
     codes: list[bool] = []  # whether the code of each open field goes on
-    for found in re.finditer("[\x13\x14\x15]", text):
+    for found in re.finditer("[\r\x07\x13\x14\x15]", text):
         at, kept = found.start(), not any(codes[-1:])
         parts.append(text[done:at] if kept else _UNSEEN * (at - done))
-        parts.append(_UNSEEN)
+        is_end = found[0] in "\r\x07"
+        parts.append(found[0] if is_end else _UNSEEN)
         done = at + 1
-        if found[0] == "\x13":
+        if is_end:
+            codes = [False] * len(codes)
+        elif found[0] == "\x13":
             codes.append(True)
         elif codes and found[0] == "\x14":
             codes[-1] = len(codes) > 1 and codes[-2]

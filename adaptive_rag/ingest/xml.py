@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html.entities
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from lxml import etree
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.html import load_html, write_html
+from adaptive_rag.ingest.opendocument import write_flat
 from adaptive_rag.ingest.package import local_name
 from adaptive_rag.ingest.properties import note_properties
 from adaptive_rag.ingest.sheet_tables import SheetRow
@@ -23,6 +24,7 @@ from adaptive_rag.ingest.sheets import Sheet, add_sheets
 from adaptive_rag.text.tables import EMPTY_CELL
 
 _SPREADSHEET = "{urn:schemas-microsoft-com:office:spreadsheet}"
+_OPEN_DOCUMENT = "{urn:oasis:names:tc:opendocument:xmlns:office:1.0}document"
 _FEEDS = {"rss": "item", "feed": "entry", "RDF": "item"}
 _DOCUMENTS = set(
     (
@@ -64,7 +66,10 @@ _LEFT_OUT = set(
         " settings meta"
     ).split()
 )
+# what a Word document in one file does not show
+_UNSEEN = "{*}delText", "{*}comments", "{*}hdr", "{*}ftr"
 _APART = _BLOCKS | _CELLS | _ROWS
+_SENTENCES = _PARAGRAPHS | _ITEMS
 _FEW_WORDS = 5
 # in a workbook of Excel 2003, and in one of today
 _MOST_COLUMNS = 16_384
@@ -74,12 +79,12 @@ _NAMELESS = {"", "id", "xml:id", "schemaLocation", "noNamespaceSchemaLocation"}
 
 def load_xml(path: Path, builder: TextBuilder) -> None:
     """Write what a reader needs of an XML file into `builder`; its tags are never text."""
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    data = path.read_bytes()
+    data, parser = path.read_bytes(), _make_parser()
     root = etree.fromstring(data, parser)
-    if any(error.type == etree.ErrorTypes.ERR_DOCUMENT_END for error in parser.error_log):
+    apart = any(error.type == etree.ErrorTypes.ERR_DOCUMENT_END for error in parser.error_log)
+    if root is not None and apart:
         # several elements that no other holds: a piece of a document
-        parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
+        parser = _make_parser(root.getroottree().docinfo.encoding)
         root = etree.fromstring(b"<book>" + _HEAD.sub(b"", data) + b"</book>", parser)
     if root is None:
         raise IndexingError("is not XML or is damaged. Export it again from the program that made it")
@@ -96,11 +101,28 @@ def load_xml(path: Path, builder: TextBuilder) -> None:
     elif name == "opml":
         note_properties(builder, title=root.findtext("head/title"))
         _write_outline(root, builder, 0)
+    elif root.tag == _OPEN_DOCUMENT and root.find("{*}body/{*}spreadsheet") is None:
+        _note_document(root, builder)
+        write_flat(root, builder)
     elif name in _DOCUMENTS or _holds_paragraphs(root):
+        if name in ("package", "wordDocument"):
+            etree.strip_elements(root, *_UNSEEN, with_tail=False)
         _note_document(root, builder)
         _Document(builder).write(root, 0)
     if not builder.length:
         _write_data(root, builder)
+
+
+def _make_parser(encoding: str | None = None) -> etree.XMLParser:
+    return etree.XMLParser(
+        encoding=encoding,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        recover=True,
+        remove_comments=True,
+        remove_pis=True,
+    )
 
 
 def _holds_paragraphs(root: Any) -> bool:
@@ -112,16 +134,16 @@ def _holds_paragraphs(root: Any) -> bool:
     return told or any(local_name(each.getparent()) == "row" for each in root.iterdescendants("{*}entry"))
 
 
-def _words(element: Any) -> str:
+def _words(element: Any, left_out: Collection[str] = _LEFT_OUT) -> str:
     """Return the words of an element and all in it; an entity is its letter."""
-    return " ".join("".join(_pieces(element)).split())
+    return " ".join("".join(_pieces(element, left_out)).split())
 
 
-def _pieces(element: Any) -> Iterator[str]:
+def _pieces(element: Any, left_out: Collection[str] = _LEFT_OUT) -> Iterator[str]:
     if isinstance(element, etree._Entity):
         yield html.entities.html5.get(f"{element.name};", "")
         return
-    if not isinstance(element.tag, str) or local_name(element) in _LEFT_OUT:
+    if not isinstance(element.tag, str) or local_name(element) in left_out:
         return
     yield element.text or ""
     if local_name(element) in ("tab", "br", "lb", "cr"):
@@ -129,7 +151,8 @@ def _pieces(element: Any) -> Iterator[str]:
     for child in element:
         # "E = mc" and "2" of two cells or lines are two words
         apart = local_name(element) in _UNITS or local_name(child) in _APART
-        yield from (" ", *_pieces(child), " ") if apart else _pieces(child)
+        pieces = _pieces(child, left_out)
+        yield from (" ", *pieces, " ") if apart else pieces
         yield child.tail or ""
 
 
@@ -150,10 +173,14 @@ class _Document:
         name = local_name(element)
         depth += name in _SECTIONS
         words = [element.text or ""]
+        # whose children are no part of a sentence
+        is_holder = name not in _SENTENCES and not any((child.tail or "").strip() for child in element)
         for child in element:
             inner = local_name(child)
             if inner in _LEFT_OUT:
                 pass
+            elif not inner:
+                words += _pieces(child)
             elif inner in _TITLES:
                 marker = self._end(words, marker)
                 if text := _words(child):
@@ -163,8 +190,12 @@ class _Document:
                 marker = self._end([*_pieces(child)], marker)
             elif inner in _TABLES:
                 marker = self._end(words, marker)
-                self._write_table(child, depth)
-            elif inner in _BLOCKS or self._holds_blocks(child) or self._is_apart(element, words):
+                self._write_table(child)
+            elif (
+                inner in _BLOCKS
+                or self._holds_blocks(child)
+                or (is_holder and not any(map(str.strip, words)))
+            ):
                 marker = self._end(words, marker)
                 self.write(child, depth, "-" if inner in _ITEMS else marker)
             else:
@@ -181,19 +212,12 @@ class _Document:
         self._builder.add_paragraph(text, marker=marker)
         return ""
 
-    def _is_apart(self, parent: Any, words: list[str]) -> bool:
-        """Tell whether the children of an element are no part of a sentence."""
-        return (
-            local_name(parent) not in _PARAGRAPHS | _ITEMS
-            and not "".join([*words, *(child.tail or "" for child in parent)]).strip()
-        )
-
     def _holds_blocks(self, element: Any) -> bool:
         return any(local_name(each) in _BLOCKS for each in element.iterdescendants())
 
-    def _write_table(self, table: Any, depth: int) -> None:
+    def _write_table(self, table: Any) -> None:
         rows = []
-        for element in table.iter():
+        for element in _outside_cells(table):
             name = local_name(element)
             if name in _ROWS:
                 cells = [_words(cell) or EMPTY_CELL for cell in element if local_name(cell) in _CELLS]
@@ -204,14 +228,22 @@ class _Document:
             self._builder.add_paragraph("\n".join(filter(None, rows)))
 
 
+def _outside_cells(element: Any) -> Iterator[Any]:
+    """Yield all elements in a table but those in its cells."""
+    for child in element:
+        yield child
+        if local_name(child) not in _CELLS:
+            yield from _outside_cells(child)
+
+
 def _write_feed(root: Any, entry: str, builder: TextBuilder) -> None:
     """Write a record for each entry of a feed: its title, its text without tags, its date and address."""
     head = next(root.iter("{*}channel"), root)
     note_properties(builder, title=_text_of(head, "title"), language=_text_of(head, "language"))
     for element in root.iter(f"{{*}}{entry}"):
-        title = _plain_html(_text_of(element, "title"))
-        bodies = (_text_of(element, name) for name in ("encoded", "content", "description", "summary"))
-        body = _plain_html(next(filter(None, bodies), ""))
+        title = _shown(element, "title")
+        bodies = (_shown(element, name) for name in ("encoded", "content", "description", "summary"))
+        body = next(filter(None, bodies), "")
         part = TextBuilder()
         part.add("\n\n".join(filter(None, (title, body))))
         links = [link.get("href") or link.text for link in element.iterfind("{*}link")]
@@ -225,6 +257,14 @@ def _write_feed(root: Any, entry: str, builder: TextBuilder) -> None:
 def _text_of(element: Any, *names: str) -> str:
     found = (each for name in names for each in element.iterfind(f"{{*}}{name}"))
     return "".join(_pieces(each)) if (each := next(found, None)) is not None else ""
+
+
+def _shown(element: Any, name: str) -> str:
+    """Return what a reader sees of a part of an entry, which is HTML where its kind says so."""
+    found = element.find(f"{{*}}{name}")
+    text = _text_of(element, name)
+    is_html = name in ("encoded", "description") or (found is not None and found.get("type") == "html")
+    return _plain_html(text) if is_html else text.strip()
 
 
 def _plain_html(text: str) -> str:
@@ -258,10 +298,10 @@ def _write_data(root: Any, builder: TextBuilder) -> None:
         inner = []
         mixed = bool((element.text or "").strip()) or any((child.tail or "").strip() for child in element)
         if mixed:
-            lines.append(f"{local_name(element)}: {_words(element)}")
+            lines.append(f"{local_name(element)}: {_words(element, ())}")
         for child in () if mixed else element:
             if len(child) == 0 and not child.attrib and isinstance(child.tag, str):
-                lines += [f"{local_name(child)}: {text}"] if (text := _words(child)) else []
+                lines += [f"{local_name(child)}: {text}"] if (text := _words(child, ())) else []
             else:
                 inner.append(child)
         if lines:

@@ -6,15 +6,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
+from adaptive_rag.text.suffixes import suffixes_of
+
 if TYPE_CHECKING:
     from adaptive_rag.state import Candidate, Chunk, Citation, Place
 
 # What a kind of file has instead of pages. A CSV or JSON file has rows without a sheet.
-_SLIDES = {".pptx", ".odp"}
-_SHEETS = {".xlsx", ".xlsm", ".xltx", ".xltm", ".xls", ".xlsb", ".ods"}
-_TABLES = {".csv", ".tsv", ".jsonl", ".json"} | _SHEETS
-_TIMED = {".srt", ".vtt"}
-_MAILS = {".eml", ".mbox"}
+_SLIDES = suffixes_of("PowerPoint", "older PowerPoint", "OpenDocument presentation") | {".fodp"}
+_SHEETS = suffixes_of("Excel", "older Excel", "binary Excel", "OpenDocument spreadsheet")
+_TABLES = suffixes_of("CSV", "JSON lines", "JSON") | _SHEETS
+_TIMED = suffixes_of("subtitles")
+_MAILS = suffixes_of("mail", "mail of Outlook", "mailbox")
+# What other files are attached to. A row of a table may have a cell of this name.
+_HOLDERS = _MAILS | _SLIDES | _SHEETS | suffixes_of("PDF", "Word", "OpenDocument text")
 # Of more cells their row is named.
 _MOST_CELLS = 2
 # Of a document of several names as many others are shown.
@@ -67,7 +71,7 @@ def place_at(chunk: Chunk, start: int, end: int) -> Place:
     kind = PurePath(chunk["source"]).suffix.lower()
     if kind in _MAILS and isinstance(subject := known.get("subject"), str):
         place["mail"] = subject
-    if kind in (*_MAILS, ".pdf") and isinstance(name := known.get("attachment"), str):
+    if kind in _HOLDERS and isinstance(name := known.get("attachment"), str):
         place["attachment"], kind = name, PurePath(name).suffix.lower()
     if (page := page_at(chunk, start)) is not None:
         if kind in _SLIDES:

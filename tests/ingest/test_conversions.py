@@ -12,7 +12,9 @@ from adaptive_rag.ingest.loaders import LOADERS, find_loader
     ("name", "way"),
     [
         ("a.pages", "Export it as .docx from the program that made it"),
-        ("my plan.typ", 'Convert it: pandoc "my plan.typ" -o "my plan".md'),
+        ("my plan.typ", "Convert it: pandoc 'my plan.typ' -o 'my plan'.md"),
+        ("a$(reboot).typ", "Convert it: pandoc 'a$(reboot).typ' -o 'a$(reboot)'.md"),
+        ("-a.typ", "Convert it: pandoc ./-a.typ -o ./-a.md"),
         ("a.WPD", "Convert it: soffice --headless --convert-to docx a.WPD"),
         ("a.bin", ""),
     ],

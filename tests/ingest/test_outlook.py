@@ -62,10 +62,11 @@ def test_a_text_in_compressed_rtf_that_is_damaged_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("tag", "page", "encoding"), [("x3FFD", 1251, "cp1251"), ("x3FDE", 28592, "iso8859-2")]
+    ("tag", "page", "encoding"),
+    [("x3FFD", 1251, "cp1251"), ("x3FDE", 28592, "iso8859-2"), ("x3FFD", 20866, "koi8_r")],
 )
 def test_text_of_eight_bits_is_in_the_code_page_that_the_mail_names(tmp_path, tag, page, encoding):
-    said = "Купи верёвку." if page == 1251 else "Kup linę, żółtą."
+    said = "Купи верёвку." if page in (1251, 20866) else "Kup linę, żółtą."
     tree = {
         **numbers(32, **{tag: page}),
         "__substg1.0_0037001E": b"Ropes",
@@ -91,3 +92,31 @@ def test_recipients_have_their_addresses_and_a_mail_without_headers_its_day(tmp_
     source = extract_text(tmp_path / "a.msg")
     assert "To: Bo <bo@example.org>\nCc: Cy <cy@example.org>\nDate: Wednesday, 13 March 2024" in source.text
     assert "di@example.org" not in source.text
+
+
+def test_a_page_is_in_the_letters_that_it_names_where_the_mail_names_no_code_page_that_is_known(tmp_path):
+    said = "Купи верёвку."
+    page = f'<html><head><meta charset="koi8-r"></head><body><p>{said}</p></body></html>'
+    tree = {
+        **numbers(32, x3FDE=50001),
+        **text("0037", "Ropes"),
+        "__substg1.0_10130102": page.encode("koi8-r"),
+    }
+    (tmp_path / "a.msg").write_bytes(make_ole(tree))
+    assert said in extract_text(tmp_path / "a.msg").text
+
+
+def test_the_code_page_of_a_mail_within_holds_for_that_mail_alone(tmp_path):
+    inner = {**numbers(24, x3FFD=1253), **text("0037", "Older"), **text("1000", "Ten metres.")}
+    tree = {
+        **numbers(32, x3FFD=1251),
+        **text("0037", "Ropes"),
+        **text("1000", "Buy it."),
+        "__attach_version1.0_#00000000": {"__substg1.0_3701000D": inner},
+        "__attach_version1.0_#00000001": {
+            "__substg1.0_3707001E": "список.txt".encode("cp1251"),
+            "__substg1.0_37010102": b"Twelve hooks.\n".ljust(4096),
+        },
+    }
+    (tmp_path / "a.msg").write_bytes(make_ole(tree))
+    assert "список.txt" in extract_text(tmp_path / "a.msg").text

@@ -1,4 +1,5 @@
 import struct
+import time
 
 import pytest
 
@@ -47,6 +48,21 @@ def test_records_nested_without_end_are_refused(read):
         nested = ppt_record(0xF003, nested, container=True)
     with pytest.raises(IndexingError, match=r"is damaged.*save it as \.pptx"):
         read((ppt_text(0, "Deep"), nested, "", False))
+
+
+def test_records_that_end_behind_what_holds_them_are_walked_once(read):
+    beyond = struct.pack("<HHI", 0xF, 0xF003, 0xFFFFFF)
+    shapes = 13 * ppt_record(0xF003, beyond, container=True) + 5000 * ppt_record(0x0BC3, b"")
+    started = time.perf_counter()
+    assert read((ppt_text(0, "Storms"), shapes, "", False)).text == "Storms"
+    assert time.perf_counter() - started < 10
+
+
+def test_a_slide_without_a_title_is_found_by_its_number(read):
+    slides = [(ppt_text(0, "Storms"), b"", "", False), (ppt_text(1, "Shut the gate"), b"", "", False)]
+    source = read(*slides)
+    assert source.text == "Storms\n\n- Shut the gate"
+    assert [heading.section for heading in source.headings] == ["Storms", "Slide 2"]
 
 
 def test_what_is_no_presentation_is_named_with_the_way_to_convert(tmp_path):

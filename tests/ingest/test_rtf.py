@@ -109,7 +109,16 @@ def test_text_boxes_and_what_an_object_shows_are_read(read):
         r"{\shp{\*\shpinst\shpleft1{\sp{\sn a}{\sv 1}}{\shptxt In a box.\par}}{\shprslt Again.\par}}"
         r"{\object\objemb{\*\objdata 00ff}{\result A table of it.}}\par"
     )
-    assert source.text == "In a box.\n\nA table of it."
+    assert source.text == "A table of it.\n\nIn a box."
+
+
+def test_a_text_box_stands_behind_its_paragraph_or_in_its_cell(read):
+    box = r"{\shp{\*\shpinst{\shptxt \pard In {\b a} box.\par Twice\cell now}}}"
+    source = read(rf"\pard Hello {box}world goes on.\par {box}\par" + row(f"Hook {box}", "4"))
+    assert source.text == (
+        "Hello world goes on.\n\nIn a box.\n\nTwice now\n\nIn a box.\n\nTwice now\n\n"
+        "Hook In a box. Twice now | 4"
+    )
 
 
 def test_a_row_that_nothing_ends_is_kept(read):

@@ -39,6 +39,10 @@ def test_a_field_is_read_by_what_it_shows(read):
     assert source.text == "See the 1 plan now."
 
 
+def test_a_field_that_is_never_closed_hides_no_further_paragraph(read):
+    assert read(make_doc("See \x13 HYPERLINK x\rShut it.\rRing.\r")).text == "See\n\nShut it.\n\nRing."
+
+
 def test_a_footnote_stands_behind_its_paragraph_and_headers_nowhere(read):
     source = read(make_doc("Shut it.\x02\rRing.\r", notes="\x02 In a storm.\r", note_at=8))
     assert source.text == "Shut it.\n\nIn a storm.\n\nRing."

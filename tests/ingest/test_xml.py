@@ -1,7 +1,11 @@
+import time
+
 import pytest
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import extract_text
+
+OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
 
 
 @pytest.fixture
@@ -76,14 +80,39 @@ def test_a_workbook_saved_as_xml_is_read_row_by_row(read):
 
 def test_a_flat_open_document_is_read(read):
     source = read(
-        '<o:document xmlns:o="o" xmlns:t="t" xmlns:b="b"><o:automatic-styles><x>No</x></o:automatic-styles>'
-        "<o:body><o:text><t:h>Storms</t:h>"
-        "<t:p>Shut the <t:span>north</t:span> gate.</t:p><b:table><b:table-row>"
+        f'<o:document xmlns:o="{OFFICE}" xmlns:t="t" xmlns:b="b">'
+        "<o:automatic-styles><x>No</x></o:automatic-styles>"
+        "<o:body><o:text><t:tracked-changes><t:p>Deleted words</t:p></t:tracked-changes><t:h>Storms</t:h>"
+        "<t:table-of-content><t:p>Storms 1</t:p></t:table-of-content>"
+        "<t:p>Shut the<t:s/><t:span>north</t:span><t:line-break/>gate.<o:annotation><t:p>Why?</t:p>"
+        "</o:annotation></t:p><b:table><b:table-row>"
         "<b:table-cell><t:p>Hook</t:p></b:table-cell><b:table-cell><t:p>4</t:p></b:table-cell></b:table-row>"
         "</b:table><t:list><t:list-item><t:p>Rope</t:p></t:list-item></t:list></o:text></o:body></o:document>",
         "a.fodt",
     )
     assert source.text == "Storms\n\nShut the north gate.\n\nHook | 4\n\n- Rope"
+    assert source.notes == ("1 comment was left out",)
+
+
+def test_a_flat_presentation_is_read_by_its_slides(read):
+    source = read(
+        f'<o:document xmlns:o="{OFFICE}" xmlns:t="t" xmlns:d="d">'
+        '<o:body><o:presentation><d:page><d:frame d:class="title"><t:p>Storms</t:p></d:frame></d:page>'
+        "<d:page><d:frame><t:p>Shut<t:s/>it</t:p></d:frame></d:page></o:presentation></o:body></o:document>",
+        "a.fodp",
+    )
+    assert source.text == "Storms\n\nShut it"
+    assert [page.number for page in source.pages] == [1, 2]
+
+
+def test_a_flat_word_document_is_read_without_what_it_does_not_show(read):
+    source = read(
+        '<k:package xmlns:k="k" xmlns:w="w"><w:document><w:body><w:p><w:r><w:t>Shut it.</w:t></w:r>'
+        "<w:del><w:r><w:delText>Leave it.</w:delText></w:r></w:del></w:p></w:body></w:document>"
+        "<w:comments><w:comment><w:p><w:t>Why?</w:t></w:p></w:comment></w:comments>"
+        "<w:hdr><w:p><w:t>Plan</w:t></w:p></w:hdr><w:ftr><w:p><w:t>Page 1</w:t></w:p></w:ftr></k:package>"
+    )
+    assert source.text == "Shut it."
 
 
 def test_an_outline_is_read_by_its_words(read):
@@ -124,3 +153,49 @@ def test_what_is_no_xml_is_named_with_what_to_do(read):
 def test_a_header_alone_and_descriptions_that_are_no_feed_are_read_as_data(read):
     assert "title: On rope" in read("<TEI><teiHeader><title>On rope</title></teiHeader></TEI>").text
     assert "name: Ana" in read('<r:RDF xmlns:r="x"><person><name>Ana</name></person></r:RDF>').text
+
+
+def test_comments_and_instructions_are_no_text_and_an_entity_between_blocks_is_its_letter(read):
+    source = read(
+        "<book><section><title>One</title><!-- secret --><?pi x?><para>Hel<!-- y -->lo</para>&mdash;"
+        "<para>there</para></section></book>"
+    )
+    assert source.text == "One\n\nHello\n\n—\n\nthere"
+
+
+def test_fields_of_data_are_all_read_whatever_their_names(read):
+    source = read(
+        "<product><name>Bolt</name><remark>Fragile</remark><history>old</history><settings>loud</settings>"
+        "<meta>m</meta><size>ten <counts>5</counts></size></product>"
+    )
+    assert source.text == (
+        "name: Bolt\nremark: Fragile\nhistory: old\nsettings: loud\nmeta: m\n\nsize: ten 5"
+    )
+
+
+def test_a_table_in_a_cell_is_a_part_of_that_cell_alone(read):
+    source = read(
+        "<book><table><tr><td>outer<table><tr><td>inner text</td></tr></table></td><td>x</td></tr></table>"
+        "</book>"
+    )
+    assert source.text == "outer inner text | x"
+
+
+def test_a_piece_of_a_document_is_in_the_encoding_that_it_names(read):
+    assert read(b'<?xml version="1.0" encoding="ISO-8859-1"?><p>caf\xe9</p><p>b</p>').text == "café\n\nb"
+
+
+def test_text_of_a_feed_is_html_only_where_its_kind_says_so(read):
+    source = read(
+        '<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>Using &lt;table&gt; well</title>'
+        '<content type="html">&lt;b&gt;Shut&lt;/b&gt; it</content></entry>'
+        "<entry><title>Two</title><summary>a &lt;b&gt; c</summary></entry></feed>",
+        "a.atom",
+    )
+    assert source.text == "Using <table> well\n\nShut it\n\nTwo\n\na <b> c"
+
+
+def test_an_element_of_many_children_is_read_in_time(read):
+    started = time.perf_counter()
+    assert read(f"<book>{'<w>a</w>' * 40_000}</book>").text.count("a") == 40_000
+    assert time.perf_counter() - started < 20

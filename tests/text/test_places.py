@@ -42,6 +42,30 @@ def test_the_cells_of_a_row_are_those_that_the_quote_holds(quote: str, cells: li
     assert "cells" not in place_at(chunk, start, start + 4)
 
 
+@pytest.mark.parametrize(
+    ("source", "known", "place"),
+    [
+        ("a.ppt", {}, {"slide": 3}),
+        ("a.pptm", {}, {"slide": 3}),
+        ("a.doc", {}, {"page": 3}),
+        ("a.xlt", {"sheet": "May"}, {"page": 3, "sheet": "May"}),
+        ("a.ots", {"sheet": "May"}, {"page": 3, "sheet": "May"}),
+        ("a.docx", {"attachment": "b.pptx"}, {"attachment": "b.pptx", "slide": 3}),
+        (
+            "a.msg",
+            {"subject": "Fees", "attachment": "b.pdf"},
+            {"mail": "Fees", "attachment": "b.pdf", "page": 3},
+        ),
+        ("a.csv", {"attachment": "b.pptx"}, {"page": 3}),
+    ],
+)
+def test_what_a_place_consists_of_goes_by_the_kind_of_file(
+    source: str, known: dict[str, Any], place: Place
+) -> None:
+    chunk = Chunk(id="a", source=source, page=3, section=None, start=0, end=5, text="Ropes", metadata=known)
+    assert place_at(chunk, 0, 5) == place
+
+
 def test_citations_of_one_place_come_together_whatever_their_lines() -> None:
     def cite(marker: int, start: int, **place: Any) -> Citation:
         named = Place(**place)
