@@ -56,8 +56,7 @@ def load_odp(path: Path, builder: TextBuilder) -> None:
             else:
                 builder.mark_page(number)
                 _write_slide(page, number, builder, styles)
-    if hidden:
-        builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
+    builder.note_hidden("slides", hidden)
 
 
 class Styles:
@@ -151,9 +150,7 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         _leave_out_hidden(body, styles, builder)
         yield body, styles
         embedded.write()
-        comments = sum(1 for _ in body.iter("{*}annotation"))
-        if comments:
-            builder.notes.append(f"{comments:,} comment{'s were' if comments > 1 else ' was'} left out")
+        builder.note_left_out("comment", sum(1 for _ in body.iter("{*}annotation")))
         if any(name.startswith("Basic/") and name.endswith(".xml") for name in _modules(archive)):
             builder.notes.append("macros were left out")
 
@@ -357,7 +354,10 @@ def _cell_paragraphs(element: Any, apart: list[Any]) -> Iterator[Any]:
 
 def _leave_out_hidden(body: Any, styles: Styles, builder: TextBuilder) -> None:
     """Take out the sections, paragraphs and letters that a document hides, and count their words."""
+    gone = set[Any]()
     for element in list(body.iter("{*}section", "{*}p", "{*}h", "{*}span", "{*}a", "{*}hidden-text")):
+        if element in gone:
+            continue
         if local_name(element) in ("section", "hidden-text"):
             values = (read_attribute(element, name) for name in ("display", "is-hidden"))
             hidden = not {"none", "true"}.isdisjoint(values)
@@ -368,6 +368,7 @@ def _leave_out_hidden(body: Any, styles: Styles, builder: TextBuilder) -> None:
             )
         if hidden:
             builder.hidden_words += len(" ".join(element.itertext()).split())
+            gone.update(element.iter())
             for child in list(element):
                 element.remove(child)
             element.text = ""
