@@ -46,8 +46,7 @@ def load_workbook(path: Path, builder: TextBuilder) -> None:
             "is not an Excel workbook or is damaged. Open it in Excel or LibreOffice and save it as .xlsx"
         ) from error
     add_sheets(builder, sheets)
-    if hidden:
-        builder.notes.append(f"hidden sheets were left out: {', '.join(hidden)}")
+    builder.note_hidden("sheets", hidden)
 
 
 def _read_sheet(sheet: CalamineSheet) -> Sheet:

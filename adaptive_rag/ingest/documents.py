@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -177,6 +177,16 @@ class TextBuilder:
     def add(self, text: str) -> None:
         """Append text."""
         self.length += self._text.write(without_half_characters(text))
+
+    def note_left_out(self, kind: str, count: int) -> None:
+        """Note how many things of a kind were left out, if any: "2 comments were left out"."""
+        if count:
+            self.notes.append(f"{count:,} {kind}{'s were' if count > 1 else ' was'} left out")
+
+    def note_hidden(self, kinds: str, names: Sequence[str]) -> None:
+        """Note which hidden parts were left out, if any: "hidden slides were left out: 2, 5"."""
+        if names:
+            self.notes.append(f"hidden {kinds} were left out: {', '.join(names)}")
 
     def begin_paragraph(self, gap: str = PARAGRAPH) -> None:
         """Append what parts the text so far from what comes."""

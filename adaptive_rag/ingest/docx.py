@@ -246,7 +246,8 @@ class _Reader:
         for at, cells in enumerate(grid):
             for column, (cell, columns) in cells.items():
                 if not _goes_on(cell):
-                    below = (column in later and _goes_on(later[column][0]) for later in grid[at + 1 :])
+                    later = (grid[number] for number in range(at + 1, len(grid)))
+                    below = (column in each and _goes_on(each[column][0]) for each in later)
                     height = 1 + sum(takewhile(bool, below))
                     rows.begin_cell({"colspan": str(columns), "rowspan": str(height)})
                     rows.add("\n".join(self._cell_lines(cell)))

@@ -9,16 +9,16 @@ from io import BytesIO
 from pathlib import Path, PurePosixPath
 
 import olefile  # type: ignore[import-untyped]
-from olefile.olefile import OleFileError  # type: ignore[import-untyped]
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest.attachments import add_attachment
 from adaptive_rag.ingest.contents import kind_by_content
 from adaptive_rag.ingest.documents import TextBuilder, printable
+from adaptive_rag.ingest.file import in_plain_words
 from adaptive_rag.ingest.loaders import LOADERS, find_loader
 
 # In bytes, and in files of one document: what is beyond them is named.
-_LARGEST, _MOST = 50_000_000, 50
+LARGEST, _MOST = 50_000_000, 50
 _PACKAGED = "\x01Ole10Native"
 # streams that hold a whole file: one of Office, and one of a program such as a reader of PDF
 _WHOLE_FILES = ("Package", "CONTENTS", "EmbeddedOdf")
@@ -44,23 +44,26 @@ class EmbeddedFiles:
             name = printable(PurePosixPath(part).name)
             if part not in known:
                 self._left_out[f"{program or name} (missing)"] += 1
-            elif at >= _MOST or self._archive.getinfo(part).file_size > _LARGEST:
+            elif at >= _MOST or self._archive.getinfo(part).file_size > LARGEST:
                 self._left_out[f"{name} (too large or too many)"] += 1
             else:
-                self._write_file(self._archive.read(part), name, program, level)
+                self._write_file(part, name, program, level)
         if self._left_out:
             names = (f"{name} ({count})" if count > 1 else name for name, count in self._left_out.items())
             self._builder.notes.append(f"embedded files were left out: {', '.join(names)}")
 
-    def _write_file(self, data: bytes, name: str, program: str, level: int) -> None:
-        data, own = _unwrap(data)
-        name = own or name
-        if find_loader(Path(name)) is None:
-            try:
-                kind = _kind(data)
-            except IndexingError as error:
-                self._left_out[f"{name} ({error})"] += 1
-                return
+    def _write_file(self, part: str, name: str, program: str, level: int) -> None:
+        own = ""
+        try:
+            with in_plain_words(Path(name)):
+                data, own = _unwrap(self._archive.read(part))
+                name = own or name
+                known = find_loader(Path(name)) is not None
+                kind = None if known else _kind(data)
+        except IndexingError as error:
+            self._left_out[f"{name} ({error})"] += 1
+            return
+        if not known:
             if kind is None:
                 self._left_out[own or program or name] += 1
                 return
@@ -80,12 +83,12 @@ def _unwrap(data: bytes) -> tuple[bytes, str]:
     if not data.startswith(olefile.MAGIC):
         return data, ""
     try:
-        with olefile.OleFileIO(BytesIO(data)) as file:
+        with in_plain_words(Path()), olefile.OleFileIO(BytesIO(data)) as file:
             if file.exists(_PACKAGED):
                 return _unpack(file.openstream(_PACKAGED).read()) or (data, "")
             held = next((name for name in _WHOLE_FILES if file.exists(name)), None)
             return (file.openstream(held).read(), "") if held else (data, "")
-    except (OSError, OleFileError, ValueError, IndexError):  # it is named as what it is called
+    except IndexingError:  # it is named as what it is called
         return data, ""
 
 

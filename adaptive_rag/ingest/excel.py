@@ -30,7 +30,7 @@ from adaptive_rag.ingest.package import (
     read_xml,
 )
 from adaptive_rag.ingest.page_edges import tell_apart
-from adaptive_rag.ingest.sheet_grid import Grid
+from adaptive_rag.ingest.sheet_grid import Area, Grid
 from adaptive_rag.ingest.sheets import Sheet, add_sheets
 
 _LETTERS = string.ascii_uppercase
@@ -51,10 +51,9 @@ def load_xlsx(path: Path, builder: TextBuilder) -> None:
         add_sheets(builder, list(book.read()))
         note_core(archive, builder)
         embedded.write()
-    if book.hidden:
-        builder.notes.append(f"hidden sheets, columns and rows were left out: {', '.join(book.hidden)}")
+    builder.note_hidden("sheets, columns and rows", book.hidden)
     for kind, number in book.unread.items():
-        builder.notes.append(f"{number:,} {kind}{'s were' if number > 1 else ' was'} left out")
+        builder.note_left_out(kind, number)
     if book.has_macros:
         builder.notes.append("macros were left out")
     if book.unknown:
@@ -201,7 +200,7 @@ def _is_hidden(element: Any) -> bool:
     return element.get("hidden") in ("1", "true") and element.get("outlineLevel", "0") == "0"
 
 
-def _corners(area: str) -> tuple[tuple[int, int], tuple[int, int]]:
+def _corners(area: str) -> Area:
     """Return the column and the row of the first and of the last cell of an area such as "A3:F20"."""
     places = [(_column(corner), int(corner.lstrip(_LETTERS))) for corner in area.split(":")]
     return places[0], places[-1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
-from adaptive_rag.ingest.package import Link, linked_id, local_name, read_links, read_xml
+from adaptive_rag.ingest.package import Link, local_name, read_linked, read_links, read_xml
 
 
 @dataclass
@@ -67,16 +67,10 @@ def _read_drawn(archive: zipfile.ZipFile, drawn: Any, links: Mapping[str, Link],
     texts = [text for text, _ in read_paragraphs(drawn)]
     chart, diagram = drawn.find(".//{*}chart"), drawn.find(".//{*}relIds")
     if chart is not None:
-        root = _read_linked(archive, links, chart, "id")
+        root = read_linked(archive, links, chart)
         texts = list(read_chart(root)) if root is not None else []
         found.charts += not any("\n" in text for text in texts)
-    elif diagram is not None and (root := _read_linked(archive, links, diagram, "dm")) is not None:
+    elif diagram is not None and (root := read_linked(archive, links, diagram, "dm")) is not None:
         texts = list(read_diagram(root))
     if texts:
         found.shapes.append("\n".join(texts))
-
-
-def _read_linked(archive: zipfile.ZipFile, links: Mapping[str, Link], element: Any, name: str) -> Any:
-    """Return the root of the part that an element leads to; None where it is missing."""
-    link = links.get(linked_id(element, name))
-    return read_xml(archive, link.target) if link and link.target in archive.namelist() else None

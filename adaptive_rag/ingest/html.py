@@ -181,7 +181,7 @@ class _Reader:
             self._looks.append(self._looks[-1])
             return False
         if tag == "link" and "stylesheet" in attributes.get("rel", "").lower():
-            self._styles.behind_unknown = True
+            self._styles.miss_sheet()
         around = self._styles.outermost() if tag == "body" else self._looks[-1]
         look = self._styles.look(tag, attributes, around)
         if look is not None:

@@ -48,9 +48,12 @@ def show_number(text: str, code: str, *, since_1904: bool = False) -> str:
     value = float(text)
     tokens = _tokens(code)
     kinds = {kind for kind, _ in tokens}
-    if kinds & {"time", "elapsed"} and 0 <= value < _LAST_DAY:
-        return _show_time(value, tokens, since_1904)
-    return _show_digits(value, tokens)
+    try:
+        if kinds & {"time", "elapsed"} and 0 <= value < _LAST_DAY:
+            return _show_time(value, tokens, since_1904)
+        return _show_digits(value, tokens)
+    except ArithmeticError:  # it has more digits than are reckoned with, or is a day after the year 9999
+        return _plain(value)
 
 
 @lru_cache(maxsize=1000)

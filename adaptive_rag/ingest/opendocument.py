@@ -67,7 +67,7 @@ def write_flat(root: Any, builder: TextBuilder) -> None:
             _write_slides(body, styles, builder)
         else:
             continue
-        _note_comments(body, builder)
+        builder.note_left_out("comment", sum(1 for _ in body.iter("{*}annotation")))
 
 
 class Styles:
@@ -178,14 +178,9 @@ def open_document(path: Path, kind: str, builder: TextBuilder) -> Iterator[tuple
         _leave_out_hidden(body, styles, builder)
         yield body, styles
         embedded.write()
-        _note_comments(body, builder)
+        builder.note_left_out("comment", sum(1 for _ in body.iter("{*}annotation")))
         if any(name.startswith("Basic/") and name.endswith(".xml") for name in _modules(archive)):
             builder.notes.append("macros were left out")
-
-
-def _note_comments(body: Any, builder: TextBuilder) -> None:
-    if comments := sum(1 for _ in body.iter("{*}annotation")):
-        builder.notes.append(f"{comments:,} comment{'s were' if comments > 1 else ' was'} left out")
 
 
 def _is_encrypted(archive: zipfile.ZipFile) -> bool:
@@ -319,8 +314,7 @@ def _write_slides(body: Any, styles: Styles, builder: TextBuilder) -> None:
         else:
             builder.mark_page(number)
             _write_slide(page, number, builder, styles)
-    if hidden:
-        builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
+    builder.note_hidden("slides", hidden)
 
 
 def _write_slide(page: Any, number: int, builder: TextBuilder, styles: Styles) -> None:
@@ -412,7 +406,10 @@ def _cell_paragraphs(element: Any, apart: list[Any]) -> Iterator[Any]:
 
 def _leave_out_hidden(body: Any, styles: Styles, builder: TextBuilder) -> None:
     """Take out the sections, paragraphs and letters that a document hides, and count their words."""
+    gone = set[Any]()
     for element in list(body.iter("{*}section", "{*}p", "{*}h", "{*}span", "{*}a", "{*}hidden-text")):
+        if element in gone:
+            continue
         if local_name(element) in ("section", "hidden-text"):
             values = (read_attribute(element, name) for name in ("display", "is-hidden"))
             hidden = not {"none", "true"}.isdisjoint(values)
@@ -423,6 +420,7 @@ def _leave_out_hidden(body: Any, styles: Styles, builder: TextBuilder) -> None:
             )
         if hidden:
             builder.hidden_words += len(" ".join(element.itertext()).split())
+            gone.update(element.iter())
             for child in list(element):
                 element.remove(child)
             element.text = ""

@@ -6,7 +6,7 @@ import errno
 import posixpath
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -163,12 +163,20 @@ def find_part(links: dict[str, Link], kind: str) -> str | None:
 
 
 def linked_id(element: Any, name: str = "id") -> Any:
-    """Return the id of the link that an element holds as "r:id", whatever the namespace is called.
+    """Return the id of the link that an element holds as "r:id", whatever the namespace is called, or ""."""
+    return {etree.QName(key).localname: value for key, value in element.items() if key[0] == "{"}.get(
+        name, ""
+    )
 
-    Raises:
-        KeyError: it holds none.
-    """
-    return {etree.QName(key).localname: value for key, value in element.items() if key[0] == "{"}[name]
+
+def read_linked(
+    archive: zipfile.ZipFile, links: Mapping[str, Link], element: Any, name: str = "id"
+) -> Any | None:
+    """Return the root of the part that an element leads to; None where there is none."""
+    try:
+        return read_xml(archive, links[linked_id(element, name)].target)
+    except KeyError:
+        return None
 
 
 def local_name(element: Any) -> str:

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import tinycss2
@@ -29,8 +30,13 @@ _WHOLE_PAGE = ("html", "body")
 # what fades in has no opacity at first
 _MOVES = frozenset({"transform", "transition", "animation", "will-change"})
 _READ = _MOVES.union(
-    ("display", "visibility", "opacity", "font-size", "color", "background", "background-color")
+    ("display", "visibility", "opacity", "font-size", "color", "background", "background-color"),
+    ("background-image",),
 )
+_NOTHING = ("none", "transparent", "inherit", "initial", "unset")
+_SETS_SIZE = re.compile(r"font(?:-size)?\s*:", re.IGNORECASE)
+# what an element declares about its looks besides its style
+_ATTRIBUTES = frozenset({"hidden", "bgcolor", "background"})
 
 
 @dataclass(frozen=True)
@@ -72,40 +78,62 @@ class PageStyles:
     def __init__(self) -> None:
         self._rules: dict[str, list[_Rule]] = defaultdict(list)
         self._count = 0
-        self.behind_unknown = False
-        """Whether sheets that lie elsewhere, or rules that are not read, may set a background."""
+        self._marks = set[str]()  # the classes and ids that rules are for
+        self._ruled: dict[tuple[str, frozenset[str]], dict[str, str]] = {}  # by an element's tag and marks
+        # whether sheets that lie elsewhere, or rules that are not read, may set a background or a size
+        self._behind_unknown = self._size_unknown = False
 
     def add_sheet(self, sheet: str) -> None:
         """Take the rules of a <style> into account."""
+        self._ruled.clear()
         for rule in tinycss2.parse_stylesheet(
             sheet[:_LONGEST_SHEET], skip_comments=True, skip_whitespace=True
         ):
-            if rule.type != "qualified-rule" or self._count >= _MOST_RULES:
-                continue
-            if declared := _declared(rule.content):
-                for selector in tinycss2.serialize(rule.prelude).split(","):
-                    self._add_rule(selector.strip(), declared)
+            if rule.type == "at-rule" and rule.lower_at_keyword == "import":
+                self.miss_sheet()
+            elif rule.type == "at-rule" or (rule.type == "qualified-rule" and not self._add_rules(rule)):
+                self._pass_over(_text(rule.content or ()))
+        self._pass_over(sheet[_LONGEST_SHEET:])
 
-    def _add_rule(self, selector: str, declared: dict[str, str]) -> None:
-        found = _SIMPLE.fullmatch(selector)
-        if not selector or found is None:
-            self.behind_unknown |= "background" in declared or "background-color" in declared
-            return
+    def miss_sheet(self) -> None:
+        """Note that a sheet lies elsewhere, which may set anything."""
+        self._behind_unknown = self._size_unknown = True
+
+    def _pass_over(self, rules: str) -> None:
+        """Note what may be set by rules that are not read."""
+        self._behind_unknown |= "background" in rules.lower()
+        self._size_unknown |= _SETS_SIZE.search(rules) is not None
+
+    def _add_rules(self, rule: Any) -> bool:
+        """Take a rule into account; tell whether each of its selectors is for one element alone."""
+        if self._count >= _MOST_RULES:
+            return False
+        declared = _declared(rule.content)
+        found = [_SIMPLE.fullmatch(selector.strip()) for selector in _text(rule.prelude).split(",")]
+        for selector in found if declared else ():
+            if selector and selector[0]:
+                self._add_rule(selector, declared)
+        return all(selector and selector[0] for selector in found)
+
+    def _add_rule(self, found: re.Match[str], declared: dict[str, str]) -> None:
         self._count += 1
         marks = _MARK.findall(found["marks"])
         tag = (found["tag"] or "*").lower()
         weight = 100 * sum(mark[0] == "#" for mark in marks) + 10 * len(marks) + (tag != "*")
         rule = _Rule((weight, self._count), tag, frozenset(marks), declared)
         self._rules[marks[-1] if marks else tag].append(rule)
+        self._marks.update(marks)
 
     def outermost(self) -> Look:
         """Return the look of a page's body before it says one: white, where nothing else may set it."""
-        return Look(background=None if self.behind_unknown else _WHITE)
+        return Look(background=None if self._behind_unknown else _WHITE)
 
     def look(self, tag: str, attributes: Mapping[str, str], around: Look) -> Look | None:
         """Return the look of an element inside of one that looks like `around`; None if it takes no place."""
         declared = self._declared_for(tag, attributes)
-        if not declared and "hidden" not in attributes and "bgcolor" not in attributes:
+        if self._size_unknown and not around.sized:  # which may be undone for what is inside
+            around = replace(around, sized=True)
+        if not declared and _ATTRIBUTES.isdisjoint(attributes):
             return around
         whole = tag in _WHOLE_PAGE
         display = declared.get("display", "none" if _is_hidden(attributes) else "")
@@ -113,7 +141,7 @@ class PageStyles:
             return None
         if _is_zero(declared.get("opacity")) and not whole and not declared.keys() & _MOVES:
             return None
-        return _with(around, declared, attributes.get("bgcolor"), whole=whole)
+        return _with(around, declared, attributes, whole=whole)
 
     def _declared_for(self, tag: str, attributes: Mapping[str, str]) -> dict[str, str]:
         """Return what is declared for an element, the heavier over the lighter."""
@@ -122,36 +150,64 @@ class PageStyles:
             marks = {f".{name}" for name in attributes.get("class", "").split(maxsplit=_MOST_MARKS)}
             marks |= {f"#{attributes['id']}"} if "id" in attributes else set()
             if len(marks) <= _MOST_MARKS:
-                rules = (rule for key in (tag, "*", *marks) for rule in self._rules.get(key, ()))
-                for rule in sorted(rule for rule in rules if rule.tag in ("*", tag) and rule.marks <= marks):
-                    declared |= rule.declared
-        if style := attributes.get("style"):
-            declared |= _declared(tinycss2.parse_component_value_list(style[:_LONGEST_STYLE]))
-        return declared
+                declared = self._declared_by_rules(tag, frozenset(marks & self._marks))
+        style = attributes.get("style")
+        return declared | _declared_in(style[:_LONGEST_STYLE]) if style else declared
+
+    def _declared_by_rules(self, tag: str, marks: frozenset[str]) -> dict[str, str]:
+        if (tag, marks) not in self._ruled:
+            rules = (rule for key in (tag, "*", *marks) for rule in self._rules.get(key, ()))
+            found = sorted(rule for rule in rules if rule.tag in ("*", tag) and rule.marks <= marks)
+            declared = {name: value for rule in found for name, value in rule.declared.items()}
+            if self._size_unknown and _is_zero(declared.get("font-size")):
+                del declared["font-size"]
+            self._ruled[tag, marks] = declared
+        return self._ruled[tag, marks]
+
+
+@lru_cache(maxsize=5000)
+def _declared_in(style: str) -> dict[str, str]:
+    return _declared(tinycss2.parse_component_value_list(style))
 
 
 def _declared(content: Iterable[Any]) -> dict[str, str]:
     """Return the values of the properties that are read, in small letters."""
     found = tinycss2.parse_blocks_contents(content, skip_comments=True, skip_whitespace=True)
-    return {
-        each.lower_name: tinycss2.serialize(each.value).strip().lower()
+    values = {
+        each.lower_name: _text(each.value).strip().lower()
         for each in found
         if each.type == "declaration" and each.lower_name in _READ
     }
+    return {name: value for name, value in values.items() if value}
 
 
-def _with(around: Look, declared: Mapping[str, str], bgcolor: str | None, *, whole: bool) -> Look:
+def _text(content: Iterable[Any]) -> str:
+    """Return what was parsed as text; "" where its brackets stand too deep within each other."""
+    try:
+        return str(tinycss2.serialize(content))
+    except RecursionError:
+        return ""
+
+
+# a page has few colours, and names them again and again
+_color = lru_cache(maxsize=1000)(parse_color)
+
+
+def _with(around: Look, declared: Mapping[str, str], attributes: Mapping[str, str], *, whole: bool) -> Look:
     look = around
     if (visibility := declared.get("visibility")) and not whole:
         look = replace(look, shown=visibility not in ("hidden", "collapse"))
     if size := declared.get("font-size"):
         look = replace(look, sized=not _is_zero(size))
-    if (color := declared.get("color")) and isinstance(parsed := parse_color(color), RGBA):
+    if (color := declared.get("color")) and isinstance(parsed := _color(color), RGBA):
         look = replace(look, color=parsed)
-    behind = declared.get("background-color") or declared.get("background") or bgcolor
-    if behind and behind not in ("none", "transparent", "inherit", "initial", "unset"):
-        parsed = parse_color(behind)
+    colors = (declared.get("background-color"), declared.get("background"), attributes.get("bgcolor"))
+    behind = next(filter(None, colors), "none")
+    if behind not in _NOTHING:
+        parsed = _color(behind)
         look = replace(look, background=parsed if isinstance(parsed, RGBA) and parsed.alpha == 1 else None)
+    if attributes.get("background") or declared.get("background-image", "none") not in _NOTHING:
+        look = replace(look, background=None)
     return look
 
 

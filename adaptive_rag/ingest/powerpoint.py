@@ -23,6 +23,7 @@ from adaptive_rag.ingest.package import (
     note_core,
     open_archive,
     open_main,
+    read_linked,
     read_links,
     read_xml,
 )
@@ -61,10 +62,8 @@ def load_pptx(path: Path, builder: TextBuilder) -> None:
         if find_part(links, "vbaProject"):
             builder.notes.append("macros were left out")
     for kind, count in unread.items():
-        if count:
-            builder.notes.append(f"{count:,} {kind}{'s were' if count > 1 else ' was'} left out")
-    if hidden:
-        builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
+        builder.note_left_out(kind, count)
+    builder.note_hidden("slides", hidden)
 
 
 class _Slide:
@@ -137,9 +136,9 @@ class _Slide:
 
     def _read_part(self, element: Any, name: str, read: Callable[[Any], Iterator[str]]) -> Iterator[str]:
         """Read the part that an element leads to; one that is missing is noted."""
-        link = self._links.get(linked_id(element, name))
-        if link and link.target in self._archive.namelist():
-            yield from read(read_xml(self._archive, link.target))
+        root = read_linked(self._archive, self._links, element, name)
+        if root is not None:
+            yield from read(root)
         else:
             self.missing += 1
 

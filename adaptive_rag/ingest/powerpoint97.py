@@ -95,8 +95,7 @@ class _Presentation:
             note = by_slide.get(self._ids[number])
             if note is not None:
                 self._write_notes(self._span_of(note, _NOTES), lists[2][note])
-        if hidden:
-            self._builder.notes.append(f"hidden slides were left out: {', '.join(hidden)}")
+        self._builder.note_hidden("slides", hidden)
 
     def _read_edits(self, at: int) -> None:
         """Find where the parts lie, from the last edit back to the first; the last one counts."""

@@ -25,7 +25,7 @@ from adaptive_rag.ingest.worker import IDLE_SECONDS
 
 _MB = 1_000_000
 _OF_ROWS = {".csv", ".tsv", ".json", ".jsonl"}
-_OF_PACKED_ROWS = {".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb", ".ods"}
+_OF_PACKED_ROWS = {".xlsx", ".xlsm", ".xltx", ".xltm", ".xlsb", ".xls", ".xlt", ".ods", ".ots"}
 _MOST_OF_MACHINE = 0.75
 # Stretches of data between the holes of a file that are counted.
 _MOST_STRETCHES = 1_000

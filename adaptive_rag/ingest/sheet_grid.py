@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from adaptive_rag.ingest.sheet_tables import SheetRow
 
+Area = tuple[tuple[int, int], tuple[int, int]]  # the column and the row of its first and of its last cell
+
 
 @dataclass
 class Grid:
@@ -19,12 +21,8 @@ class Grid:
     filtered: bool = False
     """Whether a filter hides rows."""
 
-    def spread(self, areas: Iterable[tuple[tuple[int, int], tuple[int, int]]]) -> None:
-        """Put the text of each merged cell in all places that it covers and that the sheet reaches.
-
-        Args:
-            areas: the column and the row of the first and of the last cell of each.
-        """
+    def spread(self, areas: Iterable[Area]) -> None:
+        """Put the text of each merged cell in all places that it covers and that the sheet reaches."""
         last_row = max(self.rows, default=0)
         last_column = max((max(cells, default=0) for cells in self.rows.values()), default=0)
         for (left, top), (right, bottom) in areas:

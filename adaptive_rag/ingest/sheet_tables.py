@@ -17,6 +17,7 @@ _NUMBER = re.compile(
 )
 # A header stands in the first rows of its block, and has at most so many; so many below it tell of numbers.
 _MOST_TITLES, _MOST_HEADER_ROWS, _SAMPLE = 10, 4, 20
+HEAD = _MOST_TITLES + _MOST_HEADER_ROWS + _SAMPLE + 1
 # In rows: a table that begins so far below its neighbour is no part of it.
 _FAR_BELOW = 3
 # Sheets that are made to break a reader have more; what is left of them is read as one table.
@@ -70,10 +71,6 @@ class SheetBlock:
                 cells[place] = cell
             yield SheetRow(row.number, cells, frozenset(at[place] for place in row.bold))
 
-    def below(self, at: int) -> SheetBlock:
-        """Return the rows from one of them on."""
-        return SheetBlock(self.places, self.rows[at:])
-
 
 @dataclass
 class SheetTable:
@@ -84,9 +81,9 @@ class SheetTable:
     numeric: dict[int, bool] = field(default_factory=dict)
     """Whether a column held a number last."""
 
-    def fits(self, block: SheetBlock) -> bool:
-        """Tell whether a block goes on with this table, below a blank row."""
-        wide = [numbers_in(block.places, row) for row in block.rows if row.filled > 1]
+    def fits(self, block: SheetBlock, start: int) -> bool:
+        """Tell whether a block goes on from a row with this table, below a blank row."""
+        wide = [numbers_in(block.places, row) for row in block.rows[start:] if row.filled > 1]
         return bool(wide) and all(
             found.keys() <= self.columns.keys()
             and 2 * len(found) >= len(self.columns)
@@ -328,11 +325,12 @@ def _title(rows: Sequence[SheetRow]) -> str:
     return ", ".join(titles)
 
 
-def restarts(rows: Sequence[SheetRow], places: Sequence[int]) -> int | None:
-    """Return where another table begins in the rows of one: a line, and below it names of its columns."""
+def restarts(rows: Sequence[SheetRow], places: Sequence[int], start: int) -> int:
+    """Return where the rows of a table end: with the block, or at a line above names of other columns."""
     numeric: set[int] = set()
-    for at, (row, below) in enumerate(pairwise(rows)):
-        if at and row.filled == 1 and below.filled > 1:
+    for at in range(start, len(rows) - 1):
+        row, below = rows[at], rows[at + 1]
+        if at > start and row.filled == 1 and below.filled > 1:
             found = numbers_in(places, below)
             named = {
                 cell for place, cell in zip(places, below.cells, strict=True) if cell and place in numeric
@@ -342,4 +340,4 @@ def restarts(rows: Sequence[SheetRow], places: Sequence[int]) -> int | None:
             if (over_numbers or set_apart) and _header_at(rows, at + 1):
                 return at
         numeric |= {place for place, number in numbers_in(places, row).items() if number}
-    return None
+    return len(rows)

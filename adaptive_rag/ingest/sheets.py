@@ -9,9 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from adaptive_rag.ingest.documents import SECTION_SEPARATOR, TextBuilder
 from adaptive_rag.ingest.sheet_tables import (
+    HEAD,
     SheetBlock,
     SheetRow,
     SheetTable,
@@ -28,6 +30,7 @@ from adaptive_rag.text.tables import EMPTY_CELL
 
 # In characters, and in lines: what is longer above a table is text, and no title of it.
 _LONGEST_TITLE, _MOST_TITLES = 80, 3
+# More lines in a row are items of which nothing else is known.
 _DEEPEST_GROUP = 3
 # "* restated", "1) before tax", "Source: ...", "Note: ..."
 _REMARK = re.compile(
@@ -68,38 +71,38 @@ class _Writer:
 
     def write(self, sheet: Sheet) -> None:
         for block in join_headers(find_blocks(sheet.rows, sheet.columns)):
-            rest: SheetBlock | None = block
-            while rest:
-                rest = self._write_block(rest)
+            at = 0
+            while at < len(block.rows):
+                at = self._write_block(block, at)
         for shape in sheet.shapes:
             self._builder.add_record(shape, {"sheet": self._sheet}, title=self._sheet)
 
-    def _write_block(self, block: SheetBlock) -> SheetBlock | None:
-        """Write a block down to where another table begins in it, and return what is left."""
-        rows = block.rows
-        header = read_header(rows)
+    def _write_block(self, block: SheetBlock, start: int) -> int:
+        """Write a block from a row down to the one where another table begins in it, which is returned."""
+        rows, first = block.rows, start
+        header = read_header(rows[start : start + HEAD])
         if header:
-            title = self._title(rows[: header.start], rows[header.start].number)
-            self._add_text(rows[: header.start])
+            above, first = rows[start : start + header.start], start + header.end
+            title = self._title(above, rows[start + header.start].number)
+            self._add_text(above)
             title = ", ".join(filter(None, (title, header.title)))
             table = SheetTable(dict(zip(block.places, header.names, strict=True)), title)
             self._tables = [each for each in self._tables if each.columns.keys().isdisjoint(block.places)]
             self._tables.append(table)
-            block = block.below(header.end)
-        elif known := next((each for each in reversed(self._tables) if each.fits(block)), None):
+        elif known := next((each for each in reversed(self._tables) if each.fits(block, start)), None):
             table = known
         else:
-            self._add_text(rows)
-            return None
-        end = restarts(block.rows, block.places)
-        self._write_rows(table, block.places, block.rows[:end], rows[header.end - 1] if header else None)
-        return block.below(end) if end else None
+            self._add_text(rows[start:])
+            return len(rows)
+        end = restarts(rows, block.places, first)
+        self._write_rows(table, block.places, rows[first:end], rows[first - 1] if header else None)
+        return end
 
     def _title(self, above: Sequence[SheetRow], number: int) -> str:
         """Return the lines above a table, such as "Balance sheet, in EUR million"."""
         above = above or [row for row in self._above if row.number >= number - 1 - len(self._above)]
-        lines = [_text(row) for row in above]
-        short = all(row.filled == 1 for row in above) and len(lines) <= _MOST_TITLES
+        lines = [_text(row) for row in above[: _MOST_TITLES + 1]]
+        short = len(above) <= _MOST_TITLES and all(row.filled == 1 for row in above)
         is_title = short and all(len(line) <= _LONGEST_TITLE and line[-1] not in ".!?" for line in lines)
         return ", ".join(lines) if is_title else ""
 
@@ -112,15 +115,18 @@ class _Writer:
             end -= 1
         rows, remarks = rows[:end], rows[end:]
         groups = _Groups(rows, several=_has_numbers(rows))
-        for at, row in enumerate(rows):
-            if groups.is_group(row, is_last=at == len(rows) - 1):
-                groups.enter(row)
-                if at == len(rows) - 1:
-                    self._add_text([row])
-            elif header is None or row.cells != header.cells:  # it is repeated where pages break
-                groups.leave()
-                table.numeric.update(numbers_in(places, row))
-                self._add_record(table, places, row, groups.path)
+        if header:  # it is repeated where pages break
+            rows = [row for row in rows if row.cells != header.cells]
+        for alone, found in groupby(rows, groups.is_group):
+            run = list(found)
+            if alone and len(run) <= _DEEPEST_GROUP and run[-1] is not rows[-1]:
+                groups.enter(run)
+            elif alone and any(map(groups.is_line, run)):
+                self._add_text(run)
+            else:
+                for row in run:
+                    table.numeric.update(numbers_in(places, row))
+                    self._add_record(table, places, row, groups.path)
         self._add_text(remarks)
 
     def _add_record(self, table: SheetTable, places: Sequence[int], row: SheetRow, group: str) -> None:
@@ -132,7 +138,9 @@ class _Writer:
                 fields[name], columns[name] = cell, column_letters(place)
         for name, said in (("Group", group), ("Table", table.title), ("Sheet", self._sheet)):
             if said and (name != "Sheet" or self._several):
-                fields.setdefault(name, said)
+                while name in fields:  # a column is called so
+                    name += " (above)"
+                fields[name] = said
         stands = {"sheet": self._sheet, "cells": columns}
         add_row(self._builder, fields, row.number, all_is_text=True, place=stands)
 
@@ -143,7 +151,7 @@ class _Writer:
             text = "\n".join(map(_text, held))
             known = {"sheet": self._sheet, "row": held[0].number}
             self._builder.add_record(text, known, title=self._sheet)
-            self._above = held
+            self._above = held if len(held) <= _MOST_TITLES else []
 
 
 class _Groups:
@@ -154,33 +162,28 @@ class _Groups:
         self._several = several
         self._names: list[str] = []
         self._looks: list[tuple[bool, bool]] = []
-        self._open = False  # whether the row before was a group too
 
     @property
     def path(self) -> str:
         return SECTION_SEPARATOR.join(self._names)
 
-    def is_group(self, row: SheetRow, *, is_last: bool) -> bool:
-        """Tell whether a row is a line over those below; an item of which nothing is known is none."""
+    def is_line(self, row: SheetRow) -> bool:
+        """Tell whether a row of one text stands over others, and is no item of a table."""
+        return (len(row.cells) > 1 and all(row.cells)) or (self._first and bool(row.cells[0]))
+
+    def is_group(self, row: SheetRow) -> bool:
+        """Tell whether a row may be a line over those below; an item of which nothing is known is none."""
         if row.filled != 1 or is_number(_text(row)):
             return False
-        if (len(row.cells) > 1 and all(row.cells)) or (self._first and row.cells[0]):
-            return True
         set_apart = self._several or row.is_bold or _text(row).endswith(":")
-        return bool(row.cells[0]) and set_apart and not is_last
+        return self.is_line(row) or (bool(row.cells[0]) and set_apart)
 
-    def enter(self, row: SheetRow) -> None:
-        """Go into a group: a line right below another is inside it, else it takes the place of one alike."""
-        look = (row.is_bold, _text(row).isupper())
-        alike = [at for at, other in enumerate(self._looks) if other == look]
-        kept = len(self._names) if self._open else alike[-1] if alike else max(0, len(self._names) - 1)
-        kept = min(kept, _DEEPEST_GROUP - 1)
-        self._names[kept:], self._looks[kept:] = [_text(row).rstrip(": ")], [look]
-        self._open = True
-
-    def leave(self) -> None:
-        """Note that a row of values follows."""
-        self._open = False
+    def enter(self, rows: Sequence[SheetRow]) -> None:
+        """Go into groups, each inside the one above it; the first takes the place of one that looks alike."""
+        looks = [(row.is_bold, _text(row).isupper()) for row in rows]
+        alike = [at for at, look in enumerate(self._looks) if look == looks[0]]
+        kept = min(alike[-1] if alike else max(0, len(self._names) - 1), _DEEPEST_GROUP - 1)
+        self._names[kept:], self._looks[kept:] = [_text(row).rstrip(": ") for row in rows], looks
 
 
 def _has_numbers(rows: Sequence[SheetRow]) -> bool:

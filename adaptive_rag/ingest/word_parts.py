@@ -13,8 +13,8 @@ from docx.oxml.ns import qn
 from adaptive_rag.ingest.attachments import insert_part
 from adaptive_rag.ingest.documents import TextBuilder
 from adaptive_rag.ingest.drawings import read_chart, read_diagram, read_paragraphs
-from adaptive_rag.ingest.embedded import EmbeddedFiles
-from adaptive_rag.ingest.package import find_part, linked_id, read_links, read_xml
+from adaptive_rag.ingest.embedded import LARGEST, EmbeddedFiles
+from adaptive_rag.ingest.package import find_part, linked_id, read_linked, read_links, read_xml
 
 _DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/"
 _CHARTS = (f"{_DRAWING}chart}}chart", "{http://schemas.microsoft.com/office/drawing/2014/chartex}chart")
@@ -78,34 +78,32 @@ class WordParts:
             count = len(read_xml(self._archive, comments)) if comments in self._names else 0
             self._missing["comment"] += count
         for kind, count in self._missing.items():
-            if count:
-                self.builder.notes.append(f"{count:,} {kind}{'s were' if count > 1 else ' was'} left out")
+            self.builder.note_left_out(kind, count)
         if find_part(self._links, "vbaProject"):
             self.builder.notes.append("macros were left out")
 
     def _target(self, element: Any, name: str) -> str:
         """Return the part that an element leads to, "" where it leads to none."""
-        try:
-            return self._links[linked_id(element, name)].target
-        except KeyError:
-            return ""
+        link = self._links.get(linked_id(element, name))
+        return link.target if link else ""
 
     def _write_part(
         self, element: Any, name: str, kind: str, read: Callable[[Any], Iterator[str]], *, marker: str = ""
     ) -> None:
-        part = self._target(element, name)
-        if part not in self._names:
+        root = read_linked(self._archive, self._links, element, name)
+        if root is None:
             self._missing[kind] += 1
             return
-        for text in read(read_xml(self._archive, part)):
+        for text in read(root):
             self.builder.add_paragraph(text, marker=marker)
 
     def _write_chunk(self, element: Any) -> None:
-        """Read a document of another kind that Word shows in this place."""
+        """Read a document of another kind that Word shows in this place, each once."""
         part = self._target(element, "id")
-        if part not in self._names:
+        if part not in self._names or self._archive.getinfo(part).file_size > LARGEST:
             self._missing["part"] += 1
             return
+        self._names.discard(part)
         stem, suffix = posixpath.splitext(posixpath.basename(part))
         suffix = suffix if suffix in _READ_CHUNKS else _CHUNK_SUFFIXES.get(self._content_type(part), suffix)
         insert_part(self._archive.read(part), f"{stem}{suffix}", self.builder)

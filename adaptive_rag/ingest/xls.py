@@ -50,10 +50,8 @@ def load_xls(path: Path, builder: TextBuilder) -> None:
     add_sheets(builder, [sheet for sheet, _, _ in read])
     hidden = [what for _, left_out, _ in read for what in left_out]
     hidden += [sheet.name for sheet in book.sheets() if sheet.visibility]
-    if hidden:
-        builder.notes.append(f"hidden sheets, columns and rows were left out: {', '.join(hidden)}")
-    if comments := sum(count for _, _, count in read):
-        builder.notes.append(f"{comments:,} comment{'s were' if comments > 1 else ' was'} left out")
+    builder.note_hidden("sheets, columns and rows", hidden)
+    builder.note_left_out("comment", sum(count for _, _, count in read))
 
 
 def _read_stream(path: Path) -> bytes:

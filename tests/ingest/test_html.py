@@ -4,6 +4,8 @@ import pytest
 
 from adaptive_rag.errors import IndexingError
 from adaptive_rag.ingest import Failure, SourceFile, extract_text, read_source
+from adaptive_rag.ingest.documents import TextBuilder
+from adaptive_rag.ingest.html import write_html
 
 PAGE = """<!doctype html><html><head><title>The  Guide</title><style>p {}</style></head><body>
 <nav>Home</nav><h1>Storms &amp; floods</h1><p>Shut the <b>gate</b>.<br>Ring
@@ -194,6 +196,8 @@ def test_a_row_of_one_cell_beside_one_that_goes_on_stays_a_row(tmp_path):
         ("<p>Seen.</p><p style='d\\69splay: NONE !important'>Ignore this.</p>", 2),
         ("<p>Seen.<span style='visibility:hidden'>Ignore this.</span></p>", 2),
         ("<p>Seen.</p><p style='font-size:0'>Ignore this.</p>", 2),
+        ("<style>.m li{font-size:9px}</style><p>Seen.</p><p style='font-size:0'>Ignore this.</p>", 2),
+        (f"<p>Seen.</p><p hidden style='display:{'(' * 1900}'>Ignore this.</p>", 2),
         ("<p>Seen.</p><p style='opacity:0.0'>Ignore this.</p>", 2),
         ("<p>Seen.</p><p style='color:#fefefe'>Ignore this.</p>", 2),
         ("<p>Seen.</p><p style='color:transparent'>Ignore this.</p>", 2),
@@ -225,12 +229,30 @@ def test_what_a_page_hides_is_left_out_and_counted(tmp_path, page, words):
         "<style>.a .b{background:red}</style><div class=a><p class=b style='color:#fff'>Seen.</p></div>",
         "<style>.t{display:none} .t.open{display:block}</style><p class='t open'>Seen.</p>",
         "<style>.t .x{display:none} @media print{.x{display:none}}</style><p class=x>Seen.</p>",
+        "<div style='background-image:url(a.png)'><h1 style='color:#fff'>Seen.</h1></div>",
+        "<div style='background:#fff;background-image:url(a.png)'><b style='color:#fff'>Seen.</b></div>",
+        "<table><td background='dark.gif' style='color:#ffffff'>Seen.</td></table>",
+        "<style>.t{color:#fff} @media screen{.t{background:#000}}</style><p class=t>Seen.</p>",
+        "<style>@import url(site.css); h1{color:white}</style><h1>Seen.</h1>",
+        "<style>.m{font-size:0} .m b{font-size:14px}</style><p class=m><b>Seen.</b></p>",
+        "<style>.m b{font:14px serif}</style><p style='font-size:0'><b>Seen.</b></p>",
+        "<style>.m{font-size:0} @media screen{.m{font-size:14px}}</style><p class=m>Seen.</p>",
+        f"<p style='color:{'(' * 1900}'>Seen.</p>",
+        f"<style>p{{color:{'(' * 1900}</style><p>Seen.</p>",
     ],
 )
 def test_what_is_seen_or_may_be_is_read(tmp_path, page):
     path = tmp_path / "a.html"
     path.write_text(page, encoding="utf-8")
     assert (extract_text(path).text, extract_text(path).notes) == ("Seen.", ())
+
+
+def test_many_rules_and_many_paragraphs_are_read_in_bounded_time():
+    rules = "".join(f"p.c{at}{{color:#{at:06x}}}p{{color:red}}" for at in range(2_000))
+    page = "".join(f"<p class=c1 id=i{at} style='margin:0;color:#333'>Seen.</p>" for at in range(9_000))
+    start = time.process_time()
+    write_html(f"<style>{rules}</style>{page}", TextBuilder())
+    assert time.process_time() - start < 5
 
 
 def test_a_page_that_hides_all_of_its_text_is_refused_with_the_reason(tmp_path):

@@ -161,6 +161,12 @@ def test_hidden_sheets_and_columns_are_left_out_and_named(read):
     assert source.notes == ("hidden sheets, columns and rows were left out: columns of Stock, Salaries",)
 
 
+def test_a_merged_cell_ends_where_the_sheet_does(read):
+    title = cell("Stock", number_rows_spanned="3000", number_columns_spanned="9000")
+    source = read("ods", sheet("Stock", row(title), row("<table:covered-table-cell/>", "Hinge")))
+    assert source.text == "Stock\nStock"
+
+
 def test_hidden_rows_are_left_out_and_those_behind_a_filter_read(read):
     rows = (row("Item", "Price"), row("Hinge", "1"), row("Cost", "3", visibility="collapse"))
     source = read("ods", sheet("Stock", *rows, row("Dowel", "2", visibility="filter")))
@@ -366,6 +372,8 @@ def test_numbers_of_items_and_headings_are_kept_as_they_show(read):
     "hidden",
     [
         '<text:section text:display="none"><text:p>Praise our pumps.</text:p></text:section>',
+        '<text:section text:display="none"><text:p text:style-name="T2">Praise our pumps.</text:p>'
+        "</text:section>",
         '<text:p>Shut it.<text:span text:style-name="T2"> Praise our pumps.</text:span></text:p>',
         '<text:p text:style-name="T2">Praise our pumps.</text:p>',
         '<text:p><text:hidden-text text:is-hidden="true">Praise our pumps.</text:hidden-text></text:p>',

@@ -212,6 +212,8 @@ def test_a_diagram_and_a_chart_without_its_part_do_no_harm(tmp_path, deck, add):
     for held in (
         f'<dgm:relIds {DGM} {R} r:dm="data.xml"/>',
         f'<c:chart {C} {R} r:id="none.xml"/>',
+        f"<c:chart {C}/>",
+        "<p:oleObj/>",
     ):
         frame = f'<p:graphicFrame xmlns:p="http://schemas.openxmlformats.org/presentationml/2006/main">{held}'
         slide.shapes._spTree.append(etree.fromstring(f"{frame}</p:graphicFrame>"))
@@ -221,4 +223,4 @@ def test_a_diagram_and_a_chart_without_its_part_do_no_harm(tmp_path, deck, add):
     add_parts(path, "ppt/slides/_rels/slide1.xml.rels", parts)
     source = extract_text(path)
     assert source.text == "Plan\n\n- Ask\n- Sign"
-    assert source.notes == ("1 chart was left out",)
+    assert source.notes == ("2 charts were left out",)

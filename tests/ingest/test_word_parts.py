@@ -1,4 +1,5 @@
 import io
+import struct
 
 import docx
 import openpyxl
@@ -183,8 +184,37 @@ def test_a_file_in_a_file_in_a_file_is_named(tmp_path):
     assert source.notes[0].endswith("the attachment sheet.xlsx was left out: it lies in a file in a file")
 
 
+@pytest.mark.parametrize("place", ["kind_by_content", "olefile.OleFileIO"])
+def test_an_embedded_file_that_is_damaged_is_named(tmp_path, monkeypatch, document, place):
+    def fail(*_):
+        raise struct.error
+
+    monkeypatch.setattr(f"adaptive_rag.ingest.embedded.{place}", fail)
+    embed(document.add_paragraph("The plan:"), "gate.bin", "Package")
+    path, builder = tmp_path / "a.docx", TextBuilder()
+    document.save(path)
+    add_parts(path, RELS, {"gate.bin": ("oleObject", make_ole({"Equation Native": b"x"}))})
+    load_docx(path, builder)
+    assert builder.text == "The plan:"
+    assert builder.notes[0].startswith("embedded files were left out: ")
+
+
+def test_a_part_of_another_kind_is_read_once_and_not_where_it_is_too_large(tmp_path, monkeypatch, document):
+    monkeypatch.setattr("adaptive_rag.ingest.word_parts.LARGEST", 20)
+    for name in ("long.txt", "gate.txt", "gate.txt"):
+        paragraph = document.add_paragraph("Then:")
+        paragraph._p.addnext(parse_xml(f'<w:altChunk {W} {R} r:id="{name}"/>'))
+    path, builder = tmp_path / "a.docx", TextBuilder()
+    document.save(path)
+    parts = {"gate.txt": ("aFChunk", b"Shut the gate."), "long.txt": ("aFChunk", b"Leave. " * 9)}
+    add_parts(path, RELS, parts)
+    load_docx(path, builder)
+    assert builder.text == "Then:\n\nThen:\n\nShut the gate.\n\nThen:"
+    assert builder.notes == ["2 parts were left out"]
+
+
 def test_an_embedded_file_that_is_too_large_is_named(tmp_path, monkeypatch, document):
-    monkeypatch.setattr("adaptive_rag.ingest.embedded._LARGEST", 5)
+    monkeypatch.setattr("adaptive_rag.ingest.embedded.LARGEST", 5)
     embed(document.add_paragraph("The plan:"), "gate.txt", "Package")
     path, builder = tmp_path / "a.docx", TextBuilder()
     document.save(path)
