@@ -73,6 +73,8 @@ class Bucket:
                 f"index = {uri!r} is in no place that can hold an index: expected a folder, or a bucket "
                 "such as s3://bucket/kb, gs://bucket/kb or az://container/kb."
             )
+        # The whole first: of two threads that import a part of it at once, one would see the whole half made.
+        import_extra("obstore", extra="s3", purpose="An index in a bucket")
         stores = import_extra("obstore.store", extra="s3", purpose="An index in a bucket")
         self.uri = uri.rstrip("/")
         retry = {"max_retries": RETRIES, "retry_timeout": timedelta(seconds=RETRY_SECONDS)}

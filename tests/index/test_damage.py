@@ -9,7 +9,7 @@ from benchmarks.damage import KINDS, damage_copies, delete, empty, flip, halve, 
 SEED = 7
 
 
-@pytest.mark.parametrize(("in_memory", "flips"), [(True, 22), (False, 6)], ids=["small", "large"])
+@pytest.mark.parametrize(("in_memory", "flips"), [(True, 22), (False, 11)], ids=["small", "large"])
 def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
     tmp_path: Path, in_memory: bool, flips: int
 ) -> None:

@@ -219,7 +219,7 @@ def test_a_turned_page_of_which_a_part_is_shown_is_read(tmp_path, turn):
 
 def test_letters_that_a_font_does_not_name_are_no_text_and_the_way_to_read_them_is_said(tmp_path):
     path = make_pdf(tmp_path / "my scan.pdf", [[Text("!!! ??? ...")]])
-    with pytest.raises(IndexingError, match=r'holds no text: its fonts do not.*--force-ocr "my scan\.pdf"'):
+    with pytest.raises(IndexingError, match=r"holds no text: its fonts do not.*--force-ocr 'my scan\.pdf'"):
         extract_text(path)
 
 
