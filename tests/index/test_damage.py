@@ -16,9 +16,11 @@ def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
     outcomes = damage_copies(tmp_path, flip, flips, SEED, in_memory=in_memory)
     assert [each for each in outcomes if not each.held] == []
     assert {each.kind for each in outcomes} == set(KINDS)
-    # what a small index is searched in, none of it can be wrong in silence
-    at_opening = {each.kind for each in outcomes if each.noticed == "by opening or asking"}
-    assert not in_memory or {"data", "deletions", "word index", "vector index", "manifest"} <= at_opening
+    # What a small index is searched in, none of it can be wrong in silence. Where a bit is flipped depends on
+    # the files' names, so a kind may by chance have been hit only where nothing is read.
+    searched = {"data", "deletions", "word index", "vector index", "manifest"}
+    seen = {each.noticed for each in outcomes if each.kind in searched}
+    assert not in_memory or "by opening or asking" in seen <= {"by opening or asking", "without effect"}
 
 
 @pytest.mark.parametrize(
