@@ -14,6 +14,7 @@ from torch.nn import functional
 
 LAYERS, WIDTH, HEADS, INNER, WORDS, POSITIONS = 6, 384, 12, 1536, 30522, 512
 _EPSILON = 1e-12
+_AWAY = -1e4
 _MATRIX = re.compile(r"val_(\d+)_q")
 
 
@@ -25,23 +26,25 @@ class Layer(nn.Module):
         self.query, self.key, self.value, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
         self.inner, self.outer = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
         self.attention_norm, self.norm = (nn.LayerNorm(WIDTH, eps=_EPSILON) for _ in range(2))
-        self.dropout = nn.Dropout(0.1)
 
-    def forward(self, states: Tensor, mask: Tensor) -> Tensor:
-        """Return the states (texts, tokens, width) of the next layer; the mask is (texts, 1, 1, tokens)."""
+    def forward(self, states: Tensor, away: Tensor) -> Tensor:
+        """Return the states (texts, tokens, width) of the next layer.
+
+        `away` is (texts, 1, 1, tokens): 0 for a token, far below it for what only fills a text up. Attention
+        is written out, since PyTorch's own is three times as slow to train in bfloat16 without an
+        accelerator, and for the same reason nothing is dropped out.
+        """
         texts, tokens, _ = states.shape
 
         def heads(linear: nn.Module) -> Tensor:
             projected: Tensor = linear(states)
             return projected.view(texts, tokens, HEADS, WIDTH // HEADS).transpose(1, 2)
 
-        attended = functional.scaled_dot_product_attention(
-            heads(self.query), heads(self.key), heads(self.value), attn_mask=mask
-        )
-        attended = self.out(attended.transpose(1, 2).reshape(texts, tokens, WIDTH))
-        states = self.attention_norm(states + self.dropout(attended))
-        inner = self.outer(functional.gelu(self.inner(states)))
-        normalised: Tensor = self.norm(states + self.dropout(inner))
+        query = heads(self.query) * (HEADS / WIDTH) ** 0.5
+        weights = (query @ heads(self.key).transpose(2, 3) + away.to(query.dtype)).softmax(-1)
+        attended = (weights.to(query.dtype) @ heads(self.value)).transpose(1, 2)
+        states = self.attention_norm(states + self.out(attended.reshape(texts, tokens, WIDTH)))
+        normalised: Tensor = self.norm(states + self.outer(functional.gelu(self.inner(states))))
         return normalised
 
 
@@ -53,16 +56,14 @@ class Encoder(nn.Module):
         self.words, self.positions = nn.Embedding(WORDS, WIDTH), nn.Embedding(POSITIONS, WIDTH)
         self.types, self.norm = nn.Embedding(2, WIDTH), nn.LayerNorm(WIDTH, eps=_EPSILON)
         self.layers = nn.ModuleList(Layer() for _ in range(LAYERS))
-        self.dropout = nn.Dropout(0.1)
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> Tensor:
         """Return the states (texts, tokens, width) of tokens; all three are (texts, tokens)."""
         positions = torch.arange(ids.shape[1], device=ids.device)
-        states = self.words(ids) + self.positions(positions) + self.types(types)
-        states = self.dropout(self.norm(states))
-        seen = mask[:, None, None, :].bool()
+        states = self.norm(self.words(ids) + self.positions(positions) + self.types(types))
+        away = (1.0 - mask[:, None, None, :].float()) * _AWAY
         for layer in self.layers:
-            states = layer(states, seen)
+            states = layer(states, away)
         read: Tensor = states
         return read
 

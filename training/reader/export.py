@@ -1,15 +1,16 @@
 """Writes a trained reader as ONNX with int8 weights, and says how near it is to the one that was trained.
 
-    python -m training.reader.export OUT
+    python -m training.reader.export OUT [--calibration FILE]
 
-OUT holds `reader.pt` and receives `reader.onnx`. Each row of a table and each column of a matrix has a
-scale of its own; activations stay float32, so a batch gives each text what it has alone. Needs `pip install
-torch onnx onnxscript` beside the package.
+OUT holds `reader.pt` and receives `reader.onnx`. Its matrices are multiplied in int8, each column of weights
+with a scale of its own and the activations with one for each run: so a passage is run alone. FILE, as
+`calibrate.py` writes it, is put into the file. Needs `pip install torch onnx onnxscript` beside the package.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
@@ -17,61 +18,53 @@ import numpy as np
 import onnx
 import onnxruntime
 import torch
-from onnx import helper, numpy_helper
+from onnxruntime.quantization import QuantType, quantize_dynamic
 
+from adaptive_rag.models.reader import INPUTS, OUTPUTS
 from training.reader.encoder import Encoder, Reader
 
-INPUTS = ("input_ids", "token_type_ids", "attention_mask", "spans")
-OUTPUTS = ("sentences", "passage", "claim", "sides")
-# Smaller ones are not worth their scales.
-_LEAST_VALUES = 50_000
 
-
-def to_int8(model: onnx.ModelProto) -> None:
-    """Replace the large float weights of a model, in place, by int8 and a scale for each row or column."""
-    graph = model.graph
-    tables = {node.input[0] for node in graph.node if node.op_type == "Gather"}
-    replaced = []
-    for weight in list(graph.initializer):
-        values = numpy_helper.to_array(weight)
-        if values.dtype != np.float32 or values.ndim != 2 or values.size < _LEAST_VALUES:
-            continue
-        axis = 0 if weight.name in tables else 1
-        scale = np.abs(values).max(axis=1 - axis) / 127
-        scale[scale == 0] = 1
-        rounded = np.round(values / np.expand_dims(scale, 1 - axis)).astype(np.int8)
-        graph.initializer.remove(weight)
-        graph.initializer.append(numpy_helper.from_array(rounded, f"{weight.name}_q"))
-        graph.initializer.append(numpy_helper.from_array(scale.astype(np.float32), f"{weight.name}_scale"))
-        names = [f"{weight.name}_q", f"{weight.name}_scale"]
-        replaced.append(helper.make_node("DequantizeLinear", names, [weight.name], axis=axis))
-    for node in reversed(replaced):
-        graph.node.insert(0, node)
-
-
-def export(out: Path) -> None:
+def export(out: Path, calibration: Path | None = None) -> None:
     """Write the file and compare what both say of texts of several lengths."""
     reader = Reader(Encoder())
     reader.load_state_dict(torch.load(out / "reader.pt"))
     reader.eval()
     texts, tokens, sentences = (torch.export.Dim(name, min=2) for name in ("texts", "tokens", "sentences"))
     plain = {0: texts, 1: tokens}
+    whole = out / "whole.onnx"
     torch.onnx.export(
         reader,
         _drawn(2, 12, 3),
-        str(out / "whole.onnx"),
+        str(whole),
         input_names=list(INPUTS),
         output_names=list(OUTPUTS),
         dynamic_shapes=(plain, plain, plain, {0: texts, 1: sentences, 2: tokens}),
         external_data=False,
     )
-    model = onnx.load(str(out / "whole.onnx"))
-    (out / "whole.onnx").unlink()
-    to_int8(model)
+    model = onnx.load(str(whole))
+    # what the exporter says of the shapes of matrices that it turned round is not so
+    del model.graph.value_info[:]
+    onnx.save(model, str(whole))
+    # 7 bits: on processors without VNNI the sums of 8 overflow
+    quantize_dynamic(
+        whole,
+        out / "reader.onnx",
+        per_channel=True,
+        reduce_range=True,
+        weight_type=QuantType.QInt8,
+        op_types_to_quantize=["MatMul", "Gather"],
+        extra_options={"MatMulConstBOnly": True},
+    )
+    whole.unlink()
+    model = onnx.load(str(out / "reader.onnx"))
+    if calibration:
+        model.metadata_props.add(
+            key="calibration", value=json.dumps(json.loads(calibration.read_text("utf-8")))
+        )
     onnx.checker.check_model(model)
     onnx.save(model, str(out / "reader.onnx"))
     session = onnxruntime.InferenceSession(str(out / "reader.onnx"))
-    for shape in ((2, 12, 3), (3, 200, 9), (5, 320, 20)):
+    for shape in ((1, 12, 3), (1, 200, 9), (1, 320, 20)):
         drawn = _drawn(*shape)
         with torch.no_grad():
             expected = reader(*drawn)
@@ -98,4 +91,6 @@ def _drawn(texts: int, tokens: int, sentences: int) -> tuple[torch.Tensor, ...]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("out", type=Path)
-    export(parser.parse_args().out)
+    parser.add_argument("--calibration", type=Path)
+    options = parser.parse_args()
+    export(options.out, options.calibration)

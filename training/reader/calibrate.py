@@ -1,0 +1,121 @@
+"""Fits how the reader's logits make one probability, on what retrieval returns for the development part.
+
+    python -m training.reader.calibrate OUT --sources FOLDER [--cache FOLDER] [--limit N]
+
+OUT holds `reader.onnx` and receives `calibration.json`, which `export` puts into the file. The model is a
+conditional logit: one choice among all sentences of the passages that were found and "none". Prints the loss
+of five folds by document set, of each set of weights that may be left out, and writes the weights of all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize
+
+from adaptive_rag.evaluation.corpora import default_cache
+from adaptive_rag.models.reader import Calibration, OnnxReader, join
+from benchmarks.reader import Asked, ask_all
+
+# The penalty on how far a weight goes from that of the network as it is.
+RIDGE = 1e-3
+START = np.array(Calibration())
+
+
+class Choices(NamedTuple):
+    """Of questions the sentences of their passages: what is known of each, and which of them answer."""
+
+    features: np.ndarray
+    """(questions, sentences, weights)"""
+    there: np.ndarray
+    """(questions, sentences): 0 for a sentence, -inf where a question has fewer."""
+    right: np.ndarray
+    """(questions, sentences): 0 for a sentence that answers, else -inf."""
+
+    def part(self, at: np.ndarray) -> Choices:
+        """Return those of some questions."""
+        return Choices(self.features[at], self.there[at], self.right[at])
+
+
+def choices_of(reader: OnnxReader, asked: Sequence[Asked]) -> Choices:
+    """Return what the network says of the passages of questions."""
+    rows = list[list[tuple[tuple[float, ...], bool]]]()
+    for one in asked:
+        judged = [join(parts) for parts in reader.judge("question", one.question, one.passages)]
+        rows.append(
+            [
+                ((float(score), *map(float, each.passage), float(np.log1p(rank)), 1.0), at in gold)
+                for rank, (each, gold) in enumerate(zip(judged, one.gold, strict=True))
+                for at, score in enumerate(each.sentences)
+            ]
+        )
+    most = max(map(len, rows))
+    features = np.zeros((len(rows), most, len(START)))
+    there, right = (np.full((len(rows), most), -np.inf) for _ in range(2))
+    for at, row in enumerate(rows):
+        for which, (known, answers) in enumerate(row):
+            features[at, which], there[at, which] = known, 0.0
+            right[at, which] = 0.0 if answers else -np.inf
+    return Choices(features, there, right)
+
+
+def loss(weights: np.ndarray, choices: Choices) -> float:
+    """Return the mean negative log-likelihood of what answers, or of "none", whose logit is 0."""
+    logits = choices.features @ weights
+    every = np.logaddexp(0.0, np.logaddexp.reduce(logits + choices.there, axis=1))
+    told = np.logaddexp.reduce(logits + choices.right, axis=1)
+    return float(np.mean(every - np.where(np.isfinite(told), told, 0.0)))
+
+
+def fit(choices: Choices, used: Sequence[int]) -> np.ndarray:
+    """Return the weights; those that are not used stay as they are without calibration."""
+
+    def whole(values: np.ndarray) -> np.ndarray:
+        weights = START.copy()
+        weights[list(used)] = values
+        return weights
+
+    def penalised(values: np.ndarray) -> float:
+        return loss(whole(values), choices) + RIDGE * float(np.sum((whole(values) - START) ** 2))
+
+    return whole(minimize(penalised, START[list(used)], method="L-BFGS-B").x)
+
+
+def calibrate(reader: OnnxReader, asked: Sequence[Asked]) -> Calibration:
+    """Fit the weights and print what each is worth."""
+    choices = choices_of(reader, asked)
+    fold_of = np.arange(len(asked)) * 5 // len(asked)  # questions come by document set
+    every = range(len(START))
+    sys.stdout.write(f"{len(asked)} questions; as it is: {loss(START, choices):.4f}\n")
+    for name, used in [
+        ("all", every),
+        ("without rank", [0, 1, 2, 4]),
+        ("without relevance", [0, 1, 3, 4]),
+        ("without answers", [0, 2, 3, 4]),
+        ("scale and one", [0, 4]),
+    ]:
+        held_out = [
+            loss(fit(choices.part(fold_of != fold), used), choices.part(fold_of == fold)) for fold in range(5)
+        ]
+        sys.stdout.write(f"{name}: {float(np.mean(held_out)):.4f}\n")
+    return Calibration(*map(float, fit(choices, every)))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("out", type=Path)
+    parser.add_argument("--sources", type=Path, required=True)
+    parser.add_argument("--cache", type=Path, default=default_cache())
+    parser.add_argument("--limit", type=int)
+    options = parser.parse_args()
+    network = OnnxReader(options.out / "reader.onnx", name="onnx")
+    questions = list(ask_all("development", options.sources, options.cache, options.limit))
+    fitted = calibrate(network, questions)
+    (options.out / "calibration.json").write_text(json.dumps(fitted._asdict(), indent=1) + "\n", "utf-8")
+    sys.stdout.write(f"{fitted}\n")
