@@ -1,8 +1,10 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test nightly lint types check demo studio results answers calls recipes bench campaigns fuzz-questions fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
+.PHONY: help install test nightly lint types check demo studio results answers reader calls recipes bench campaigns fuzz-questions fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
+# The public documents that the reader is trained on.
+SOURCES ?= build/sources
 # What the questions are made from and asked of: any folders of documents.
 FOLDERS ?= adaptive_rag/samples/documents $(DATA)/documents
 COUNT ?= 20000
@@ -44,6 +46,14 @@ answers: ## Measure what a reader gets, and judge the answers to a hundred typed
 	python -m benchmarks.answers $(DATA)
 	python -m benchmarks.typed_questions --standard --markdown docs/answers.md
 	python -m benchmarks.grounding $(REPLIES)/grounding.jsonl
+
+reader: ## Train the reader, measure it and write it to build/reader (hours; the same command goes on)
+	python -m training.reader.sources $(SOURCES)
+	python -m training.reader.train build/reader --sources $(SOURCES) --epochs 2
+	python -m training.reader.export build/reader
+	python -m training.reader.calibrate build/reader --sources $(SOURCES)
+	python -m training.reader.export build/reader --calibration build/reader/calibration.json
+	python -m benchmarks.reader --sources $(SOURCES) --reader onnx:build/reader/reader.onnx
 
 calls: ## Measure which of a chat model's calls pay, with recorded plans in REPLIES
 	python -m benchmarks.calls $(addprefix $(DATA)/,$(SETS)) --replies $(REPLIES) --plot docs/calls.png

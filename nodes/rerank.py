@@ -122,9 +122,13 @@ def score(
         scoring=context.scoring,
         judge=model_named_for(context, "fast"),
         model=context.retrieval.reranker_model,
+        reader=context.reader,
         locally_because=locally_because,
     )
-    return (yield from RERANKERS[context.retrieval.reranker](request))
+    name = context.retrieval.reranker
+    if name == "reader" and not context.uses("reader"):
+        name = "fused"
+    return (yield from RERANKERS[name](request))
 
 
 def _asked(state: StrategyState) -> str:

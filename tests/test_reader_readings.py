@@ -1,23 +1,20 @@
 """What the reader is trained on: a passage in tokens, and where in it the answer stands."""
 
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
-from tokenizers import Tokenizer
 
-from adaptive_rag.models import onnx
+from adaptive_rag.models.reader import MOST_TOKENS, Form
 from training.reader.readings import (
-    MOST_TOKENS,
     VERDICTS,
     Claim,
-    Form,
     Passages,
     Question,
     Side,
     holding,
     items_of,
+    passage_of,
     questions_asked,
 )
 
@@ -48,7 +45,7 @@ VECTORS = np.array([[1, 0], [0.9, 0.1], [0.8, 0.2], [1, 0]], np.float32)
 
 @pytest.fixture(scope="module")
 def form() -> Form:
-    return Form(Tokenizer.from_file(str(Path(onnx.__file__).parent / "minilm" / "tokenizer.json")))
+    return Form()
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +54,7 @@ def passages() -> Passages:
 
 
 def test_each_sentence_has_its_tokens_after_the_query_and_the_headings(form: Form) -> None:
-    reading, spans = form.read("question", "when is the boat", FERRY)
+    reading, spans = form.pair("question", "when is the boat", passage_of(FERRY))
     assert [FERRY["text"][slice(*span)] for span in spans] == [
         "The ferry leaves at 7:45.",
         "It takes forty people.",
@@ -73,7 +70,7 @@ def test_each_sentence_has_its_tokens_after_the_query_and_the_headings(form: For
 
 def test_sentences_that_do_not_fit_are_left_out(form: Form) -> None:
     long = FERRY | {"text": "The ferry leaves at 7:45 each day. " * 100}
-    reading, spans = form.read("question", "when", long)
+    reading, spans = form.pair("question", "when", passage_of(long))
     assert len(reading.ids) == MOST_TOKENS
     assert len(spans) == len(reading.spans) - 1 < 40
 

@@ -57,6 +57,7 @@ from adaptive_rag.context.trusted import TrustedConfigFile
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
 from adaptive_rag.source import ChunkSource, SentenceVectors
+from adaptive_rag.text.reading import Reader
 from adaptive_rag.text.redaction import cause_of, redact, remember_address
 from adaptive_rag.where import read_where
 
@@ -108,6 +109,10 @@ class Context(BaseSettings):
     )
     model: str | SkipJsonSchema[InstanceOf[BaseChatModel]] | None = Field(
         None, description="Chat model as 'provider:name'. Without one every step is done locally."
+    )
+    reader: str | SkipJsonSchema[InstanceOf[Reader]] | None = Field(
+        None,
+        description="Model that reads passages, as 'onnx:PATH'. By default the shipped one.",
     )
     route: str | None = Field(
         None, description="Strategy for every question. By default the question is classified."

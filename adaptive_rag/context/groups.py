@@ -35,6 +35,7 @@ Mechanism = Literal[
     "fusion",
     "hedge",
     "join",
+    "reader",
     "rerank",
     "spelling",
     "window",
@@ -42,6 +43,7 @@ Mechanism = Literal[
 MECHANISMS: dict[Mechanism, str] = {
     "fusion": "BM25: dense retrieval in every strategy",
     "rerank": "scoring candidates again",
+    "reader": "the reader, which reads a question and a passage together",
     "window": "dropping chunks far below the others",
     "analysis": "analysis: one route and one alpha for every question",
     "context": "the user's context and history",

@@ -243,6 +243,7 @@ VARIATIONS: dict[str, tuple[str, dict[str, Any]]] = {
         "a cross-encoder over 3k candidates; its folder is --set retrieval.reranker_model",
         {"retrieval.reranker": "cross-encoder"},
     ),
+    "reader": ("the reader over 3k candidates", {"retrieval.reranker": "reader"}),
     # `k` of the run would go before the recipe's window.
     "faq-hybrid": ("the recipe faq-hybrid, its window in place of k", {"recipe": "faq-hybrid", "k": None}),
     **{

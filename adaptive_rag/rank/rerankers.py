@@ -6,6 +6,7 @@ from adaptive_rag.rank.rerank import (
     Rerank,
     cross_encode,
     keep_order,
+    read_together,
     score_if_planned,
     score_locally,
     score_one_by_one,
@@ -18,5 +19,6 @@ RERANKERS: dict[str, Rerank] = {
     "listwise": score_together,
     "pointwise": score_one_by_one,
     "cross-encoder": cross_encode,
+    "reader": read_together,
     "none": keep_order,
 }

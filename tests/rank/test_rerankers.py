@@ -10,6 +10,7 @@ from adaptive_rag.rank.rerank import RerankRequest
 from adaptive_rag.rank.rerankers import RERANKERS
 from adaptive_rag.state import Candidate
 from tests.models.made_cross_encoder import write_cross_encoder
+from tests.models.made_reader import write_reader
 
 TEXTS = ["The wall was built in 1968.", "Herring is salted.", "The library is open."]
 
@@ -24,7 +25,10 @@ def test_a_reranker_orders_what_it_was_given_and_adds_nothing(
         if name == "cross-encoder"
         else ""
     )
-    request = RerankRequest("When was the wall built?", "", given, 3, lambda: [5.0, 3.0, 4.0], model=model)
+    reader = f"onnx:{write_reader(tmp_path / 'reader.onnx')}"
+    request = RerankRequest(
+        "When was the wall built?", "", given, 3, lambda: [5.0, 3.0, 4.0], model=model, reader=reader
+    )
     work = RERANKERS[name](request)
     try:
         asked = next(work)

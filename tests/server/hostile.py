@@ -31,6 +31,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "a recipe": {"recipe": "faq-hybrid"},
     "a recipe of the host": {"recipe": "FOLDER/host/secret.md"},
     "embeddings of the host": {"embeddings": "onnx:FOLDER/host"},
+    "a reader of the host": {"reader": "onnx:FOLDER/host/reader.onnx"},
     "a retriever": {"retriever": {"lc": 1, "type": "constructor", "id": ["os", "system"]}},
     "a cross-encoder of the host": {"retrieval": {"reranker_model": "FOLDER/host"}},
     "another way of joining": {"retrieval": {"fusion": "dense"}},

@@ -1,0 +1,429 @@
+"""Measures the reader on the passages that retrieval returns, beside today's rules and the embedding alone.
+
+    python -m benchmarks.reader --sources FOLDER [--part test] [--limit N] [--reader SPEC] [--cache FOLDER]
+    python -m benchmarks.reader --grounding REPLIES/grounding.jsonl --public DATA/factual_squad
+
+FOLDER holds the public documents (`python -m training.reader.sources FOLDER`). The documents of each set of
+a part are indexed, and each question of the examples is searched for: what of it is among the first five
+passages is read. Prints a Markdown table, each figure with its 95 % bootstrap interval; of the test part
+nothing else. "rules" is what an answer without a chat model begins with and refuses by, on the same passages;
+"embedding" the sentence nearest to the question. A sentence is right that holds the one the answer stands in.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from adaptive_rag.answer.draft import extract_answer
+from adaptive_rag.answer.evidence import judge_evidence
+from adaptive_rag.answer.grounding import review_draft
+from adaptive_rag.answer.request import AnswerRequest
+from adaptive_rag.answer.styles import STYLES
+from adaptive_rag.evaluation.corpora import default_cache
+from adaptive_rag.evaluation.datasets import load_dataset
+from adaptive_rag.evaluation.metrics import ranked_ids
+from adaptive_rag.evaluation.provenance import RunSettings
+from adaptive_rag.evaluation.run import open_bench
+from adaptive_rag.evaluation.statistics import intervals
+from adaptive_rag.index import Index
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.models.reader import load_reader
+from adaptive_rag.rank.agreement import UNSURE, agreements
+from adaptive_rag.source import Sentences
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.reading import Passage, Reader, passage_of
+from adaptive_rag.text.sentences import sentence_spans
+from adaptive_rag.text.vectors import Vectors, cosines
+from benchmarks.answers import Without, holds
+from benchmarks.grounding import request_of, verdicts
+from training.reader.examples import read_examples
+from training.reader.sources import Row, is_public, read_sources
+
+READ = 5
+REFUSED = 0.80
+# Of a public document set the files that examples are from, and others beside them, up to so many.
+MOST_FILES = 60
+ARMS = READER, RULES, EMBEDDING = "reader", "rules", "embedding"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question of the examples, the passages that were found, and what answers in each."""
+
+    question: str
+    passages: list[Passage]
+    request: AnswerRequest
+    gold: list[list[int]]
+    """Of each passage the sentences that hold the answer's."""
+    kind: str
+    """What a near miss misses by; "" where the documents answer."""
+
+
+@dataclass
+class Samples:
+    """What is averaged: of each row and arm a value a question."""
+
+    rows: dict[str, dict[str, list[float]]] = field(default_factory=dict)
+
+    def add(self, row: str, arm: str, value: float) -> None:
+        """Add a value."""
+        self.rows.setdefault(row, defaultdict(list))[arm].append(float(value))
+
+    def lines(self) -> list[str]:
+        """Return the rows as lines of a Markdown table."""
+        return [line(name, values) for name, values in self.rows.items()]
+
+
+def line(name: str, values: Mapping[str, Sequence[float]]) -> str:
+    """Return a row as a line of a Markdown table."""
+    cells = [_cell(values.get(arm, [])) for arm in ARMS]
+    return f"| {name} | {len(values[READER])} | {' | '.join(cells)} |"
+
+
+def ask_all(part: str, sources: Path, cache: Path, limit: int | None) -> Iterator[Asked]:
+    """Search for the questions of a part in the documents of their sets."""
+    rows = defaultdict[str, list[Row]](list)
+    for row in read_examples(part, sources):
+        rows[row["set"]].append(row)
+    asked = [(row, about) for of in rows.values() for row in of for about in (*row["qa"], *row["no"])]
+    random.Random(29).shuffle(asked)
+    for name, of in rows.items():
+        index = open_documents(name, of, sources, cache)
+        for row, about in asked[:limit]:
+            if row["set"] == name:
+                yield ask(index, row, about)
+
+
+def open_documents(name: str, rows: Sequence[Row], sources: Path, cache: Path) -> Index:
+    """Return the index of a document set, made where it is not there yet."""
+    folder = cache / "reader" / name
+    if not (folder / "index").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        for path, text in documents_of(name, rows, sources):
+            file = folder / "documents" / path
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_bytes(text)
+        Index.build(folder / "documents", folder / "index")
+    return Index.open(folder / "index")
+
+
+def documents_of(name: str, rows: Sequence[Row], sources: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a document set; those of an invented one are put together of its passages."""
+    if not is_public(rows[0]):
+        files = defaultdict[str, list[str]](list)
+        for row in rows:
+            heading = f"# {row['title']}\n\n" if row["source"] not in files else ""
+            section = f"## {row['section']}\n\n" if row["section"] else ""
+            files[row["source"]].append(f"{heading}{section}{row['text']}\n")
+        for path, parts in files.items():
+            yield f"{Path(path).stem}.md", "\n".join(parts).encode()
+        return
+    repository, commit = sources / name, read_sources()[name]["commit"]
+
+    def git(*command: str) -> bytes:
+        return subprocess.run(
+            ["git", "-C", str(repository), *command], capture_output=True, check=True
+        ).stdout
+
+    own = sorted({row["source"] for row in rows})
+    kinds = {(path.split("/")[0], Path(path).suffix) for path in own}
+    listed = git("ls-tree", "-r", "--name-only", "-z", commit).decode().split("\0")
+    others = [path for path in listed if (path.split("/")[0], Path(path).suffix) in kinds and path not in own]
+    random.Random(29).shuffle(others)
+    for path in [*own, *others][: max(MOST_FILES, len(own))]:
+        yield path, git("show", f"{commit}:{path}")
+
+
+def ask(index: Index, row: Row, about: Mapping[str, Any]) -> Asked:
+    """Search for a question and see where the sentence with its answer was found."""
+    query = f"{about['q']} ({about['sit']})" if about.get("sit") else about["q"]
+    [found] = index.search([query], limit=READ)
+    held = index.sentences([candidate["id"] for candidate in found])
+    gold = [holding(candidate, about.get("s")) for candidate in found]
+    request = AnswerRequest(
+        question=query,
+        style=STYLES["factual"],
+        documents=found,
+        sentences=held,
+        question_vector=load_minilm().encode([query])[0],
+    )
+    return Asked(query, [passage_of(candidate) for candidate in found], request, gold, about.get("kind", ""))
+
+
+def holding(candidate: Candidate, quote: str | None) -> list[int]:
+    """Return which sentences of a passage hold a quote, or most of it."""
+    start = candidate["text"].find(quote) if quote else -1
+    if not quote or start < 0:
+        return []
+    end = start + len(quote)
+    return [
+        at
+        for at, (first, last) in enumerate(sentence_spans(candidate["text"]))
+        if min(end, last) - max(start, first) > 0.5 * min(len(quote), last - first)
+    ]
+
+
+def judge(asked: Asked, reader: Reader) -> dict[str, tuple[bool, float]]:
+    """Return of each arm whether the sentence that it puts first is right, and how sure it is."""
+    chosen = {
+        READER: best_read(asked.question, asked.passages, reader),
+        RULES: best_by_rules(asked.request),
+        EMBEDDING: nearest(asked.request.documents, asked.request.sentences, asked.request.question_vector),
+    }
+    right = [
+        (which, sentence_spans(asked.passages[which].text)[at])
+        for which, of in enumerate(asked.gold)
+        for at in of
+    ]
+    return {
+        arm: (any(which == of and first <= start < last for of, (first, last) in right), one.sure)
+        for arm, one in chosen.items()
+        for which, start in [(one.passage, one.start)]
+    }
+
+
+class First(NamedTuple):
+    """The sentence that is put first: its passage, where it begins in it, and how sure it answers."""
+
+    passage: int
+    start: int
+    sure: float
+
+
+def best_read(question: str, passages: Sequence[Passage], reader: Reader) -> First:
+    """Return the sentence that the reader puts first."""
+    reading = reader.read(question, passages)
+    scored = [
+        (float(score), which, start)
+        for which, passage in enumerate(reading.passages)
+        for (start, _), score in zip(passage.spans, passage.scores, strict=True)
+    ]
+    _, which, start = max(scored, key=lambda each: each[0], default=(0.0, 0, 0))
+    return First(which, start, reading.answered)
+
+
+def best_by_rules(request: AnswerRequest) -> First:
+    """Return the sentence that an answer without a chat model begins with, and the score of its evidence."""
+    sure = judge_evidence(request).score
+    for citation in extract_answer(request).citations:
+        which = citation["marker"] - 1
+        return First(which, citation["start"] - request.documents[which]["start"], sure)
+    return First(0, 0, sure)
+
+
+def nearest(passages: Sequence[Candidate], sentences: Sequence[Sentences], question: Vectors) -> First:
+    """Return the sentence whose vector is nearest to the question's."""
+    scored = [
+        (float(cosine), which, int(span[0]) - passage["start"])
+        for which, (passage, held) in enumerate(zip(passages, sentences, strict=True))
+        for span, cosine in zip(held.spans, cosines(held.vectors, question[None])[:, 0], strict=True)
+    ]
+    cosine, which, start = max(scored, key=lambda each: each[0], default=(0.0, 0, 0))
+    return First(which, start, cosine)
+
+
+def measure_questions(asked: Sequence[Asked], reader: Reader) -> list[str]:
+    """Return the table's rows on questions."""
+    told, missed, times = Samples(), Samples(), list[float]()
+    for one in asked:
+        began = time.perf_counter()
+        reader.read(one.question, one.passages)
+        times.append((time.perf_counter() - began) / max(1, len(one.passages)))
+        if not one.kind:
+            told.add("answer among the passages that are read", READER, any(one.gold))
+        for arm, (first, sure) in judge(one, reader).items():
+            if one.kind:
+                missed.add("all", arm, sure)
+                missed.add(one.kind, arm, sure)
+            elif any(one.gold):
+                told.add("answering sentence first, answer read", arm, first)
+                told.add("sure", arm, sure)
+    sure = told.rows.pop("sure")
+    every = missed.rows.pop("all")
+    bounds = {arm: float(np.quantile(values, REFUSED)) for arm, values in every.items()}
+
+    def refused(values: Mapping[str, Sequence[float]]) -> dict[str, list[bool]]:
+        return {arm: [value <= bounds[arm] for value in values[arm]] for arm in values}
+
+    cells = " | ".join(auc_cell(sure[arm], every[arm]) for arm in ARMS)
+    return [
+        *told.lines(),
+        f"| answered or not, AUC | {len(sure[READER])} and {len(every[READER])} | {cells} |",
+        line(f"wrongly refused where {REFUSED:.0%} of near misses are refused", refused(sure)),
+        *(line(f"refused there: {kind}", refused(values)) for kind, values in sorted(missed.rows.items())),
+        f"| milliseconds a passage, median | {len(times)} | {1000 * float(np.median(times)):.1f} | | |",
+    ]
+
+
+def auc_cell(told: Sequence[float], missed: Sequence[float]) -> str:
+    """Return how often an answered question has the higher score, with its interval by resampling both."""
+    draw = np.random.default_rng(29)
+    high, low = np.asarray(told), np.asarray(missed)
+
+    def auc(answered: np.ndarray, others: np.ndarray) -> float:
+        order = np.sort(others)
+        below = np.searchsorted(order, answered, "left") + np.searchsorted(order, answered, "right")
+        return float(np.mean(below) / (2 * len(order)))
+
+    drawn = [auc(draw.choice(high, len(high)), draw.choice(low, len(low))) for _ in range(500)]
+    first, last = np.quantile(drawn, (0.025, 0.975))
+    return f"{auc(high, low):.3f} [{first:.3f}, {last:.3f}]"
+
+
+def measure_claims(rows: Sequence[Row], reader: Reader) -> list[str]:
+    """Return the table's rows on claims, each checked against its passage."""
+    samples = Samples()
+    for row in rows:
+        claims = [(text, "true") for text in row["true"]] + [(of["t"], of["kind"]) for of in row["false"]]
+        said = reader.check(
+            [text for text, _ in claims], [Passage(row["text"], row["title"], row["section"])]
+        )
+        encode = load_minilm().encode
+        request = request_of({"passages": {"1": row["text"]}, "question": claims[0][0], "type": "factual"})
+        for (text, kind), verdict in zip(claims, said, strict=True):
+            accepted = {
+                READER: max(verdict) == verdict.supported,
+                RULES: not review_draft(f"{text} [1]", request, encode).grounding.unsupported,
+            }
+            for arm, yes in accepted.items():
+                true = kind == "true"
+                samples.add("claims, true accepted" if true else "claims, falsified caught", arm, yes == true)
+                if not true:
+                    samples.add(f"claims, caught: {kind}", arm, not yes)
+    return samples.lines()
+
+
+def measure_sides(rows: Sequence[Row], reader: Reader) -> list[str]:
+    """Return the table's row on sides: of sentences toward proposals, each in its passage."""
+    samples = Samples()
+    for row in rows:
+        passage = Passage(row["text"], row["title"], row["section"])
+        candidate = Candidate(
+            id="", source="", page=None, section=None, start=0, end=len(row["text"]), text=row["text"],
+            metadata={}, scores={}, labels=[],
+        )  # fmt: skip
+        for sided in row["sides"]:
+            [read] = reader.side(sided["proposal"], [passage])
+            held = holding(candidate, sided["s"])
+            if not held or held[0] >= len(read):
+                continue
+            side = read[held[0]][1]
+            samples.add(
+                "side of a sentence",
+                READER,
+                ("against", "for", "neither")[int(np.argmax(side))] == sided["side"],
+            )
+            spans = sentence_spans(row["text"])
+            sentences = Sentences(
+                np.array(spans).reshape(-1, 2), load_minilm().encode([row["text"][a:b] for a, b in spans])
+            )
+            [held_by] = agreements(sided["proposal"], [candidate], [sentences])
+            lean = float(held_by[held[0]])
+            rule = "neither" if abs(lean) < UNSURE else "for" if lean > 0 else "against"
+            samples.add("side of a sentence", RULES, rule == sided["side"])
+    return samples.lines()
+
+
+def measure_drafts(path: Path, reader: Reader) -> list[str]:
+    """Return the table's rows on a chat model's sentences, labelled, each checked against its passages."""
+    samples = Samples()
+    for record in map(json.loads, path.read_text("utf-8").splitlines()):
+        shown = [
+            Passage(text) for _, text in sorted(record["passages"].items(), key=lambda item: int(item[0]))
+        ]
+        by_rules = {text: why for _, text, why in verdicts(record)}
+        told = [(each["text"], True) for each in record["sentences"] if each["label"] == "supported"]
+        told += [(each["text"], False) for each in record["corrupted"]]
+        told += [(each["text"], False) for each in record["sentences"] if each["label"] == "unsupported"]
+        for (text, true), verdict in zip(told, reader.check([text for text, _ in told], shown), strict=True):
+            name = "drafts, true accepted" if true else "drafts, falsified caught"
+            samples.add(name, READER, (max(verdict) == verdict.supported) == true)
+            samples.add(name, RULES, (by_rules[text] is None) == true)
+    return samples.lines()
+
+
+def measure_public(path: Path, cache: Path, reader: Reader) -> list[str]:
+    """Return the table's rows on a set of the public data whose questions have a reference answer.
+
+    Each question is asked of its documents, and of the same ones without the passages that hold its answer.
+    """
+    dataset, bench = open_bench(load_dataset(path), cache, RunSettings())
+    right, told, missed = (defaultdict[str, list[float]](list) for _ in range(3))
+    for question in dataset.questions:
+        [vector] = load_minilm().encode([question.text])
+        for source in (bench.source, Without(bench.source, frozenset(question.gold))):
+            found = source.search([question.text], limit=READ)[0][:READ]
+            held = source.sentences([candidate["id"] for candidate in found])
+            chosen = {
+                READER: best_read(question.text, [passage_of(candidate) for candidate in found], reader),
+                EMBEDDING: nearest(found, held, vector),
+            }
+            whole = source is bench.source
+            if whole and not set(question.gold) & {ranked_ids([candidate])[0] for candidate in found}:
+                continue
+            for arm, one in chosen.items():
+                (told if whole else missed)[arm].append(one.sure)
+                if whole:
+                    text = found[one.passage]["text"]
+                    sentence = next(text[a:b] for a, b in sentence_spans(text) if a <= one.start < b)
+                    right[arm].append(holds(sentence, str(question.reference)))
+    arms = (READER, EMBEDDING)
+    cells = {arm: auc_cell(told[arm], missed[arm]) for arm in arms}
+    counts = f"{len(told[READER])} and {len(missed[READER])}"
+    return [
+        line(f"{dataset.name}: reference in the first sentence", {arm: right[arm] for arm in arms}),
+        f"| {dataset.name}: answered or not, AUC | {counts} | {cells[READER]} | | {cells[EMBEDDING]} |",
+    ]
+
+
+def _cell(values: Sequence[float]) -> str:
+    if not len(values):
+        return ""
+    [[low, high]] = intervals([np.asarray(values, dtype=float)])
+    return f"{np.mean(values):.3f} [{low:.3f}, {high:.3f}]"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--sources", type=Path)
+    parser.add_argument("--part", choices=("development", "test"), default="development")
+    parser.add_argument("--limit", type=int, help="a sample of so many questions, and of passages")
+    parser.add_argument("--reader", help="'onnx:PATH'; the shipped one by default")
+    parser.add_argument("--cache", type=Path, default=default_cache(), help="folder for the indexes")
+    parser.add_argument("--grounding", type=Path, help="JSONL of a chat model's labelled sentences")
+    parser.add_argument("--public", type=Path, help="a public data set with reference answers")
+    given = parser.parse_args(arguments)
+    reader = load_reader(given.reader)
+    print(f"| {given.part} part | n | {READER} | {RULES} | {EMBEDDING} |\n|---|--:|---|---|---|")
+    if given.grounding or given.public:
+        if given.grounding:
+            print("\n".join(measure_drafts(given.grounding, reader)))
+        if given.public:
+            print("\n".join(measure_public(given.public, given.cache, reader)))
+        return
+    rows = list(read_examples(given.part, given.sources))
+    random.Random(29).shuffle(rows)
+    some = rows[: given.limit]
+    for line in measure_claims(some, reader) + measure_sides(rows, reader):
+        print(line, flush=True)
+    asked = list(ask_all(given.part, given.sources, given.cache, given.limit))
+    print("\n".join(measure_questions(asked, reader)))
+
+
+if __name__ == "__main__":
+    main()
