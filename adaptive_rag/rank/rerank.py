@@ -27,7 +27,7 @@ from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Reader, passage_of
-from adaptive_rag.text.vectors import min_max
+from adaptive_rag.text.vectors import Scores, min_max
 
 # Candidates that are read for each passage of the answer: by a chat model, by a cross-encoder.
 MODEL_READS, CROSS_ENCODER_READS = 2, 3
@@ -187,12 +187,8 @@ def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
         scored = list(request.candidates)
     else:
         said = f"scored by the cross-encoder {encoder.name}"
-        # Scaled over all candidates: among the first ones alone the last would seem to be worth nothing.
-        fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
-        weight = request.scoring.weight
-        mixed = 10 * (weight * crossed + (1 - weight) * fused)
         marked = [with_scores(c, cross_encoder=float(s)) for c, s in zip(read, crossed, strict=True)]
-        scored = by_relevance(marked, [round(float(score), 4) for score in mixed])
+        scored = _mixed_with_search(request, marked, crossed)
     # No model is asked: this puts into the trace who scored.
     yield [ask_to_score(request.question, request.context, [], locally_because=said)]
     return scored
@@ -202,19 +198,16 @@ def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
     """Let the reader read the first candidates together with the question.
 
     relevance = 10 * (weight * the chance that the passage answers + (1 - weight) * fused), the second min-max
-    scaled, and the weight 0.6 by default. The rest keep the order of the search, behind them.
+    scaled, and the weight 0.6 by default.
     """
     read = _first(request, CROSS_ENCODER_READS)
     question = " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
     reading = load_reader(request.reader).read(question, [passage_of(candidate) for candidate in read])
-    fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
-    weight = request.scoring.weight
-    relevance = [passage.answers for passage in reading.passages]
-    marked = [with_scores(c, reader=round(each, 4)) for c, each in zip(read, relevance, strict=True)]
-    mixed = 10 * (weight * np.array(relevance) + (1 - weight) * fused)
+    answers = np.array([passage.answers for passage in reading.passages])
+    marked = [with_scores(c, reader=round(float(each), 4)) for c, each in zip(read, answers, strict=True)]
     # No model is asked: this puts into the trace who scored.
     yield [ask_to_score(request.question, request.context, [], locally_because="scored by the reader")]
-    return by_relevance(marked, [round(float(score), 4) for score in mixed])
+    return _mixed_with_search(request, marked, answers)
 
 
 def check_calls(context: Context) -> None:
@@ -322,6 +315,15 @@ def reserve_for_context(
 
 def _first(request: RerankRequest, reads: int) -> list[Candidate]:
     return list(request.candidates[: reads * request.k])
+
+
+def _mixed_with_search(request: RerankRequest, read: list[Candidate], scores: Scores) -> list[Candidate]:
+    """Return candidates by what a model that reads them says, 0-1, and by the search."""
+    # Scaled over all candidates: among the first ones alone the last would seem to be worth nothing.
+    fused = min_max(np.array([c["scores"]["fused"] for c in request.candidates]))[: len(read)]
+    weight = request.scoring.weight
+    mixed = 10 * (weight * scores + (1 - weight) * fused)
+    return by_relevance(read, [round(float(score), 4) for score in mixed])
 
 
 def _score_once(
