@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from bisect import bisect_left
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -18,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.deadline import check_deadline
+from adaptive_rag.deadline import in_time
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.onnx import CHARACTERS_PER_TOKEN, check_digest, load_session, load_tokenizer
 from adaptive_rag.text.reading import Passage, PassageReading, Reader, Reading, Side, Span, Support
@@ -177,23 +178,23 @@ class OnnxReader:
 
         `task` is "question", "claim" or "proposal".
         """
-        check_deadline()
         if self._workers == 1 or len(passages) < 2:
-            return [self._parts(task, asked, passage) for passage in passages]
+            return [self._parts(task, asked, passage) for passage in in_time(passages)]
         with ThreadPoolExecutor(min(self._workers, len(passages)), thread_name_prefix="read") as pool:
-            return list(pool.map(lambda passage: self._parts(task, asked, passage), passages))
+            return list(in_time(pool.map(lambda passage: self._parts(task, asked, passage), passages)))
 
     def _parts(self, task: str, asked: str, passage: Passage) -> list[Logits]:
         parts, start = list[Logits](), 0
+        begins = [first for first, _ in sentence_spans(passage.text)]
         while True:
-            pair, spans = self._form.pair(task, asked, passage._replace(text=passage.text[start:]))
-            judged = self._run(pair)
+            text = passage.text[start : start + MOST_TOKENS * CHARACTERS_PER_TOKEN]
+            pair, spans = self._form.pair(task, asked, passage._replace(text=text))
             shifted = [(start + first, start + last) for first, last in spans]
-            parts.append(judged._replace(spans=shifted))
-            rest = [first for first, _ in sentence_spans(passage.text) if spans and first >= shifted[-1][1]]
-            if not rest:
+            parts.append(self._run(pair)._replace(spans=shifted))
+            beyond = bisect_left(begins, shifted[-1][1]) if shifted else len(begins)
+            if beyond == len(begins):
                 return parts
-            start = rest[0]
+            start = begins[beyond]
 
     def _run(self, pair: Pair) -> Logits:
         tokens = len(pair.ids)

@@ -71,6 +71,11 @@ def test_the_end_of_a_long_passage_is_read_too(counting: Reader) -> None:
     assert best(counting, "herons nest", LONG) == "Herons nest in May."
 
 
+def test_a_word_of_20_000_letters_costs_no_sentence_behind_it(counting: Reader) -> None:
+    passage = Passage("x" * 20_000 + ".\n\nHerons nest in May.")
+    assert best(counting, "herons nest", passage) == "Herons nest in May."
+
+
 def test_nothing_to_read_answers_nothing(counting: Reader) -> None:
     assert counting.read("Why?", []) == ([], 0.0)
     assert counting.check(["It rains."], []) == [Support(0.0, 0.0, 1.0)]
