@@ -7,11 +7,12 @@ import pytest
 
 from adaptive_rag.models.reader import MOST_TOKENS, Form
 from training.reader.readings import (
+    SIDE_NAMES,
     VERDICTS,
     Claim,
     Passages,
     Question,
-    Side,
+    Sides,
     holding,
     items_of,
     passage_of,
@@ -102,6 +103,17 @@ def test_a_question_stands_beside_the_nearest_passages_that_do_not_hold_its_answ
 def test_claims_and_sides_carry_what_they_are(form: Form, passages: Passages) -> None:
     items = list(items_of(form, passages, 0, np.ones((3, 2), np.float32), random.Random(1)))
     claims = [(VERDICTS[item.verdict], item.kind) for item in items if isinstance(item, Claim)]
-    assert claims == [("supported", "true"), ("contradicted", "number"), ("untold", "added")]
-    (side,) = (item for item in items if isinstance(item, Side))
-    assert side.sentence == 2
+    own = [claim for claim in claims if claim[1] != "another"]
+    assert own == [("supported", "true"), ("contradicted", "number"), ("untold", "added")]
+    (sides,) = (item for item in items if isinstance(item, Sides))
+    assert {at: SIDE_NAMES[side] for at, side in sides.sides.items()} == {2: "for"}
+
+
+def test_half_of_the_claims_are_seen_beside_a_passage_that_does_not_tell_them(
+    form: Form, passages: Passages
+) -> None:
+    drawn = [items_of(form, passages, 0, np.ones((3, 2), np.float32), random.Random(n)) for n in range(20)]
+    claims = [item for items in drawn for item in items if isinstance(item, Claim)]
+    beside = [claim for claim in claims if claim.kind == "another"]
+    assert {VERDICTS[claim.verdict] for claim in beside} == {"untold"}
+    assert 15 < len(beside) < 45 and len(claims) == 60 + len(beside)

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from adaptive_rag.evaluation.corpora import default_cache
-from adaptive_rag.models.reader import Calibration, OnnxReader, join
+from adaptive_rag.models.reader import Calibration, OnnxReader, join, known_of
 from benchmarks.reader import Asked, ask_all
 
 # The penalty on how far a weight goes from that of the network as it is.
@@ -45,14 +45,14 @@ class Choices(NamedTuple):
 
 def choices_of(reader: OnnxReader, asked: Sequence[Asked]) -> Choices:
     """Return what the network says of the passages of questions."""
-    rows = list[list[tuple[tuple[float, ...], bool]]]()
+    rows = list[list[tuple[np.ndarray, bool]]]()
     for one in asked:
         judged = [join(parts) for parts in reader.judge("question", one.question, one.passages)]
         rows.append(
             [
-                ((float(score), *map(float, each.passage), float(np.log1p(rank)), 1.0), at in gold)
-                for rank, (each, gold) in enumerate(zip(judged, one.gold, strict=True))
-                for at, score in enumerate(each.sentences)
+                (known, at in gold)
+                for rank, (each, passage, gold) in enumerate(zip(judged, one.passages, one.gold, strict=True))
+                for at, known in enumerate(known_of(one.question, passage, each, rank))
             ]
         )
     most = max(map(len, rows))
@@ -93,13 +93,13 @@ def calibrate(reader: OnnxReader, asked: Sequence[Asked]) -> Calibration:
     fold_of = np.arange(len(asked)) * 5 // len(asked)  # questions come by document set
     every = range(len(START))
     sys.stdout.write(f"{len(asked)} questions; as it is: {loss(START, choices):.4f}\n")
-    for name, used in [
-        ("all", every),
-        ("without rank", [0, 1, 2, 4]),
-        ("without relevance", [0, 1, 3, 4]),
-        ("without answers", [0, 2, 3, 4]),
-        ("scale and one", [0, 4]),
-    ]:
+    # the first is the network's, the last the same for all
+    left_out = range(1, len(START) - 1)
+    names = [
+        ("all", [*every]),
+        *((f"without {Calibration._fields[i]}", [w for w in every if w != i]) for i in left_out),
+    ]
+    for name, used in [*names, ("scale and one", [0, len(START) - 1])]:
         held_out = [
             loss(fit(choices.part(fold_of != fold), used), choices.part(fold_of == fold)) for fold in range(5)
         ]

@@ -13,8 +13,10 @@ from adaptive_rag.models.reader import Form, Pair
 from adaptive_rag.text.reading import Passage, Support
 from training.reader.examples import SIDES, Row
 
-# A question of a passage is seen beside one of so many that are nearest to it in the same document set.
+# A question of a passage is seen beside one of so many that are nearest to it in the same document set, and
+# so is half of the claims: what one passage tells, another does not.
 NEAREST = 8
+BESIDE_ANOTHER = 0.5
 SIDE_NAMES = tuple(sorted(SIDES))
 VERDICTS = Support._fields
 
@@ -45,15 +47,15 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Side:
-    """What a sentence, the only one of its reading that counts, says of a proposal."""
+class Sides:
+    """What sentences of a passage say of a proposal."""
 
     readings: list[Pair]
-    sentence: int
-    side: int
+    sides: dict[int, int]
+    """Of each sentence whose side is known, which it is."""
 
 
-Item = Question | Claim | Side
+Item = Question | Claim | Sides
 
 
 def passage_of(row: Row) -> Passage:
@@ -94,6 +96,10 @@ class Passages:
         ]
         scores = self._vectors[others] @ vector
         return [others[at] for at in np.argsort(-scores)[:most]]
+
+    def beside(self, of: int, most: int) -> list[int]:
+        """Return other passages of the set of passage `of`, those nearest to it first."""
+        return self.nearest(of, self._vectors[of], None, most)
 
 
 def questions_asked(row: Row) -> list[str]:
@@ -145,7 +151,20 @@ def items_of(
         told.append((claim["t"], verdict, claim["kind"]))
     for sentence, verdict, kind in told:
         yield Claim([form.pair("claim", sentence, passage_of(row))[0]], VERDICTS.index(verdict), kind)
-    for sided in row["sides"]:
-        reading, spans = form.pair("proposal", sided["proposal"], passage_of(row))
-        if held := holding(spans, text, sided["s"]):
-            yield Side([reading], held[0], SIDE_NAMES.index(sided["side"]))
+        if draw.random() < BESIDE_ANOTHER and (near := passages.beside(at, NEAREST)):
+            another = passage_of(passages.rows[draw.choice(near)])
+            yield Claim([form.pair("claim", sentence, another)[0]], VERDICTS.index("untold"), "another")
+    yield from _sides_of(form, row)
+
+
+def _sides_of(form: Form, row: Row) -> Iterator[Sides]:
+    for proposal in dict.fromkeys(sided["proposal"] for sided in row["sides"]):
+        reading, spans = form.pair("proposal", proposal, passage_of(row))
+        known = {
+            sentence: SIDE_NAMES.index(sided["side"])
+            for sided in row["sides"]
+            if sided["proposal"] == proposal
+            for sentence in holding(spans, row["text"], sided["s"])[:1]
+        }
+        if known:
+            yield Sides([reading], known)

@@ -52,7 +52,7 @@ def write_down(row: Row, folder: Path) -> Row:
         MissingSourceError: the document is not there, or holds less of the passage than it should.
     """
     path = row["source"].removeprefix(f"{row['set']}/")
-    file = _read_file(folder, row["set"], path)
+    file = read_file(folder, row["set"], path)
     pieces = {name: list(_cut(row[name], file)) for name in _WORDS}
     added = sum(len(piece) for piece in pieces["text"] if isinstance(piece, str))
     if added > _MOST_ADDED * len(row["text"]):
@@ -66,7 +66,7 @@ def read_back(row: Row, folder: Path) -> Row:
     Raises:
         MissingSourceError: the document is not there.
     """
-    file = _read_file(folder, row["set"], row["source"])
+    file = read_file(folder, row["set"], row["source"])
     words = {name: _join(row[name], file) for name in _WORDS}
     return {**_map_quotes(row, lambda place: words["text"][slice(*place)]), **words}
 
@@ -121,7 +121,12 @@ def _known() -> dict[str, dict[str, str]]:
 
 
 @lru_cache(maxsize=64)
-def _read_file(folder: Path, name: str, path: str) -> str:
+def read_file(folder: Path, name: str, path: str) -> str:
+    """Return a file of a public document set, at its commit.
+
+    Raises:
+        MissingSourceError: the folder lacks the set, or the set the file.
+    """
     repository = folder / name
     if not repository.is_dir():
         raise MissingSourceError(

@@ -27,12 +27,13 @@ from adaptive_rag.models.embeddings import encode, load_embeddings
 from adaptive_rag.models.reader import Form, Pair
 from training.reader.encoder import LAYERS, Reader, load_minilm
 from training.reader.examples import Row, read_examples
+from training.reader.public import read_selqa
 from training.reader.readings import (
     Claim,
     Item,
     Passages,
     Question,
-    Side,
+    Sides,
     items_of,
     questions_asked,
 )
@@ -47,7 +48,7 @@ class Data:
     """The examples of a part, with the vectors by which passages are near to questions."""
 
     def __init__(self, part: str, sources: Path, share: float = 1.0) -> None:
-        rows = list(read_examples(part, sources))
+        rows = [*read_examples(part, sources), *(read_selqa(sources) if part == "train" else [])]
         rows = random.Random(7).sample(rows, round(share * len(rows)))
         self.form = Form()
         embeddings = load_embeddings()
@@ -69,7 +70,7 @@ class Data:
 def batches(items: Iterable[Item], draw: random.Random) -> list[list[Item]]:
     """Return batches of one kind of item and of like lengths, in any order."""
     found = list[list[Item]]()
-    for kind in (Question, Claim, Side):
+    for kind in (Question, Claim, Sides):
         of = [item for item in items if isinstance(item, kind)]
         of.sort(key=lambda item: max(len(reading.ids) for reading in item.readings) + draw.random() * 24)
         batch, longest, count = list[Item](), 0, 0
@@ -122,7 +123,8 @@ def loss_of(reader: nn.Module, items: Sequence[Item]) -> Tensor:
         elif isinstance(item, Claim):
             losses.append(functional.cross_entropy(claim[at], torch.tensor(item.verdict)))
         else:
-            losses.append(functional.cross_entropy(side[at, item.sentence], torch.tensor(item.side)))
+            known = torch.tensor(list(item.sides.values()))
+            losses.append(functional.cross_entropy(side[at, list(item.sides)], known))
         at = end
     return torch.stack(losses).mean()
 
