@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from adaptive_rag.answer.grounding import Review, review_draft
+from adaptive_rag.answer.check import Review, review_draft
 from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.models.onnx import load_minilm
@@ -60,11 +60,17 @@ def request_of(record: Record) -> AnswerRequest:
         documents=documents,
         sentences=sentences,
         question_vector=load_minilm().encode([record["question"]])[0],
-        aspects=[],
-        user_context=record.get("user_context", ""),
-        context_vector=None,
-        missing=None,
+        situation=record.get("user_context", ""),
     )
+
+
+def labelled(record: Record) -> Iterator[tuple[str, bool]]:
+    """Yield the labelled sentences of a draft, and whether each is true of its passages."""
+    for sentence in record["sentences"]:
+        if sentence["label"] in ("supported", "unsupported"):
+            yield sentence["text"], sentence["label"] == "supported"
+    for false in record["corrupted"]:
+        yield false["text"], False
 
 
 def draft_of(sentences: Sequence[Record]) -> str:

@@ -25,9 +25,10 @@ from adaptive_rag.models.onnx import CHARACTERS_PER_TOKEN, check_digest, load_se
 from adaptive_rag.text.reading import Passage, PassageReading, Reader, Reading, Side, Span, Support
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.vectors import Scores
+from adaptive_rag.text.words import coverage, terms, weighted_terms
 
 SHIPPED = "local:reader"
-SHIPPED_SHA256 = "4a215ded2f6fe1c9ca9a2eed5926a0778a4c00bca39085ff753a3185237d67e4"
+SHIPPED_SHA256 = "39f5360da63d0a921bd8e0a8c04bd13345da4bc5162cf8a9f7d56152cebc2967"
 NETWORK = Path(__file__).parent / "minilm" / "reader.onnx"
 TOKENIZER = NETWORK.with_name("tokenizer.json")
 MOST_TOKENS = 320
@@ -89,7 +90,7 @@ class Form:
 
 
 class Calibration(NamedTuple):
-    """How the logits of a sentence and of its passage make one, beside 0 for "none".
+    """What each thing that is known of a sentence counts in its logit, beside 0 for "none".
 
     A conditional logit model (McFadden 1974) of few weights, fitted on documents that the network was not
     trained on, to passages as retrieval returns them, best first (`training/reader/calibrate.py`).
@@ -99,13 +100,22 @@ class Calibration(NamedTuple):
     answers: float = 0.0
     relevance: float = 0.0
     rank: float = 0.0
+    words: float = 0.0
     one: float = 0.0
 
-    def logits(self, sentences: Scores, passage: Scores, rank: int) -> Scores:
-        """Return the logit of each sentence of the passage of a rank, counted from 0."""
-        answers, relevance = map(float, passage)
-        shared = self.answers * answers + self.relevance * relevance + self.rank * math.log1p(rank) + self.one
-        return np.asarray(self.sentence * sentences + shared)
+
+def known_of(question: str, passage: Passage, judged: Logits, rank: int) -> Scores:
+    """Return what is known of each sentence of a passage, in the order of `Calibration`; (sentences, 6).
+
+    That is its logit; of its passage that it answers, its relevance and its rank, counted from 0; the share
+    of what is asked that its words name; and 1.
+    """
+    weights = weighted_terms(question)
+    rows = [
+        (score, *judged.passage, math.log1p(rank), coverage(weights, set(terms(passage.text[a:b]))), 1)
+        for (a, b), score in zip(judged.spans, judged.sentences, strict=True)
+    ]
+    return np.array(rows, dtype=float).reshape(-1, len(Calibration._fields))
 
 
 class OnnxReader:
@@ -139,8 +149,8 @@ class OnnxReader:
         if not found:
             return Reading([], 0.0)
         logits = [
-            self._calibration.logits(judged.sentences, judged.passage, rank)
-            for rank, judged in enumerate(found)
+            known_of(question, passage, judged, rank) @ np.array(self._calibration)
+            for rank, (passage, judged) in enumerate(zip(passages, found, strict=True))
         ]
         # one choice among all sentences of all passages and "none", whose logit is 0
         chances = _softmax(np.concatenate([[0.0], *logits]))
@@ -154,12 +164,12 @@ class OnnxReader:
         )
 
     def check(self, claims: Sequence[str], passages: Sequence[Passage]) -> list[Support]:
-        """Return of each claim what the passages say of it: what the passage says that supports it most."""
+        """Return of each claim what the passages say of it: what that one says which tells most of it."""
         verdicts = list[Support]()
         for claim in claims:
             parts = [part for of in self.judge("claim", claim, passages) for part in of]
             said = [Support(*map(float, _softmax(part.claim))) for part in parts]
-            verdicts.append(max(said, default=Support(0.0, 0.0, 1.0)))
+            verdicts.append(min(said, key=lambda one: one.untold, default=Support(0.0, 0.0, 1.0)))
         return verdicts
 
     def side(self, proposal: str, passages: Sequence[Passage]) -> list[list[tuple[Span, Side]]]:
