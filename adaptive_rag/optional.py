@@ -33,6 +33,7 @@ Part = Literal[
     "nearest quote",
     "notes",
     "parts",
+    "reader",
     "relevance",
     "rows",
     "sides",

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from langchain_core.messages import HumanMessage
 from langgraph.runtime import Runtime
 
+from adaptive_rag.answer.check import MAX_SENTENCES, Review, review_draft
+from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally, quote_plainly
 from adaptive_rag.answer.draft import ask_to_draft
-from adaptive_rag.answer.evidence import format_abstention, nearest_quote
-from adaptive_rag.answer.grounding import MAX_SENTENCES, Review, review_draft
+from adaptive_rag.answer.evidence import Evidence, format_abstention, judge_evidence, nearest_quote
 from adaptive_rag.answer.message import answer_message
-from adaptive_rag.answer.near_miss import other_numbers
-from adaptive_rag.answer.parts import answer_locally, quote_nearest
 from adaptive_rag.answer.passages import read_passages, read_sentences
-from adaptive_rag.answer.request import AnswerRequest, AnswerStyle, Aspect
+from adaptive_rag.answer.request import AnswerRequest, AnswerStyle
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.models.reader import load_reader
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
@@ -29,9 +30,7 @@ from adaptive_rag.rank.stances import Side, asked_side
 from adaptive_rag.source import ChunkSource, KnowsNotes, ListsSources
 from adaptive_rag.state import Candidate, Citation, Decision, State
 from adaptive_rag.text.tokens import BYTES_PER_TOKEN
-
-# Above quotes that may not answer: the evidence for them is weak.
-CLOSEST_HEADING = "The documents may not say this outright. The closest passages:"
+from adaptive_rag.text.words import is_german
 
 
 @step
@@ -40,9 +39,10 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     context = context_of(runtime)
     if said := state.get("reply"):
         why = "it asks nothing of the documents, so nothing was searched"
-        return _answer(state, said, [], 1.0, [Decision(what="answer", chosen="small talk", why=why)])
+        decision = Decision(what="answer", chosen="small talk", why=why)
+        return _answer(state, said, [], 1.0, [decision], confidence=None)
     if not state["documents"]:
-        return _abstain(state, context, "nothing was found")
+        return _abstain(state, context, Evidence(0.0, "refusal", "nothing was found"))
     read = partial(read_passages, state["documents"], tokens=context.budget.context_tokens)
     joined = attempt("join", partial(read, join=True), None) if context.uses("join") else None
     passages, decisions = joined or read(join=False)
@@ -51,8 +51,6 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
     # From here on the documents are what was read: [n] is the nth of them.
     state = {**state, "documents": passages}
     style, strategy = styles[state["query_type"]], state["query_type"]
-    user_context = state.get("implied_context", "")
-    request = _answer_request(state, style, user_context, context, missing)
     [reply] = yield [
         ask_to_draft(
             state["question"],
@@ -60,13 +58,14 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
             style,
             passages,
             budget=context.budget.context_tokens * BYTES_PER_TOKEN,
-            user_context=user_context,
+            user_context=state.get("implied_context", ""),
             history=state.get("history", []),
             prompts=context.models.prompts,
             missing=missing,
-            aspects=[aspect.label for aspect in request.aspects],
+            aspects=list(dict.fromkeys(label for passage in passages for label in passage["labels"])),
         )
     ]
+    request = _answer_request(state, style, context, missing)
     review = None
     if reply.result is not None:
         # Links are taken out by the check as well: a draft that it could not read is not shown.
@@ -76,32 +75,31 @@ def generate(state: State, runtime: Runtime[Context], styles: Mapping[str, Answe
         decisions += _review_decisions(review)
         if not review.knows:
             why = "the chat model says that the passages do not hold it"
-            return _abstain(state, context, why, decisions, request)
-        grounding = review.grounding.share
+            return _abstain(state, context, Evidence(0.0, "refusal", why), decisions, request)
         # A draft of which the check leaves no text is none, with the fallback or without.
         if review.text.strip() and (review.stands or not context.uses("extractive-fallback")):
             # A draft that its check changed is another message than the one that was streamed.
             message_id = reply.result.message_id if review.text == reply.result.text else None
-            return _answer(state, review.text, review.citations, grounding, decisions, message_id)
+            sure, share = judge_evidence(request).confidence, review.grounding.share
+            return _answer(
+                state, review.text, review.citations, share, decisions, message_id, confidence=sure
+            )
         why = (
             "no passage supports the model's answer" if review.text.strip() else "the model's answer is empty"
         )
         decisions.append(Decision(what="answer", chosen="extractive", why=why))
-    abstains = context.uses("abstain")
-    answered = attempt("answer style", partial(answer_locally, request, abstains=abstains), None)
-    evidence, extracted = answered or quote_nearest(request, abstains=abstains)
+    local = partial(answer_locally, request, abstains=context.uses("abstain"))
+    evidence, extracted = attempt("answer style", local, None) or quote_plainly(request)
     if extracted is None or not extracted.text:
-        why = evidence.reason
         if extracted is not None:
             why = f"no passage argues {missing} it" if missing else "no sentence that was read can be quoted"
-        return _abstain(state, context, why, decisions, request)
-    decisions.insert(0, Decision(what="evidence", chosen=round(evidence.score, 3), why=evidence.reason))
-    text = extracted.text
-    if evidence.closest and abstains:
-        text = f"**{CLOSEST_HEADING}**\n{text}"
-        why = "the evidence is barely enough, which the answer's first line says"
+            evidence = replace(evidence, outcome="refusal", reason=why)
+        return _abstain(state, context, evidence, decisions, request)
+    decisions.insert(0, Decision(what="evidence", chosen=evidence.outcome, why=evidence.reason))
+    if evidence.outcome == "closest" and context.uses("abstain"):
+        why = "the answer's first line says that it gives the closest passages"
         decisions.append(Decision(what="closest", chosen=CLOSEST_HEADING, why=why))
-    return _answer(state, text, extracted.citations, 1.0, decisions)
+    return _answer(state, extracted.text, extracted.citations, 1.0, decisions, confidence=evidence.confidence)
 
 
 def _notes_on(passages: Sequence[Candidate], source: ChunkSource) -> list[Decision]:
@@ -126,28 +124,23 @@ def _missing_side(state: State) -> Side | None:
 
 
 def _answer_request(
-    state: State, style: AnswerStyle, user_context: str, context: Context, missing: Side | None
+    state: State, style: AnswerStyle, context: Context, missing: Side | None
 ) -> AnswerRequest:
-    documents, history = state["documents"], state.get("history", [])
-    labels = list(dict.fromkeys(label for document in documents for label in document["labels"]))
-    question = full_question(state)
+    documents, question = state["documents"], spelt_question(state)
     parts = full_parts(state) if style.splits else []
-    parts = parts if len(parts) > 1 else []
-    vectors = load_minilm().encode(
-        [question, *labels, *parts, *([f"{question}\n{user_context}"] if user_context else [])]
-    )
+    asked = [turn["text"] for turn in state.get("history", []) if turn["role"] == "user"]
+    # It knows English alone.
+    reads = context.uses("reader") and not is_german(question)
     return AnswerRequest(
         question=question,
         style=style,
         documents=documents,
         sentences=read_sentences(documents, source_of(context, state).sentences),
-        question_vector=vectors[0],
-        aspects=[Aspect(label, vectors[i]) for i, label in enumerate(labels, start=1)],
-        parts=[Aspect(part, vectors[i]) for i, part in enumerate(parts, start=1 + len(labels))],
-        user_context=user_context,
-        context_vector=vectors[-1] if user_context else None,
-        said=[turn["text"] for turn in history if turn["role"] == "agent"],
-        asked_before=next((turn["text"] for turn in reversed(history) if turn["role"] == "user"), ""),
+        question_vector=load_minilm().encode([full_question(state)])[0],
+        reader=load_reader(context.reader) if reads else None,
+        asked_before=asked[-1] if asked and state.get("subject") else "",
+        situation=state.get("implied_context", ""),
+        parts=parts if len(parts) > 1 else [],
         missing=missing,
     )
 
@@ -173,6 +166,7 @@ def _answer(
     decisions: Sequence[Decision],
     message_id: str | None = None,
     *,
+    confidence: float | None,
     abstained: bool = False,
 ) -> Update:
     return {
@@ -182,6 +176,7 @@ def _answer(
         "answer": text,
         "citations": citations,
         "grounding": grounding,
+        "confidence": None if confidence is None else round(confidence, 3),
         "abstained": abstained,
         "messages": _messages(state, text, citations, decisions, message_id, abstained=abstained),
         "record": {"decisions": list(decisions)},
@@ -191,7 +186,7 @@ def _answer(
 def _abstain(
     state: State,
     context: Context,
-    why: str,
+    evidence: Evidence,
     decisions: Sequence[Decision] = (),
     request: AnswerRequest | None = None,
 ) -> Update:
@@ -199,11 +194,10 @@ def _abstain(
     source = source_of(context, state)
     documents = len(source.sources()) if isinstance(source, ListsSources) else None
     nearest = attempt("nearest quote", partial(nearest_quote, request), None) if request else None
-    none = dict[str, list[str]]()
-    instead = attempt("nearest quote", partial(other_numbers, request), none) if request else none
-    text = format_abstention(spelt_question(state), queries, documents, nearest, instead, where=context.where)
-    decision = Decision(what="evidence", chosen="abstain", why=why)
-    return _answer(state, text, [], 0.0, [decision, *decisions], abstained=True)
+    text = format_abstention(spelt_question(state), queries, documents, nearest, where=context.where)
+    decision = Decision(what="evidence", chosen="abstain", why=evidence.reason)
+    said = [decision, *decisions]
+    return _answer(state, text, [], 0.0, said, confidence=evidence.confidence, abstained=True)
 
 
 def _messages(

@@ -34,16 +34,16 @@ UNKNOWN = "Who won the chess championship in Reykjavik?"
 
 # Where each part is done: the function that the test lets fail, and a question that needs it.
 PARTS: list[tuple[Part, str, Any]] = [
-    ("answer style", "adaptive_rag.answer.draft:Ranking.choose", FACT),
+    ("answer style", "adaptive_rag.answer.choose:choose", FACT),
     ("diversity", "adaptive_rag.nodes.balance:cover", VIEWS),
     ("feedback", "adaptive_rag.nodes.balance:with_feedback", VIEWS),
     ("follow-up", "adaptive_rag.nodes.classify:find_subject", FOLLOW_UP),
     ("follow-up", "adaptive_rag.nodes.contextualize:plan_contextual", ADVICE),
     ("join", "adaptive_rag.answer.passages:join_neighbours", FACT),
     ("nearest quote", "adaptive_rag.nodes.generate:nearest_quote", UNKNOWN),
-    ("nearest quote", "adaptive_rag.nodes.generate:other_numbers", UNKNOWN),
     ("notes", "adaptive_rag.nodes.generate:_notes_on", FACT),
     ("parts", "adaptive_rag.query.parts:split_question", FACT),
+    ("reader", "adaptive_rag.models.reader:OnnxReader.read", FACT),
     ("relevance", "adaptive_rag.nodes.rerank:score_candidates", FACT),
     ("sides", "adaptive_rag.nodes.balance:agreements", VIEWS),
     ("sides", "adaptive_rag.nodes.generate:_missing_side", VIEWS),
@@ -57,7 +57,7 @@ PARTS: list[tuple[Part, str, Any]] = [
 ]
 # With a chat model that writes "The sea wall is 4.1 metres high. [1]" and scores the passages.
 WITH_MODEL: list[tuple[Part, str]] = [
-    ("check", "adaptive_rag.answer.grounding:ground"),
+    ("check", "adaptive_rag.answer.check:ground"),
     ("check", "adaptive_rag.nodes.generate:review_draft"),
     ("trust", "adaptive_rag.rank.rerank:trust"),
 ]
@@ -124,7 +124,7 @@ def test_every_part_is_tried() -> None:
 def test_the_words_of_a_row_may_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = tmp_path / "prices.csv"
     table.write_text("Item,Price\nHinge,£4.20\nHandle,£7.90\n")
-    break_part(monkeypatch, "adaptive_rag.answer.request:say_row")
+    break_part(monkeypatch, "adaptive_rag.answer.compose:say_row")
     output = AdaptiveRAG([str(table)], index=str(tmp_path / "index"), strict=False).invoke(
         "What is the price of a hinge?"
     )

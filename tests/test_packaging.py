@@ -69,7 +69,6 @@ def test_every_file_of_the_tree_is_in_the_wheel_and_no_other(wheel: zipfile.ZipF
         "adaptive_rag/llm/prompts/classify.md",
         "adaptive_rag/analysis/router.npz",
         "adaptive_rag/rank/sentiment.npy",
-        "adaptive_rag/rank/views.npy",
         "adaptive_rag/samples/documents/climate_handbook.pdf",
         "adaptive_rag/samples/questions.jsonl",
         "adaptive_rag/samples/ontology.yaml",

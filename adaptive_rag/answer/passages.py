@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,6 @@ from adaptive_rag.state import Candidate, Chunk, Citation, Decision, Part
 from adaptive_rag.text.ocr import ocr_confidence
 from adaptive_rag.text.places import page_at, place_at, section_at
 from adaptive_rag.text.tokens import count_tokens
-from adaptive_rag.text.words import terms
 
 # Characters of a joined passage, about five chunks in a row: a marker should not stand for half a book.
 LONGEST = 4000
@@ -144,37 +142,9 @@ def chunks_of(passage: Candidate) -> list[Candidate]:
     ] or [passage]
 
 
-def chunk_at(passage: Candidate, start: int, end: int) -> Candidate:
-    """Return the chunk that holds a span: the first, where two share it."""
-    chunks = chunks_of(passage)
-    whole = (chunk for chunk in chunks if chunk["start"] <= start and end <= chunk["end"])
-    return next(whole, chunks[-1])
-
-
 def parts_at(passage: Candidate, start: int, end: int) -> list[Part]:
     """Return the parts that hold some of a span, in the order of the source."""
     return [part for part in passage.get("parts", []) if part["start"] < end and start < part["end"]]
-
-
-def chunk_section(passage: Candidate, start: int, end: int) -> str | None:
-    """Return the section of the first chunk that holds some of a span."""
-    return next((part["section"] for part in parts_at(passage, start, end)), passage["section"])
-
-
-def title_terms(passage: Candidate, section: str | None) -> set[str]:
-    """Return the stems of a section's headings and of its file's names: they say what it speaks of.
-
-    In "guesthouse_reviews.jsonl" no review has to say "guesthouse".
-    """
-    names = (passage["source"], *passage["metadata"].get("also_as", ()))
-    return {*terms(section or ""), *terms(" ".join(PurePath(name).stem for name in names))}
-
-
-def labels_at(passage: Candidate, start: int, end: int) -> set[str]:
-    """Return the labels of the queries that found the text of a span."""
-    if "parts" not in passage:
-        return set(passage["labels"])
-    return {label for part in parts_at(passage, start, end) for label in part["labels"]}
 
 
 def ranks_of(passages: Sequence[Candidate]) -> list[int]:

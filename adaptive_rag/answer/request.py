@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 
+import numpy as np
+
 from adaptive_rag.answer.contributions import Contributions
-from adaptive_rag.answer.ranking import Ranking
-from adaptive_rag.answer.rows import say_row
+from adaptive_rag.answer.score import ScoredSentences, judge, read_sides
 from adaptive_rag.answer.sentences import AnswerSentence, collect_sentences
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
 from adaptive_rag.optional import attempt
+from adaptive_rag.rank.agreement import agreements, centred
 from adaptive_rag.rank.stances import Side
 from adaptive_rag.source import Sentences
 from adaptive_rag.state import Candidate
+from adaptive_rag.text.reading import Reader
+from adaptive_rag.text.vectors import Scores
+
+# The columns of `AnswerRequest.sides`.
+AGAINST, FOR, NEITHER = range(3)
+# How clearly a sentence must praise or blame for its tone to tell its side, and how sure the reader must be
+# where it does not; benchmarks/answer_sides.py measures both.
+LEANS, SURE = 0.1, 0.65
 
 
 @dataclass(frozen=True)
@@ -29,40 +39,30 @@ class Block:
     opening: str = ""  # what is said above the heading in our own words
 
 
-@dataclass(frozen=True)
-class Aspect:
-    """A sub-question or viewpoint that passages were found for, or a part of a question that asks several."""
-
-    label: str  # as it stands in the passages' `labels`; a part's text
-    vector: Vectors  # (dimension,)
-
-
 @dataclass(frozen=True, kw_only=True)
 class AnswerStyle:
     """How the answer of one strategy is made."""
 
-    # chooses the sentences and arranges them in blocks; the request has the style, the ranking all sentences
-    arrange: Callable[[AnswerRequest, Ranking], list[Block]]
-    # the likelihood of an answer below which it abstains, 0 to 1; where a chat model answers, it decides
-    evidence: float
-    # sentences beside that of a fact, or of an aspect or the asker's situation, at most; what they refer back
-    # to comes on top
+    # arranges sentences in blocks; the request has the style, what is judged all sentences
+    arrange: Callable[[AnswerRequest, ScoredSentences], list[Block]]
+    # sentences that a chat model is asked for, at most
     sentences: int = 3
-    # words of the answer's paragraphs together, at most; the first sentence of each is shown however long
+    # sentences that are quoted beside the one that answers, at most; what they need to be understood comes on
+    # top
+    further: int = 0
+    # share of the best sentence's chance to answer that a further one must have
+    share: float = 0.5
+    # words of the answer, at most; the first sentence is shown however long
     words: int = 150
-    # share of the best sentence's score that a further sentence must reach
-    nearness: float
-    # what the words of the question that a text names, all of them, add to its cosine as evidence
-    wording: float = 0.6
     # whether two questions in one are answered one by one
     splits: bool = False
-    # whether it is evidence enough that somebody named speaks of the matter, or somebody takes a side on it
-    heeds_speakers: bool = False
+    # whether it quotes whose view is what, where views were read
+    views: bool = False
     # what the chat model is told, with "{sentences}" filled; "" takes the prompt file generate-NAME.md
     instruction: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AnswerRequest:
     """All that an answer is made of.
 
@@ -75,12 +75,10 @@ class AnswerRequest:
     documents: Sequence[Candidate]  # passages in rank order
     sentences: Sequence[Sentences]  # one for each document; spans count as the document's own do
     question_vector: Vectors  # (dimension,)
-    aspects: Sequence[Aspect] = ()
-    parts: Sequence[Aspect] = ()  # the questions that the question asks, where it asks several
-    user_context: str = ""
-    context_vector: Vectors | None = None  # (dimension,), of the question with the user_context, where given
-    said: Sequence[str] = ()  # the answers before a follow-up, oldest first
-    asked_before: str = ""  # the question before a follow-up
+    reader: Reader | None = None  # None where nothing may read: then the nearest sentences are shown
+    asked_before: str = ""  # the question that a follow-up leans on
+    situation: str = ""  # what the asker says of themselves
+    parts: Sequence[str] = ()  # the questions that the question asks, where it asks several
     missing: Side | None = None  # the side that no passage takes, where that is sure; the answer says so
 
     def __post_init__(self) -> None:
@@ -90,17 +88,41 @@ class AnswerRequest:
                 "expected one Sentences for each document."
             )
 
+    @property
+    def read_as(self) -> str:
+        """Return the question as it is read: after the one that it leans on, before the asker's situation."""
+        told = f" ({' '.join(self.situation.split())})" if self.situation.strip() else ""
+        return f"{self.asked_before} {self.question}".strip() + told
+
     @cached_property
     def answer_sentences(self) -> list[AnswerSentence]:
-        """Return the sentences of the documents that may be quoted, each once; of rows what is asked for."""
-        return [
-            self._with_row_said(sentence) if sentence.cells else sentence
-            for sentence in in_time(collect_sentences(self.documents, self.sentences))
-        ]
+        """Return the sentences of the documents that may be quoted, each once."""
+        return list(in_time(collect_sentences(self.documents, self.sentences)))
 
-    def _with_row_said(self, row: AnswerSentence) -> AnswerSentence:
-        said = attempt("rows", partial(say_row, row.cells, self.question), row.text)
-        return replace(row, text=said)
+    @cached_property
+    def judged(self) -> ScoredSentences:
+        """Return what the reader says of them; their nearness alone where it fails."""
+        ask = partial(judge, self.read_as, self.question_vector, self.documents, self.answer_sentences)
+        return attempt("reader", partial(ask, self.reader), None) or ask(None)
+
+    @cached_property
+    def sides(self) -> Scores:
+        """Return how likely each sentence is against what is asked about, for it, or neither.
+
+        Shape (sentences, 3); nothing is for or against where nothing reads.
+        """
+        none = np.tile(np.array([0.0, 0.0, 1.0]), (len(self.answer_sentences), 1))
+        return attempt("sides", self._read_sides, none) if self.reader else none
+
+    def _read_sides(self) -> Scores:
+        assert self.reader is not None
+        sides = read_sides(self.question, self.documents, self.answer_sentences, self.reader)
+        held = centred(agreements(self.question, self.documents, self.sentences))
+        leans = np.array([held[s.document][s.position] for s in self.answer_sentences])
+        sides[sides[:, :2].max(axis=1) < SURE] = 0.0, 0.0, 1.0
+        # Who praises or blames clearly takes that side, whatever the reader says; it tells the others.
+        sides[leans >= LEANS], sides[leans <= -LEANS] = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
+        return sides
 
     @cached_property
     def contributions(self) -> list[Contributions]:

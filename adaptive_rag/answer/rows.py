@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from adaptive_rag.answer.forms import AnswerForm, expected_form
 from adaptive_rag.text.tables import as_word
 from adaptive_rag.text.words import stem, terms, words
 
@@ -42,8 +41,8 @@ _NUMBER = re.compile(r"-?\d+(?:[.,]\d+)*")
 def say_row(cells: Sequence[Cell], question: str) -> str:
     """Put a row in words: its name, the cells that say what it is, and those that the question asks for.
 
-    A question asks for a cell by the name of its column ("is it in stock") or by the form of its answer
-    ("how much is it"). Where it asks for none so, all are shown.
+    A question asks for a cell by the name of its column ("is it in stock"). Where it asks for none so, all
+    are shown.
 
     Args:
         cells: the first one names the row.
@@ -60,27 +59,17 @@ def say_row(cells: Sequence[Cell], question: str) -> str:
     return f"{subject.rstrip(' :')}: {said}" if subject and said else subject or said
 
 
-def holds_form(cells: Sequence[Cell], form: AnswerForm) -> bool:
-    """Tell whether a cell beside the row's name is a mere number where a sum, a number or a time is asked."""
-    return form in ("money", "number", "time") and any(_NUMBER.fullmatch(value) for _, value in cells[1:])
-
-
 def _asked_for(cells: Sequence[Cell], question: str) -> list[Cell]:
-    """Return the cells that a question asks for by the names of their columns, else by its form."""
+    """Return the cells that a question asks for by the names of their columns."""
     told = terms(question)
     asked = {*told, *(stem(name) for word in words(question) for name in _MEASURES.get(word, "").split())}
     named = {cell: shared for cell in cells if (shared := asked.intersection(terms(cell[0])))}
-    if named:
-        # "The D300 Pro" asks for no cell below "D300"; "the D300 or the D300 Pro" does.
-        return [
-            cell
-            for cell, shared in named.items()
-            if not any(shared < other for other in named.values()) or any(told.count(t) > 1 for t in shared)
-        ]
-    expected = expected_form(question)
-    if expected.form not in ("money", "number", "time"):
-        return []
-    return [cell for cell in cells if expected.fit(" ".join(cell), asked) > 0]
+    # "The D300 Pro" asks for no cell below "D300"; "the D300 or the D300 Pro" does.
+    return [
+        cell
+        for cell, shared in named.items()
+        if not any(shared < other for other in named.values()) or any(told.count(t) > 1 for t in shared)
+    ]
 
 
 def _say(name: str, value: str) -> str:

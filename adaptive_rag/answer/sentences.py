@@ -11,7 +11,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from adaptive_rag.answer.outline import Paragraph, paragraph_at, read_outline
-from adaptive_rag.answer.passages import parts_at, ranks_of, text_at
+from adaptive_rag.answer.passages import parts_at, text_at
 from adaptive_rag.answer.units import Unit, read_units
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import Vectors
@@ -88,7 +88,6 @@ class AnswerSentence:
     """One sentence of a passage, or another piece of it that is quoted as one."""
 
     document: int  # index of the passage
-    rank: int  # of its chunk among all that were found, from 1
     position: int  # index among the passage's sentences
     start: int
     end: int
@@ -98,14 +97,11 @@ class AnswerSentence:
     quality: float  # 1 a full sentence, 0.5 a readable piece, 0 not fit to be shown
     opens: bool  # the first of its source or of a question's answer: it needs nothing before it
     continues: bool  # a later one of a question's answer, which is one thought
-    label: str = ""  # what a question names where it asks for this field, and for no sentence
     alone: bool = False  # a row, code or a message: it needs nothing around it, and names its own speaker
     speaker: str = ""  # of a message
     paragraph: int = 0  # counts those of its passage
-    heading: str = ""  # the nearest one above it
     listed: bool = False  # whether it begins an item of a list
     cells: tuple[tuple[str, str], ...] = ()  # of a table's row, each after the name of its column
-    question: str = ""  # of the document, where it is the first sentence of the answer to one
 
     @cached_property
     def refers_back(self) -> bool:
@@ -115,10 +111,10 @@ class AnswerSentence:
         refers = _REFERRING.match(self.text) or _EARLY_REFERENCE.match(self.text)
         return bool(refers) and len(self.text.split()) <= _REFERRING_WORDS
 
-    @cached_property
-    def is_bare_reply(self) -> bool:
-        """Tell whether it says nothing without the question of the document that it replies to ("No.")."""
-        return bool(self.question) and not terms(self.text)
+    @property
+    def leads(self) -> bool:
+        """Tell whether it leads to what follows, as "You need:" does."""
+        return self.text.rstrip("*_ ").endswith(":")
 
     @property
     def is_row(self) -> bool:
@@ -129,10 +125,10 @@ class AnswerSentence:
     def _numbers(self) -> set[str]:
         return {term for term in self.terms if term[0].isdigit()}
 
-    def is_beside(self, other: AnswerSentence) -> bool:
-        """Tell whether the sentence stands right before or after another one, and may go on from it."""
-        near = self.document == other.document and abs(self.position - other.position) == 1
-        return near and not (self.alone or other.alone)
+    def follows(self, other: AnswerSentence) -> bool:
+        """Tell whether the sentence stands right after another one, and may go on from it."""
+        after = self.document == other.document and self.position == other.position + 1
+        return after and not (self.alone or other.alone)
 
     def repeats(self, other: AnswerSentence) -> bool:
         """Tell whether two sentences say the same, in words or in meaning; with other numbers they do not."""
@@ -158,9 +154,9 @@ def collect_sentences(passages: Sequence[Candidate], found: Sequence[Sentences])
         found: the sentences of each passage; their spans count as the passage's own does.
     """
     kept: dict[tuple[str, int], list[AnswerSentence]] = {}
-    for index, (passage, rank) in enumerate(in_time(zip(passages, ranks_of(passages), strict=True))):
+    for index, passage in enumerate(in_time(passages)):
         others = kept.setdefault((passage["source"], _text_number(passages, index)), [])
-        for sentence in _sentences_of(index, rank, passage, found[index]):
+        for sentence in _sentences_of(index, passage, found[index]):
             # What is kept of a source is in order and never overlaps: one search finds the rival.
             at = bisect_right(others, sentence.start, key=lambda other: other.end)
             rival = others[at] if at < len(others) and others[at].start < sentence.end else None
@@ -187,13 +183,13 @@ def _text_number(passages: Sequence[Candidate], index: int) -> int:
     return 0
 
 
-def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -> Iterator[AnswerSentence]:
+def _sentences_of(index: int, passage: Candidate, found: Sentences) -> Iterator[AnswerSentence]:
     """Trim and judge the sentences of a passage; skip those of which nothing is left."""
     answer = _answer_start(passage)
     asked = [i for i, (_, end) in enumerate(found.spans.tolist()) if end <= answer]
     asked_terms = terms(text_at(passage, passage["start"], answer))
     outline = read_outline(passage)
-    units = list(_units_of(index, rank, passage, found, outline))
+    units = list(_units_of(index, passage, found, outline))
     yield from units
     for position, (start, end) in enumerate(found.spans.tolist()):
         if any(start < unit.end and unit.start < end for unit in units):
@@ -228,7 +224,6 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
             quality = 0.0 if outline[paragraph].heads else quality
         yield AnswerSentence(
             document=index,
-            rank=min((part["rank"] for part in parts_at(passage, start, end)), default=rank),
             position=position,
             start=start,
             end=end,
@@ -239,14 +234,12 @@ def _sentences_of(index: int, rank: int, passage: Candidate, found: Sentences) -
             opens=opens,
             continues=bool(answer) and not opens,
             paragraph=paragraph,
-            heading=outline[paragraph].heading,
             listed=bullet > 0,
-            question=str(passage["metadata"].get("question", "")) if answer and opens else "",
         )
 
 
 def _units_of(
-    index: int, rank: int, passage: Candidate, found: Sentences, outline: Sequence[Paragraph]
+    index: int, passage: Candidate, found: Sentences, outline: Sequence[Paragraph]
 ) -> Iterator[AnswerSentence]:
     """Make the rows, lists, code and messages of a passage, each with the mean of its sentences' vectors."""
     spans = found.spans.tolist()
@@ -257,22 +250,19 @@ def _units_of(
         vector = np.asarray(found.vectors[inside], dtype=np.float32).mean(axis=0)
         yield AnswerSentence(
             document=index,
-            rank=min((part["rank"] for part in parts_at(passage, unit.start, unit.end)), default=rank),
             position=inside[0],
             start=unit.start,
             end=unit.end,
             text=unit.text,
             vector=vector / (np.linalg.norm(vector) or 1.0),
-            terms=(*terms(unit.about), *terms(unit.text)),
+            terms=tuple(terms(unit.text)),
             quality=unit.quality,
             opens=unit.alone,
             continues=False,
             alone=unit.alone,
             speaker=unit.speaker,
             cells=unit.cells,
-            label=unit.label,
-            paragraph=(paragraph := paragraph_at(outline, unit.start)),
-            heading=outline[paragraph].heading,
+            paragraph=paragraph_at(outline, unit.start),
         )
 
 

@@ -7,11 +7,16 @@ from its strategies; this table is for `generate` outside the graph, so a new st
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from adaptive_rag.answer.by_aspect import ANALYTICAL_STYLE
-from adaptive_rag.answer.by_side import OPINION_STYLE
-from adaptive_rag.answer.factual import FACTUAL_STYLE
-from adaptive_rag.answer.for_situation import CONTEXTUAL_STYLE
+from adaptive_rag.answer.choose import answer_first
 from adaptive_rag.answer.request import AnswerStyle
+from adaptive_rag.answer.views import by_side
+
+# A fact stands in one sentence, an analytical answer in several. `python -m benchmarks.real` measures both
+# numbers of each.
+FACTUAL_STYLE = AnswerStyle(arrange=answer_first, further=1, share=0.5, splits=True)
+ANALYTICAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, further=4, share=0.15)
+OPINION_STYLE = AnswerStyle(arrange=by_side, further=4, share=0.15, views=True)
+CONTEXTUAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, further=2, share=0.3)
 
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(
     {

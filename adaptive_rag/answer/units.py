@@ -42,12 +42,10 @@ class Unit:
     start: int  # as the passage's span counts
     end: int
     text: str  # as it is read
-    about: str = ""  # what else it is found by: the heading above it
     alone: bool = True  # whether it needs nothing around it; a list may go on from what stands before
     speaker: str = ""  # who says it
     quality: float = 1.0  # as that of a sentence; 0 where it only serves others, such as a row of names
     cells: tuple[tuple[str, str], ...] = ()  # of a row, each after the name of its column
-    label: str = ""  # the name without which a question does not ask for it: "Owner" of "Owner: Mrs Adair"
 
 
 def read_units(passage: Candidate, spans: Sequence[tuple[int, int]]) -> list[Unit]:
@@ -95,7 +93,7 @@ def _record(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
         for name, value in zip(names, values, strict=True):
             end = start + len(name) + 2 + len(value)
             if start and end - start <= LONGEST_PIECE:
-                yield Unit(start, end, describe_row((values[0], value), ("", name)), values[0])
+                yield Unit(start, end, describe_row((values[0], value), ("", name)))
             start = end + 1
 
 
@@ -104,7 +102,7 @@ def _beside_answer(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator
     for line in re.finditer(r"[^\n]+", passage["text"]):
         field = _FIELD.fullmatch(line[0])
         if field and passage["metadata"].get(field["name"]) == field["value"]:
-            yield Unit(*line.span(), line[0], label=field["name"])
+            yield Unit(*line.span(), line[0])
 
 
 def _entry(text: str, fields: Sequence[re.Match[str]], spans: list[tuple[int, int]]) -> Iterator[Unit]:
@@ -124,15 +122,15 @@ def _code(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
     text = passage["text"]
     for start, end in _fenced(text):
         lead = _lead_in(text, start, spans)
-        about = _heading_above(passage, start, spans)
+        heading = _heading_above(passage, start, spans)
         for stanza in _COMMENTED.finditer(text, start, end):
             lines = [line for line in stanza[0].split("\n") if line.strip()]
             comments = [_COMMENT.sub("", line) for line in lines if _COMMENT.match(line)]
             code = [line.rstrip() for line in lines if not _COMMENT.match(line)]
             first, last = stanza.start(), stanza.end()
             if code and last - first <= LONGEST_PIECE:
-                shown = _show_code(code, " ".join(comments) or lead, about)
-                yield Unit(*_trimmed(text, first, last), shown, f"{about} {lead}")
+                shown = _show_code(code, " ".join(comments) or lead, heading)
+                yield Unit(*_trimmed(text, first, last), shown)
 
 
 def _show_code(code: list[str], said: str, heading: str) -> str:
@@ -170,14 +168,12 @@ def _table_rows(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Un
     """Read the rows of each table with the names of their columns."""
     columns = tuple(passage["metadata"].get("columns", ()))
     for table in find_tables(passage["text"], columns):
-        about = _heading_above(passage, table.rows[0].start if table.rows else 0, spans)
-        about = " ".join([about, *table.columns[:1]])  # the column of the rows' names says what they are
         for row in table.rows:
             words = re.findall(r"[^\W_]+", " ".join(row.cells))
             readable = len(words) > 1 and row.end - row.start <= 2 * LONGEST_PIECE
             shown = describe_row(row.cells, table.columns)
             cells = tuple(name_cells(row.cells, table.columns))
-            yield Unit(row.start, row.end, shown, about, quality=1.0 if readable else 0.0, cells=cells)
+            yield Unit(row.start, row.end, shown, quality=1.0 if readable else 0.0, cells=cells)
 
 
 def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit]:
@@ -197,8 +193,7 @@ def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit
         answers = asked is not None and asked.speaker != head.speaker
         if "\n\n" in text[start:end] or end - start > LONGEST_PIECE:
             if head.time:
-                about = asked.text if asked and answers else ""
-                yield from _parts_of_message(text, head, end, spans, about)
+                yield from _parts_of_message(text, head, end, spans)
             asked = None
             continue
         unit = Unit(start, end, f"{_label(head)}: “{said}”", speaker=head.speaker)
@@ -210,9 +205,7 @@ def _messages(passage: Candidate, spans: list[tuple[int, int]]) -> Iterator[Unit
         asked = unit if said.endswith("?") else None
 
 
-def _parts_of_message(
-    text: str, head: Head, end: int, spans: list[tuple[int, int]], about: str
-) -> Iterator[Unit]:
+def _parts_of_message(text: str, head: Head, end: int, spans: list[tuple[int, int]]) -> Iterator[Unit]:
     """Read the sentences of a long message, each with its speaker, up to the end of its paragraph."""
     paragraph = text.find("\n\n", head.start, end)
     end = end if paragraph < 0 else paragraph
@@ -220,7 +213,7 @@ def _parts_of_message(
         if head.start <= first and last <= end:
             said = " ".join(text[max(first, head.end) : last].split())
             quality = 0.0 if said.endswith("?") else 0.8
-            yield Unit(first, last, f"{_label(head)}: “{said}”", about, speaker=head.speaker, quality=quality)
+            yield Unit(first, last, f"{_label(head)}: “{said}”", speaker=head.speaker, quality=quality)
 
 
 def _label(head: Head) -> str:
@@ -255,13 +248,12 @@ def _pieces_of_list(
     if not lead and (not title or len(items) < 2):
         return
     before = spans[first - 1]
-    above = _heading_above(passage, before[0], spans)
     shown = [_item(text[start:end]) for start, end in items]
     short = sum(len(item.split()) for item in shown) <= SHORT_ITEM * len(shown)
     if items[-1][1] - before[0] <= LONGEST_PIECE and (lead or short):
         numbered = all(re.match(r"\(?\w+[.)] ", item) for item in shown)
         body = " ".join(shown) if numbered or shown[0].endswith((".", "!")) else _series(shown)
-        yield Unit(before[0], items[-1][1], f"{lead or title + ':'} {body}", above, alone=False)
+        yield Unit(before[0], items[-1][1], f"{lead or title + ':'} {body}", alone=False)
     elif lead:
         for (start, end), item in zip(items, shown, strict=True):
             bare = re.sub(r"^\(?\w{1,4}[.)] ", "", item)

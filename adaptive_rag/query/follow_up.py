@@ -11,7 +11,7 @@ from adaptive_rag.state import Turn
 from adaptive_rag.text.ends import read_ends
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
-from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms, weighted_terms
+from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms
 
 # "And in 2021?", "What about the second one?"; "And" alone begins no question that stands by itself.
 _GOES_ON = re.compile(
@@ -83,15 +83,6 @@ def lend_subject(part: str, first: str) -> str:
     if not is_leaning(part) and len(_own_terms(part)) > 1:
         return part
     return "\n".join(filter(None, (part, " ".join(_subject_words(part, _without_verb(first))))))
-
-
-def own_words(question: str) -> dict[str, float]:
-    """Return the weighted stems that a follow-up with its subject below it brings itself.
-
-    None of "How often should I do that?": "how often" asks for a form. None where no subject stands below.
-    """
-    own, _, subject = question.partition("\n")
-    return weighted_terms(_HOW.sub(" ", own)) if subject else {}
 
 
 def is_leaning(question: str) -> bool:

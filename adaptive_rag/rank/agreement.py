@@ -60,92 +60,10 @@ _BLAME_WORDS = any_of(
     r"too (?:much|many|high|low|far|expensive|powerful|soft|lenient|long|late|easy|big)|mistake|waste|crisis|"
     r"addict\w*|myth|dead|broken|lost|undemocratic|unconstitutional|(?:are|is|be) (?:you )?against"
 )
-# What somebody says, or is said of somebody: "I am for it", "Cllr Birk opposed it", "It is a mistake to".
-_APPROVES = re.compile(
-    r"\b(?:(?:I|we|he|she|they)(?:['’]m| am|['’]re| are|['’]s| is| was| were)(?: \w+)? (?:for|in favou?r of)|"
-    r"(?:am|are|is|['’]m|['’]re|was|were|be) (?:so |very )?(?:glad|happy|pleased|delighted)(?: that)?|"
-    r"(?<!not )(?<!n['’]t )(?:supports?|supported|welcom(?:e[sd]?|ing)|recommend(?:s|ed)?|favou?r(?:s|ed)?|"
-    r"approv(?:e[sd]?) of|agree(?:s|d)? with|praise[sd]?|advocate[sd]?|endorse[sd]?|"
-    r"vot(?:e[sd]?|ing) for|(?:it is|it was|was|is) (?:right|wise|time|a good (?:idea|thing)) (?:to|"
-    r"that)|in favou?r of))\b(?P<of>[^.;:!?]*)",
-    re.IGNORECASE,
-)
-_DISAPPROVES = re.compile(
-    r"\b(?:(?:am|are|is|was|were|['’]m|['’]re|['’]s|vot\w+|decided|argu\w+|spoke)(?: \w+)? (?:against|"
-    r"opposed to|not for)|"
-    r"(?<!as )oppos(?:e[sd]?|ing)|reject(?:s|ed)?|object(?:s|ed)? to|(?<!not )(?<!n['’]t )regret(?:s|"
-    r"ted)?|(?:am|are|is|was) sorry(?: that)?|"
-    r"worr(?:y|ies|ied) that|fear(?:s|ed)? that|disagree[sd]? with|disapprov\w+ of|condemn(?:s|ed)?|"
-    r"critici[sz]e[sd]?|(?:not|n['’]t) (?:support|welcome|recommend|favou?r|approve of|agree with)|"
-    r"doubt(?:s|ed)? (?:that|whether)|it (?:is|was|would be) (?:an? (?:\w+ )?mistake|wrong|foolish|"
-    r"a bad idea) to)\b(?P<of>[^.;:!?]*)",
-    re.IGNORECASE,
-)
-# Who is named as of a side: "Critics say that ...", "Those in favour name ..."; but "critics of the ban say".
-_PEOPLE_SAY = (
-    r" (?:\w+ly |also |often )?(?:say|said|argued?|named?|think|thought|claim(?:ed)?|fear(?:ed)?|"
-    r"point(?:ed)?|"
-    r"believed?|hold|held|warn(?:ed)?|see|saw|object(?:ed)?)\b"
-)
-_PEOPLE: dict[Side, re.Pattern[str]] = {
-    "for": re.compile(
-        r"\b(?:those in favou?r|supporters|proponents|advocates|defenders)" + _PEOPLE_SAY, re.I
-    ),
-    "against": re.compile(
-        r"\b(?:those against|opponents|critics|s[ck]eptics|detractors)" + _PEOPLE_SAY, re.I
-    ),
-}
-_VERDICT = (
-    r"(?: (?:an?|the|both|only|also|so|very|just|really|quite|simply))*(?: (?!less)\w+)?? "
-    r"(?:(?P<good>good|best|great|right|sensible|wise|fair|wonderful|excellent|blessing|success|"
-    r"necessary|essential|"
-    r"overdue|justified|beneficial|worth\w*|positive)|(?:bad|worst|terrible|wrong|foolish|unwise|unfair|"
-    r"awful|"
-    r"mistake|disaster|curse|failure|unnecessary|burden|nonsense|unjust|unjustified|harmful|dangerous|"
-    r"pointless|"
-    r"useless|waste|unacceptable|immoral|unethical))\b(?! to\b)"
-)
-# "12 were against homework, 4 liked it", "some say that it is too small, while others like it".
-_BOTH = re.compile(
-    r"\b(?:\d+|some|many|most)\b[^.;:]{0,40}\b(?:for|in favour|against|liked|opposed|supported|said|say|"
-    r"think|thought|fear\w*|feel|felt|want\w*|believe\w*|argue\w*)\b.*"
-    r"(?:\bothers?\b|\b\d+ (?:were |was |voted )?(?:for|in favour|against|liked|opposed|supported)\b)|"
-    r"\bsa(?:ys?|id) (?:no|yes)\b.*\bsa(?:ys?|id) (?:no|yes)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-# "Closing the street is the best thing that ...": what the question is about, and what is said to be of it.
-_JUDGED = re.compile(
-    r"(?:^|\bthat |\bthink |\bbelieve )(?P<of>(?:(?!even|if|before|current)[\w'’-]+ ){1,8}?)"
-    r"(?:is|are|was|were|would be|will be|has been)(?P<not> not| never)?" + _VERDICT,
-    re.IGNORECASE,
-)
-# "For the buses it would be a blessing", "It is a bad idea"; but "it is dangerous" may be said of anything.
-_WOULD_BE = re.compile(
-    r"\b(?:(?:it|this|that)(?: would| will|['’]d|['’]ll) be|it(?: is|['’]s)(?=[\w ]+ idea\b))(?P<not> not)?"
-    + _VERDICT,
-    re.IGNORECASE,
-)
-_OUGHT = re.compile(
-    r"\b(?:should|must|ought to)(?P<not> not| never|n['’]t)?\b(?P<of>[^.;:!?]*)", re.IGNORECASE
-)
-# "Omar was in favour, because ...", "Rob objected that ...": the matter goes without saying.
-_STANDS = re.compile(
-    r"\b(?:(?:am|is|was|were|are|['’]m) (?:\w+ )?(?:(?P<pro>in favou?r)|against)|objected|objects)"
-    r"(?=[,.;]| that| because| if| since|$)"
-)
-# "I'm asked whether the wall should be raised", "this is not how we should".
-_ASKS_WHETHER = re.compile(r"\b(?:whether|if|how|why|what|who)\b[^.;:,]*$", re.IGNORECASE)
 # Who is for or against "it" speaks for themselves: "The traders there were against it, too" is of elsewhere.
 _OWN = re.compile(r"\b(?:I|we)\b[^.;:,]{0,25}$|^(?:I|we)\b|^[\"“]?(?:am|are)\b", re.IGNORECASE)
 # A plan to end something, as a sentence names it.
 _PLAN = any_of("(?:the|this|such a) (?:plan|proposal|scheme)")
-# What stands for the proposal itself: "I am against it", "I support the plan".
-_THE_MATTER = re.compile(
-    r"^(?:to |that )?(?:it|this|that|them|(?:the|this|that|such an?|any) (?:\w+ )?(?:proposals?|plans?|"
-    r"ideas?|motions?|"
-    r"measures?|scheme|project|trial|change))\b",
-    re.IGNORECASE,
-)
 # Words by which a sentence says that a thing is at an end already: "I am glad that homework is gone."
 _GONE = any_of("gone|no longer|no more|given up")
 # The letter or number of an option: "option A", "Line 7".
@@ -198,53 +116,6 @@ def proposal_sign(question: str) -> int:
     )
     turned = bool(_ENDING_WORDS.search(asked) or blames) != bool(_DENIAL.search(asked))
     return -1 if turned else 1
-
-
-def declared_side(question: str, sentence: str) -> Side | None:
-    """Return the side of the question that a sentence says somebody takes; None if it says none.
-
-    "I am against it" and "I oppose the closure" both speak against "Should the road be closed?", "It is a
-    mistake to abolish homework" speaks for "Is homework good?".
-    """
-    asked = _asked_stems(question)
-    for pattern, sign in ((_DISAPPROVES, -1), (_APPROVES, 1)):
-        for found in pattern.finditer(sentence):
-            of = " ".join(found["of"].split()[:ABOUT])
-            if _THE_MATTER.match(of) and _OWN.search(sentence[: found.start()] + found[0][:4]):
-                return _side(sign)
-            if asked & _stems(of) and not _names_another(question, of):
-                return _side(sign * _sign_of(of) * proposal_sign(question))
-    for found in _OUGHT.finditer(sentence):
-        if _ASKS_WHETHER.search(sentence, 0, found.start()):
-            continue
-        of = " ".join(found["of"].split()[:ABOUT])
-        if asked & _stems(" ".join(of.split()[:DONE])):
-            return _side((-1 if found["not"] else 1) * _sign_of(of) * proposal_sign(question))
-    for found in _JUDGED.finditer(sentence):
-        if asked & _stems(found["of"]):
-            sign = 1 if bool(found["good"]) != bool(found["not"]) else -1
-            return _side(sign * _sign_of(found["of"]) * proposal_sign(question))
-    if found_it := _WOULD_BE.search(sentence):
-        return _side(1 if bool(found_it["good"]) != bool(found_it["not"]) else -1)
-    if found_stand := _STANDS.search(sentence):
-        return "for" if found_stand["pro"] else "against"
-    return reported_side(sentence)
-
-
-def weighs_both(sentence: str) -> bool:
-    """Tell whether a sentence reports both sides: "Some fear rats, others like hens"."""
-    return bool(_BOTH.search(sentence)) or all(people.search(sentence) for people in _PEOPLE.values())
-
-
-def names_matter(question: str, text: str) -> bool:
-    """Tell whether a text has a word of what the question is about, in whatever form."""
-    return bool(_asked_stems(question) & _stems(text))
-
-
-def names_all(question: str, text: str) -> bool:
-    """Tell whether a text has all words of what the question is about, in whatever form."""
-    asked = {term[:STEM] for term in terms(_ASKING_WORDS.sub("", matter(question)))} - _ASKING
-    return bool(asked) and asked <= {term[:STEM] for term in terms(text)}
 
 
 def agreements(
@@ -367,30 +238,8 @@ def decide_sides(held: Sequence[Scores]) -> Decision:
     return Decision(what="sides", chosen={"found": sorted(taken), "missing": missing}, why=why)
 
 
-def _names_another(question: str, of: str) -> bool:
-    """Tell whether a text is about another of several options: "I am for option A" where B is asked about."""
-    asked, named = set(_OPTION.findall(question)), set(_OPTION.findall(of))
-    return bool(asked and named and not asked & named)
-
-
-def reported_side(sentence: str) -> Side | None:
-    """Return the one side whose people a sentence reports: "Those against name the cost"."""
-    named = [side for side, people in _PEOPLE.items() if people.search(sentence)]
-    return named[0] if len(named) == 1 else None
-
-
 def _side(sign: int) -> Side:
     return "for" if sign > 0 else "against"
-
-
-def _sign_of(text: str) -> int:
-    """Return -1 where a text is about the end of a thing, 1 otherwise."""
-    return -1 if _ENDING_WORDS.search(text) or _GONE.search(text) else 1
-
-
-@lru_cache(maxsize=256)
-def _asked_stems(question: str) -> set[str]:
-    return _stems(_ASKING_WORDS.sub("", matter(question))) - _ASKING
 
 
 def _stems(text: str) -> set[str]:

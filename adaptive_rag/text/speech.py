@@ -161,20 +161,3 @@ def _converse(said: Sequence[str], speakers: Collection[str]) -> bool:
 def _rest_of_line(text: str, at: int) -> str:
     end = text.find("\n", at)
     return text[at:] if end < 0 else text[at:end]
-
-
-def speakers_asked(question: str, speakers: Collection[str]) -> set[str]:
-    """Return whose messages a question asks for: Ana's in "What did Ana say about the deadline?".
-
-    "Who said that ...?" asks for everybody's. Any other question for nobody's.
-    """
-    if re.search(rf"\bwho(?: \w+)? {_SAYS}", question, re.IGNORECASE):
-        return set(speakers)
-    return {speaker for speaker in speakers if any(_is_asked(question, name) for name in speaker.split())}
-
-
-def _is_asked(question: str, name: str) -> bool:
-    name = re.escape(name)
-    asked = rf"\b{name}\b(?:\W+\w+){{0,2}}? {_SAYS}|\baccording to (?:\w+ )?{name}\b|"
-    asked += rf"\b{name}['’]?s? (?:view|opinion|position|answer|reply|advice|reason)"
-    return bool(re.search(asked, question, re.IGNORECASE))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptive_rag.answer.by_aspect import ANALYTICAL_STYLE
+from adaptive_rag.answer.styles import ANALYTICAL_STYLE
 from adaptive_rag.graph.strategies.strategy import Strategy, build_fan_out
 from adaptive_rag.nodes import decompose, diversify
 from adaptive_rag.rank.window import ReadingBudget

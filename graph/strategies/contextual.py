@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptive_rag.answer.for_situation import CONTEXTUAL_STYLE
+from adaptive_rag.answer.styles import CONTEXTUAL_STYLE
 from adaptive_rag.graph.strategies.strategy import Strategy, build_pipeline
 from adaptive_rag.nodes import contextualize, rerank
 from adaptive_rag.rank.window import ReadingBudget

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptive_rag.answer.factual import FACTUAL_STYLE
+from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.graph.strategies.strategy import Strategy, build_pipeline
 from adaptive_rag.nodes import enhance, rerank
 from adaptive_rag.rank.window import ReadingBudget

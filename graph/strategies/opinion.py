@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptive_rag.answer.by_side import OPINION_STYLE
+from adaptive_rag.answer.styles import OPINION_STYLE
 from adaptive_rag.graph.strategies.strategy import Strategy, build_fan_out
 from adaptive_rag.nodes import balance, viewpoints
 from adaptive_rag.rank.window import ReadingBudget

@@ -1,17 +1,20 @@
-"""Documents, sentences and vectors made of plain text, for the answering tests."""
+"""Documents, sentences, vectors and a scripted reader, for the answering tests."""
 
 import re
 import zlib
+from collections.abc import Mapping
 
 import numpy as np
 
-from adaptive_rag.answer.request import AnswerRequest, Aspect
+from adaptive_rag.answer.request import AnswerRequest
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.source import Sentences
+from adaptive_rag.text.reading import PassageReading, Reading, Side, Support
 from adaptive_rag.text.sentences import sentence_spans
 from adaptive_rag.text.words import terms
 
 DIMENSION = 256
+SIDES = {"for": Side(0.1, 0.8, 0.1), "against": Side(0.8, 0.1, 0.1)}
 
 
 def vector(text):
@@ -48,20 +51,58 @@ def sentences_of(document):
     return Sentences(spans=np.array(spans, dtype=np.int64).reshape(-1, 2), vectors=vectors(texts))
 
 
-def request(
-    question, documents, *, style=STYLES["factual"], aspects=(), user_context="", said="", asked_before=""
-):
+class ScriptedReader:
+    """Says of each sentence, claim and side what the test wants; keeps what it was asked.
+
+    `answers` gives the chance of each sentence that holds a text, `sides` its side, and `supported` are the
+    claims that passages support.
+    """
+
+    def __init__(
+        self, answers: Mapping[str, float] = {}, *, sides: Mapping[str, str] = {}, supported=()
+    ) -> None:
+        self.answers, self.sides, self.supported = answers, sides, supported
+        self.asked: list[str] = []
+
+    def read(self, question, passages):
+        self.asked.append(question)
+        found = []
+        for passage in passages:
+            spans = sentence_spans(passage.text)
+            scores = np.array([self._chance(passage.text[a:b]) for a, b in spans])
+            found.append(PassageReading(spans, scores, float(scores.sum()), 0.0))
+        return Reading(found, min(1.0, sum(each.answers for each in found)))
+
+    def check(self, claims, passages):
+        return [
+            Support(0.9, 0.05, 0.05) if claim in self.supported else Support(0.1, 0.7, 0.2)
+            for claim in claims
+        ]
+
+    def side(self, proposal, passages):
+        self.asked.append(proposal)
+        return [
+            [(span, self._side(passage.text[slice(*span)])) for span in sentence_spans(passage.text)]
+            for passage in passages
+        ]
+
+    def _chance(self, text):
+        return next((chance for part, chance in self.answers.items() if part in text), 0.0)
+
+    def _side(self, text):
+        side = next((side for part, side in self.sides.items() if part in text), "")
+        return SIDES.get(side, Side(0.05, 0.05, 0.9))
+
+
+def request(question, documents, answers=None, *, style=STYLES["factual"], reader=None, **more):
     return AnswerRequest(
         question=question,
         style=style,
         documents=documents,
         sentences=[sentences_of(document) for document in documents],
         question_vector=vector(question),
-        aspects=[Aspect(label, vector(label)) for label in aspects],
-        user_context=user_context,
-        said=[said] if said else [],
-        asked_before=asked_before,
-        context_vector=vector(user_context) if user_context else None,
+        reader=reader or ScriptedReader(answers or {}),
+        **more,
     )
 
 

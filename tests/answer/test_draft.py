@@ -22,12 +22,3 @@ def test_the_sub_questions_that_were_searched_for_arrange_the_answer(town):
 
 def test_without_sub_questions_no_aspects_are_given(town):
     assert "These are the aspects" not in prompt(town)
-
-
-def test_without_a_draft_each_sub_question_heads_what_was_found_for_it(town):
-    model = ScriptedChatModel(script={"decompose": {"sub_questions": SUB_QUESTIONS}})
-    rag = AdaptiveRAG(town, model=model, route="analytical", models={"steps": ["decompose"]})
-    output = rag.invoke(QUESTION)
-    labels = {label for document in output["documents"] for label in document["labels"]}
-    assert labels <= set(SUB_QUESTIONS) and len(labels) > 1
-    assert sum(f"**{asked}**" in output["answer"] for asked in SUB_QUESTIONS) > 1

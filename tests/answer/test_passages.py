@@ -3,22 +3,18 @@
 import numpy as np
 import pytest
 
-from adaptive_rag.answer.by_side import OPINION_STYLE
-from adaptive_rag.answer.draft import extract_answer
 from adaptive_rag.answer.passages import (
     as_ranked,
-    chunk_at,
     chunks_of,
     cite_span,
     join_neighbours,
-    labels_at,
     read_passages,
     read_sentences,
     within_budget,
 )
 from adaptive_rag.source import Sentences
 from adaptive_rag.text.places import page_at
-from tests.answer.made import candidate, request, vectors
+from tests.answer.made import candidate, vectors
 
 TEXT = "The wall is high. It was built in 1968. It is long. It has a gate. The gate is old."
 WALL = "The sea wall is high. It was built in 1968. It is long."
@@ -62,24 +58,6 @@ def test_chunks_come_back_as_they_were_ranked(chunks):
     assert as_ranked(chunks) == chunks
 
 
-def test_a_passage_that_was_not_joined_is_its_own_chunk(chunks):
-    assert chunks_of(chunks[1]) == [chunks[1]]
-    assert chunk_at(chunks[1], 0, 4) is chunks[1]
-    assert labels_at(chunks[0], 40, 51) == {"gates"}
-
-
-def test_a_place_belongs_to_the_first_chunk_that_holds_it(chunks):
-    passage = join_neighbours(chunks)[0]
-    assert [chunk_at(passage, *span)["section"] for span in SPANS] == ["Walls"] * 3 + ["Gates"] * 2
-
-
-def test_a_place_has_the_labels_of_every_chunk_that_holds_it(chunks):
-    passage = join_neighbours(chunks)[0]
-    assert labels_at(passage, *SPANS[0]) == {"walls", "heights"}
-    assert labels_at(passage, *SPANS[2]) == {"walls", "heights", "gates"}
-    assert labels_at(passage, *SPANS[4]) == {"gates"}
-
-
 def of(spans):
     return Sentences(np.array(spans, dtype=np.int64), vectors([TEXT[a:b] for a, b in spans]))
 
@@ -120,25 +98,6 @@ def test_chunks_without_sentences_make_a_passage_without(chunks):
     [joined] = read_sentences(join_neighbours([chunks[0], chunks[2]]), lambda ids: [nothing for _ in ids])
     assert joined.spans.shape == (0, 2)
     assert joined.vectors.shape == (0, 4)
-
-
-@pytest.mark.parametrize("order", [1, -1])
-def test_each_viewpoint_is_answered_from_the_chunk_that_was_fetched_for_it(order):
-    bakers = "Bakers in the town like the new bridge. Bakers in the town sell more bread."
-    text = f"{bakers} Millers in the town like the new bridge. Millers in the town sell more flour."
-    middle, labels = text.index("Bakers in the town sell"), ["views from the north", "views from the south"]
-    chunks = [
-        candidate(bakers, labels=labels[:1]),
-        candidate(text[middle:], start=middle, labels=labels[1:]),
-    ]
-    passages = join_neighbours(chunks[::order])
-    question = "What do people in the town say about the bridge?"
-    answer = extract_answer(request(question, passages, style=OPINION_STYLE, aspects=labels))
-    assert len(passages) == 1
-    north, south = answer.text.split("\n\n")
-    assert north.startswith("**Views from the north**") and north.count("Bakers") == 2
-    assert south == "**Views from the south**\nMillers in the town sell more flour. [1]"
-    assert "Millers" not in north
 
 
 def test_the_budget_keeps_the_first_that_fit_and_never_none(make):

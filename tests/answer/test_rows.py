@@ -18,7 +18,7 @@ MODELS = (("Property", "Weight"), ("D300", "12.8 kg"), ("D300 Pro", "15.6 kg"))
 @pytest.mark.parametrize(
     ("cells", "question", "said"),
     [
-        (CASSETTE, "how much is the cassette", "BP-7: product Cassette 11-42, price 79.90"),
+        (CASSETTE, "price of the cassette", "BP-7: product Cassette 11-42, price 79.90"),
         (CASSETTE, "is it in stock?\ncassette price", "BP-7: product Cassette 11-42, stock 8"),
         (CASSETTE, "How heavy is the cassette?", "BP-7: product Cassette 11-42, weight g 445"),
         (

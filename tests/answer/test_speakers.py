@@ -4,12 +4,7 @@ import pytest
 
 from adaptive_rag.answer.contributions import Contributions, author_of
 from adaptive_rag.answer.speakers import (
-    asked_group,
-    asked_speakers,
     message_speaker,
-    reported_speaker,
-    reports_of,
-    roles_of,
     without_label,
 )
 from tests.answer.made import candidate
@@ -183,74 +178,13 @@ def test_a_heading_is_no_speaker_where_only_we_is_said():
     assert speaker_of(candidate(text), text.index("It"), "It changes how we live.") is None
 
 
-@pytest.mark.parametrize(
-    ("text", "speaker"),
-    [
-        ("Cllr Birk said that the parish should not borrow.", "Cllr Birk"),
-        ("In the end Mr Alan Teague, who lives at no. 5, objected to it.", "Mr Alan Teague"),
-        ("Rob objected that the grant is not certain.", "Rob"),
-        ("They said that the wall is old.", None),
-        ("The report says that the wall is old.", None),
-        ("Netherby grew.", None),
-    ],
-)
-def test_who_is_said_to_have_said_it_is_known(text, speaker):
-    assert reported_speaker(text) == speaker
-
-
 def test_a_sentence_is_shown_without_its_label_or_salutation():
     assert without_label("**Nadia Petrov:** I am for it.") == "I am for it."
     assert without_label("Sir, - I am glad.") == "I am glad."
     assert without_label("The wall: it is old.") == "The wall: it is old."
 
 
-def test_the_article_of_a_name_does_not_name_it():
-    assert asked_speakers("what do guests say about the hens", ["The Prestons"]) == set()
-
-
-def test_a_group_is_reported_where_it_is_who_speaks():
-    assert reports_of("former workers", "Former workers who were asked in 1988 remembered it fondly.")
-    assert not reports_of("singers", "We need 28 singers; 24 have said yes.")
-
-
-@pytest.mark.parametrize(
-    ("question", "named"),
-    [
-        ("What does Dr. Sehgal say?", {"Dr. Ravi Sehgal (physician)"}),
-        ("what does ana think of bees", {"Ana"}),
-        ("What do doctors say?", set()),
-    ],
-)
-def test_the_speakers_whom_a_question_names_are_found(question, named):
-    assert asked_speakers(question, ["Dr. Ravi Sehgal (physician)", "Ana"]) == named
-
-
 def test_who_answers_speaks_in_a_question_with_its_answer():
     assert message_speaker("Ana: “Are you sad?” Frank: “No. It goes on.”") == "Frank"
     assert message_speaker("Leila (13:31): “marketing says yes”") == "Leila"
     assert message_speaker("The sign says “No”.") is None
-
-
-@pytest.mark.parametrize(
-    ("question", "group"),
-    [
-        ("What do the children themselves think of homework?", "children"),
-        ("what do shop and cafe owners say about it", "shop and cafe owners"),
-        ("What do most people think of homework?", None),
-        ("What do they want?", None),
-        ("Is homework good?", None),
-    ],
-)
-def test_the_group_whose_views_are_asked_for_is_found(question, group):
-    assert asked_group(question) == group
-
-
-def test_what_a_speaker_is_stands_in_the_label_or_in_what_they_say_of_themselves():
-    assert roles_of("Prof. Elias Brandt, Institute of Education", "It rains.") == [
-        "Prof.",
-        "Institute of Education",
-    ]
-    assert roles_of("Dorothy Pike", "Sir, - As a grandmother of three, I regret it.") == [
-        "As a grandmother of three"
-    ]
-    assert roles_of("Ana", "It rains.") == []

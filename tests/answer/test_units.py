@@ -6,12 +6,11 @@ import docx
 import pytest
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.answer.ranking import Ranking
 from adaptive_rag.answer.sentences import collect_sentences
 from adaptive_rag.answer.units import read_units
 from adaptive_rag.ingest import extract_text, split
 from adaptive_rag.text.sentences import sentence_spans
-from tests.answer.made import candidate, sentences_of, vector
+from tests.answer.made import ScriptedReader, candidate, sentences_of
 
 PRICES = """item,price,stock,supplier
 Brass hinge,4.20,12,Harlow Metals
@@ -106,7 +105,7 @@ def rag(folder, tmp_path_factory):
     [
         (
             "How much is the brass hinge?",
-            "Brass hinge: price 4.20 [1]",
+            "Brass hinge: price 4.20, stock 12, supplier Harlow Metals [1]",
             "item: Brass hinge\nprice: 4.20\nstock: 12\nsupplier: Harlow Metals",
         ),
         (
@@ -175,9 +174,9 @@ def rag(folder, tmp_path_factory):
     ],
 )
 def test_an_answer_quotes_the_piece_that_holds_it(rag, folder, question, said, quote):
-    found = rag.invoke(question)
+    found = rag.invoke(question, context={"reader": ScriptedReader({quote.splitlines()[-1]: 0.9})})
 
-    assert said in found["answer"].split("**")[-1]
+    assert said in found["answer"]
     assert quote in [citation["quote"] for citation in found["citations"]]
     for citation in found["citations"]:
         text = extract_text(folder / Path(citation["source"]).name).text
@@ -187,7 +186,8 @@ def test_an_answer_quotes_the_piece_that_holds_it(rag, folder, question, said, q
 def test_a_row_far_below_the_names_of_its_columns_is_still_read_with_them(tmp_path):
     rows = "\n".join(f"| Part {number:03} | {number * 3}.50 | {number % 7} |" for number in range(150))
     (tmp_path / "parts.md").write_text(f"# Parts\n\n| Part | Price | Shelf |\n|---|---|---|\n{rows}\n")
-    rag = AdaptiveRAG.from_documents(tmp_path / "parts.md", index=tmp_path / "index")
+    reader = ScriptedReader({"Part 141 |": 0.9})
+    rag = AdaptiveRAG.from_documents(tmp_path / "parts.md", index=tmp_path / "index", reader=reader)
 
     assert "Part 141: price 423.50 [1]" in rag.invoke("What is the price of Part 141?")["answer"]
 
@@ -255,19 +255,6 @@ def test_the_chunks_of_a_transcript_know_its_speakers(tmp_path):
 def test_a_passage_that_goes_on_with_a_turn_has_no_messages():
     text = "The tide was high on Monday. The gauge stood at four metres."
     assert not any("“" in unit for unit in read(text, metadata={"speakers": ["Ana", "Frank"]}))
-
-
-def test_a_question_on_what_somebody_said_prefers_their_messages():
-    text = (
-        "10:38 Ben: Did Ana say when the deadline for the deadline list is, or the deadline list of Ana?\n"
-        "10:39 Ben: The deadline, Ana, the deadline is what Ana and I speak of, Ana.\n"
-        "10:42 Ana: the deadline stays the ninth of May\n10:50 Ana: fine"
-    )
-    ranking = Ranking(collect_sentences([document := candidate(text)], [sentences_of(document)]))
-    question = "What did Ana say about the deadline?"
-
-    best = ranking.sentences[int(ranking.score(question, vector(question)).argmax())]
-    assert best.text == "Ana (10:42): “the deadline stays the ninth of May”"
 
 
 def test_code_that_began_before_the_passage_does_not_turn_prose_into_code():

@@ -1,13 +1,15 @@
 """Opinion questions through the whole graph: sentences under their side, and a side that is missing."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from adaptive_rag import AdaptiveRAG
-from adaptive_rag.answer.sides import ONE_SIDED
+from adaptive_rag.answer.views import ONE_SIDED
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
+from tests.answer.made import ScriptedReader
 
 CARS = (
     "Banning cars saves lives.",
@@ -29,6 +31,12 @@ BLAME = (
 FERRY = "Should the ferry run at night?"
 
 
+def reading(in_favour: Iterable[str], opposed: Iterable[str]) -> ScriptedReader:
+    """Return a reader for whom each sentence answers, and takes its side."""
+    sides = dict.fromkeys(in_favour, "for") | dict.fromkeys(opposed, "against")
+    return ScriptedReader(dict.fromkeys(sides, 0.2), sides=sides)
+
+
 def ask(question: str, *texts: str, **settings: Any) -> dict[str, Any]:
     return AdaptiveRAG(MemoryIndex.from_texts(texts), route="opinion", **settings).invoke(
         {"question": question}
@@ -47,15 +55,14 @@ def under(answer: str, heading: str) -> str:
     return answer.split(f"**{heading}**\n")[1].split("\n\n")[0]
 
 
-def test_a_sentence_stands_under_its_side_whatever_its_tone() -> None:
-    answer = ask("Should cars be banned?", *CARS)["answer"]
+def test_a_sentence_stands_under_the_side_that_the_reader_tells() -> None:
+    reader = reading([CARS[0], CARS[3]], [CARS[1], CARS[2]])
+    answer = ask("Should cars be banned?", *CARS, reader=reader)["answer"]
     supporting, opposing = (
         under(answer, heading) for heading in ("Benefits and arguments for", "Risks and arguments against")
     )
-    assert CARS[0] in supporting and CARS[1] in opposing
-    assert not any(text in opposing for text in (CARS[0], CARS[3]))
-    assert not any(text in supporting for text in (CARS[1], CARS[2]))
-    assert all(text in answer for text in CARS)  # what takes no side clearly is quoted too
+    assert CARS[0] in supporting and CARS[3] in supporting
+    assert CARS[1] in opposing and CARS[2] in opposing
 
 
 @pytest.mark.parametrize(
@@ -68,7 +75,8 @@ def test_a_sentence_stands_under_its_side_whatever_its_tone() -> None:
     ],
 )
 def test_documents_of_one_side_are_said_to_be_so(question: str, texts: tuple[str, ...], missing: str) -> None:
-    output = ask(question, *texts, without={"abstain"})
+    reader = reading((), texts) if missing == "for" else reading(texts, ())
+    output = ask(question, *texts, without={"abstain"}, reader=reader)
     assert sides(output) == {"found": ["for" if missing == "against" else "against"], "missing": missing}
     assert output["answer"].startswith(ONE_SIDED[missing])
     assert f"arguments {missing}" not in output["answer"].partition("\n")[2]

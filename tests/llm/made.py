@@ -7,7 +7,7 @@ from typing import Any
 
 from adaptive_rag.analysis.classify import ask_to_classify
 from adaptive_rag.answer.draft import ask_to_draft
-from adaptive_rag.answer.factual import FACTUAL_STYLE
+from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.request import Asking, Reply, Request

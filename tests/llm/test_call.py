@@ -10,7 +10,7 @@ import pytest
 from langchain_core.exceptions import ContextOverflowError, ModelAPIError, ModelAuthenticationError
 
 from adaptive_rag.answer.draft import ask_to_draft
-from adaptive_rag.answer.factual import FACTUAL_STYLE
+from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm import exchange as exchange_module
 from adaptive_rag.llm.ask import aask, ask

@@ -8,8 +8,9 @@ from langgraph.graph import END, START, StateGraph
 from adaptive_rag.answer.styles import STYLES
 from adaptive_rag.context import Context
 from adaptive_rag.nodes import generate
-from adaptive_rag.state import Decision, State
+from adaptive_rag.state import State
 from adaptive_rag.testing import ScriptedChatModel
+from tests.answer.made import ScriptedReader
 from tests.nodes import made
 
 
@@ -64,7 +65,7 @@ def test_quotes_of_joined_passages_stand_in_the_source_on_their_page(node, sourc
     output = run(node, source, chunks, question, query_type, without={"abstain"})
     [passage] = output["documents"]
     assert passage["text"] == made.TEXT
-    assert len(output["citations"]) > (query_type != "factual")
+    assert output["citations"]
     for citation in output["citations"]:
         assert made.TEXT[citation["start"] : citation["end"]] == citation["quote"]
         assert citation["page"] == made.page_of(citation["start"])
@@ -130,20 +131,13 @@ def test_one_chunk_that_is_longer_than_the_budget_is_cut_in_the_prompt(node):
 
 
 def test_an_answer_that_quotes_nothing_says_why(source):
-    sides = Decision(what="sides", chosen={"missing": "against"}, why="")
-    silent = replace(STYLES["opinion"], evidence=0.0)
+    silent = replace(STYLES["factual"], arrange=lambda request, judged: [])
     graph = StateGraph(State, context_schema=Context)
-    graph.add_node("generate", generate.given(styles={"opinion": silent}))
+    graph.add_node("generate", generate.given(styles={"factual": silent}))
     graph.add_edge(START, "generate")
-    state = {
-        "question": "What are the arguments against the sea wall?",
-        "query_type": "opinion",
-        "documents": made.ranked(0, 1),
-        "trace": [{"decisions": [sides]}],
-    }
-    output = graph.compile().invoke(state, context=Context(index=source))
+    output = run(graph.compile(), source, made.ranked(0, 1), reader=ScriptedReader({"": 0.2}))
     assert output["abstained"]
-    assert [d["why"] for d in decisions(output, "evidence")] == ["no passage argues against it"]
+    assert [d["why"] for d in decisions(output, "evidence")] == ["no sentence that was read can be quoted"]
 
 
 def test_an_abstaining_answer_names_the_passages_that_were_read(node, source):
@@ -152,12 +146,17 @@ def test_an_abstaining_answer_names_the_passages_that_were_read(node, source):
     assert len(output["documents"]) == 1
 
 
-def test_the_trace_says_where_an_answer_gives_the_closest_passages(source):
-    for evidence, is_closest in ((0.24, True), (0.1, False)):
-        style = replace(STYLES["factual"], evidence=evidence)
-        graph = StateGraph(State, context_schema=Context)
-        graph.add_node("generate", generate.given(styles={"factual": style}))
-        graph.add_edge(START, "generate")
-        output = run(graph.compile(), source, made.ranked(1, 5))
-        headings = [decision["chosen"] for decision in decisions(output, "closest")]
-        assert headings == [output["answer"].partition("\n")[0].strip("*")] * is_closest
+@pytest.mark.parametrize(("chance", "outcome"), [(0.9, "answer"), (0.3, "closest"), (0.01, "abstain")])
+def test_the_confidence_and_the_trace_say_what_is_given(node, source, chance, outcome):
+    output = run(node, source, made.ranked(1, 5, 0), reader=ScriptedReader({"2,340": chance}))
+    assert output["confidence"] == chance
+    [decision] = decisions(output, "evidence")
+    assert decision["chosen"] == outcome and f"{chance:.2f}" in decision["why"]
+    headings = [decision["chosen"] for decision in decisions(output, "closest")]
+    assert headings == [output["answer"].partition("\n")[0].strip("*")] * (outcome == "closest")
+
+
+def test_without_the_reader_the_nearest_sentences_are_no_answer(node, source):
+    output = run(node, source, made.ranked(1, 5), without={"reader"})
+    assert output["confidence"] is None
+    assert decisions(output, "closest") and output["citations"]

@@ -18,14 +18,12 @@ from adaptive_rag.rank.agreement import (
     SENTIMENT,
     agreements,
     centred,
-    declared_side,
     hear_other_side,
     label_sides,
     leans,
     missing_side,
     proposal_sign,
     sides_of,
-    weighs_both,
 )
 from adaptive_rag.rank.stances import AGAINST, FOR, Side
 from adaptive_rag.source import Sentences
@@ -107,36 +105,6 @@ def test_a_ban_that_saves_lives_speaks_for_the_ban() -> None:
 )
 def test_to_end_to_deny_and_to_blame_turn_what_praise_speaks_for(question: str, sign: int) -> None:
     assert proposal_sign(question) == sign
-
-
-@pytest.mark.parametrize(
-    ("question", "sentence", "side"),
-    [
-        ("Should the street be closed?", "For the buses it would be a blessing.", "for"),
-        ("Should the street be closed?", "It is a bad idea and a waste of money.", "against"),
-        ("Should the street be closed?", "It is dangerous at night.", None),
-        ("Was the farmer for option B?", "I am for option A.", None),
-        ("Was the farmer for option B?", "I am for option B.", "for"),
-        ("What do parents think about homework?", "We should think of him.", None),
-    ],
-)
-def test_a_verdict_on_the_matter_declares_a_side(question: str, sentence: str, side: Side | None) -> None:
-    assert declared_side(question, sentence) == side
-
-
-@pytest.mark.parametrize(
-    ("sentence", "both"),
-    [
-        ("Of 18 children, 12 were against homework, 4 liked it.", True),
-        ("Some think that hens eat slugs, others fear rats.", True),
-        ("Those in favour said that it was right; those against feared the noise.", True),
-        ("I say no, marketing says yes.", True),
-        ("Those against feared the noise.", False),
-        ("Some people think that it is right.", False),
-    ],
-)
-def test_a_sentence_that_reports_both_sides_is_known(sentence: str, both: bool) -> None:
-    assert weighs_both(sentence) is both
 
 
 def test_a_chunk_that_clearly_holds_both_sides_is_named_for_both() -> None:

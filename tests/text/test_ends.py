@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from adaptive_rag.analysis import parse
-from adaptive_rag.answer import forms, relations
 from adaptive_rag.query import follow_up, parts
 from adaptive_rag.text.ends import HEAD_CHARACTERS, TAIL_CHARACTERS, read_ends
 
@@ -34,8 +33,6 @@ UNITS = {
 QUESTIONS = {name: f"a{unit * (20_000 // len(unit))}!"[:20_000] for name, unit in UNITS.items()}
 READERS: dict[str, tuple[Any, Callable[[str], object]]] = {
     "analysis": (parse, parse.parse_question),
-    "form": (forms, forms.expected_form),
-    "comparison": (relations, relations.compared),
     "parts": (parts, parts.split_question),
     "follow-up": (
         follow_up,

@@ -1,0 +1,175 @@
+"""Writes what a person reads: quoted sentences in their order, each with its marker and its speaker."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from adaptive_rag.answer.choose import choose
+from adaptive_rag.answer.evidence import NEAR, Evidence, judge_evidence
+from adaptive_rag.answer.links import keep_own_links
+from adaptive_rag.answer.passages import cite_span
+from adaptive_rag.answer.request import AnswerRequest, Block
+from adaptive_rag.answer.rows import say_row
+from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.answer.speakers import without_label
+from adaptive_rag.answer.styles import FACTUAL_STYLE
+from adaptive_rag.answer.units import CODE_FENCE
+from adaptive_rag.models.onnx import load_minilm
+from adaptive_rag.optional import attempt
+from adaptive_rag.state import Citation
+from adaptive_rag.text.markers import respell_markers, write_marker
+from adaptive_rag.text.visible import plain
+
+NOTHING = "The documents hold nothing on “{part}”."
+# Above quotes that may not answer.
+CLOSEST_HEADING = "The documents may not say this outright. The closest passages:"
+# Sentences that are shown as the closest passages, at most.
+CLOSEST = 3
+
+
+@dataclass(frozen=True)
+class ExtractedAnswer:
+    """An answer of quoted sentences, each followed by its marker [n], and where each one stands."""
+
+    text: str
+    citations: list[Citation]
+
+
+def answer_locally(request: AnswerRequest, *, abstains: bool) -> tuple[Evidence, ExtractedAnswer | None]:
+    """Return the evidence, and what is said: an answer, the closest passages, or None for a refusal.
+
+    Each part of a question that asks several has a line, without what an earlier part has shown. Where no
+    part is answered, the question is judged whole. A caller who never `abstains` gets the best there is.
+    """
+    asked = [_part_of(request, part) for part in request.parts]
+    judged = [judge_evidence(one) for one in asked]
+    if any(evidence.outcome == "answer" for evidence in judged):
+        lines, citations = list[str](), list[Citation]()
+        for one, evidence in zip(asked, judged, strict=True):
+            answer = extract_answer(one, citations) if evidence.outcome == "answer" else None
+            if answer is None:
+                lines.append(NOTHING.format(part=one.question))
+            elif answer.text:
+                lines.append(answer.text)
+                citations += answer.citations
+        best = max(judged, key=lambda evidence: evidence.confidence or 0.0)
+        return best, ExtractedAnswer("\n".join(lines), citations)
+    evidence = judge_evidence(request)
+    if not abstains or evidence.outcome == "answer":
+        return evidence, extract_answer(request)
+    if evidence.outcome == "closest":
+        return evidence, show_closest(request)
+    return evidence, None
+
+
+def _part_of(request: AnswerRequest, part: str) -> AnswerRequest:
+    [vector] = load_minilm().encode([part])
+    return replace(
+        request, question=part, question_vector=vector, style=FACTUAL_STYLE, parts=(), missing=None
+    )
+
+
+def extract_answer(request: AnswerRequest, shown: Sequence[Citation] = ()) -> ExtractedAnswer:
+    """Answer with exact sentences of the documents, in the blocks of the request's style.
+
+    What is `shown` already is left out. The answer is empty where the documents hold no readable sentence.
+    """
+    judged = request.judged
+    if not judged.sentences:
+        return ExtractedAnswer("", [])
+    return _write(request, request.style.arrange(request, judged), shown)
+
+
+def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | None]:
+    """Quote the sentences nearest to the question by their vectors alone, where `answer_locally` fails."""
+    found = [
+        (float(sentences.vectors[position] @ request.question_vector), number, start, end)
+        for number, sentences in enumerate(request.sentences)
+        for position, (start, end) in enumerate(sentences.spans.tolist())
+    ]
+    best = [each for each in sorted(found, reverse=True)[:CLOSEST] if each[0] >= NEAR]
+    why = "quoted by nearness alone: the usual way to answer failed"
+    if not best:
+        return Evidence(None, "refusal", why), None
+    quoted = [cite_span(request.documents[number], number + 1, start, end) for _, number, start, end in best]
+    lines = [
+        f"- {respell_markers(' '.join(plain(citation['quote']).split()))} {write_marker(citation['marker'])}"
+        for citation in quoted
+    ]
+    said = ExtractedAnswer("\n".join([f"**{CLOSEST_HEADING}**", *lines]), quoted)
+    return Evidence(None, "closest", why), said
+
+
+def show_closest(request: AnswerRequest) -> ExtractedAnswer:
+    """Show the sentences that come nearest to an answer, and say that they may not be one."""
+    judged = request.judged
+    chosen = choose(judged, judged.scores, CLOSEST, request.style.share * judged.best)
+    said = _write(request, [Block(chosen, listed=True)], ())
+    return replace(said, text=f"**{CLOSEST_HEADING}**\n{said.text}") if said.text else said
+
+
+def _write(request: AnswerRequest, blocks: Sequence[Block], shown: Sequence[Citation]) -> ExtractedAnswer:
+    """Write blocks; an image is shown by its description, and no tag is left that a page would act on.
+
+    The quotes of the citations stay exact.
+    """
+    told = {(citation["source"], citation["start"]) for citation in shown}
+    blocks = [replace(block, sentences=_untold(request, block, told)) for block in blocks]
+    blocks = [block for block in blocks if block.sentences]
+    text, _ = keep_own_links("\n\n".join(_format_block(request, block) for block in blocks), None)
+    return ExtractedAnswer(
+        text,
+        [
+            cite_span(request.documents[s.document], s.document + 1, s.start, s.end)
+            for block in blocks
+            for s in block.sentences
+        ],
+    )
+
+
+def _untold(request: AnswerRequest, block: Block, told: Collection[tuple[str, int]]) -> list[AnswerSentence]:
+    return [s for s in block.sentences if (request.documents[s.document]["source"], s.start) not in told]
+
+
+def _format_block(request: AnswerRequest, block: Block) -> str:
+    lines: list[str] = []
+    before: tuple[AnswerSentence, str | None] | None = None
+    for number, sentence in enumerate(block.sentences, start=1):
+        # A message names its own.
+        said_by = request.contributions[sentence.document]
+        speaker = None if sentence.alone else said_by.speaker_at(sentence.start, sentence.text)
+        same = before is not None and speaker is not None and speaker == before[1]
+        goes_on = same or (before is not None and sentence.follows(before[0]))
+        # The marker stands after what leads to a block of code, and the block on lines of its own.
+        said, fence, code = _said(request, sentence, speaker, named=not same).partition(f"\n{CODE_FENCE}\n")
+        shown = f"{said} {write_marker(sentence.document + 1)}{fence}{code}"
+        if block.numbered:
+            lines.append(f"{number}. {shown}")
+        elif sentence.listed and goes_on and not same:
+            lines.append(f"- {shown}")
+        elif lines and (goes_on or not block.listed) and not lines[-1].endswith(CODE_FENCE):
+            lines[-1] += f" {shown}"
+        else:
+            lines.append(f"- {shown}" if block.listed else shown)
+        before = sentence, speaker
+    heading = [f"**{block.heading}**"] if block.heading else []
+    body = "\n".join([*heading, *lines])
+    return f"{block.opening}\n\n{body}" if block.opening else body
+
+
+def _said(request: AnswerRequest, sentence: AnswerSentence, speaker: str | None, *, named: bool) -> str:
+    """Return a sentence on one line, quoted where its speaker is known; a block of code keeps its lines."""
+    text = without_label(sentence.text) if speaker else sentence.text
+    if sentence.cells:
+        text = attempt("rows", partial(say_row, sentence.cells, request.question), text)
+    elif text.startswith("|"):
+        text = text.strip("| \t")  # a row of one cell
+    if not text.endswith(f"\n{CODE_FENCE}"):
+        text = " ".join(text.split())
+    # A bracketed number of the sentence's own would read as a marker of ours.
+    text = respell_markers(text)
+    if speaker is None:
+        return text
+    return f"{speaker}: “{text}”" if named else f"“{text}”"

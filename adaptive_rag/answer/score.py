@@ -1,0 +1,131 @@
+"""The one judgement of what was read: how likely each sentence answers, and which side it takes.
+
+The reader judges. Without it, or in a language that it does not know, only the nearness of a sentence to the
+question is known, which says nothing of whether it answers.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import numpy as np
+
+from adaptive_rag.answer.passages import chunks_of, ranks_of
+from adaptive_rag.answer.sentences import AnswerSentence
+from adaptive_rag.models.onnx import Vectors
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.reading import Reader, passage_of
+from adaptive_rag.text.vectors import Scores, cosines
+
+# Characters that are read, of the chunks that were ranked first: eight full ones, some .1 s on two cores
+# (`python -m benchmarks.warm_question`).
+MOST_READ = 8_000
+
+
+@dataclass(frozen=True)
+class ScoredSentences:
+    """The sentences of the passages, and what is known of each."""
+
+    sentences: Sequence[AnswerSentence]
+    scores: Scores
+    """(sentences,): how likely each is the one that answers, among all, 0-1; their cosine where nothing
+    reads."""
+    relevance: Scores
+    """(sentences,): how likely its chunk answers, were it the only one; 0-1."""
+    answered: float | None
+    """How likely one of them answers; None where only nearness is known."""
+
+    @property
+    def best(self) -> float:
+        """Return the highest score; 0 without sentences."""
+        return float(self.scores.max()) if len(self.scores) else 0.0
+
+
+def judge(
+    question: str,
+    vector: Vectors,
+    documents: Sequence[Candidate],
+    sentences: Sequence[AnswerSentence],
+    reader: Reader | None,
+) -> ScoredSentences:
+    """Judge the sentences of passages by a question.
+
+    Args:
+        question: as the reader reads it, with what it leans on.
+        vector: of the question, unit length.
+        documents: the passages, joined or not.
+        sentences: of the passages, those of each in order.
+        reader: None where only the nearness counts.
+    """
+    scores, relevance = (np.zeros(len(sentences)) for _ in range(2))
+    if reader is None:
+        if sentences:
+            scores = np.maximum(cosines(np.stack([s.vector for s in sentences]), vector[None])[:, 0], 0.0)
+        return ScoredSentences(sentences, scores, relevance, None)
+    chunks = _first_chunks(documents)
+    reading = reader.read(question, [passage_of(chunk) for _, chunk in chunks])
+    for (document, chunk), read in zip(chunks, reading.passages, strict=True):
+        places = _places(sentences, document, chunk, read.spans)
+        for place, score in zip(places, read.scores, strict=True):
+            if place is not None:
+                # What two chunks share is one sentence, and so is a list of several.
+                scores[place] += score
+                relevance[place] = max(relevance[place], read.answers)
+    return ScoredSentences(sentences, np.minimum(scores, 1.0), relevance, reading.answered)
+
+
+def read_sides(
+    proposal: str, documents: Sequence[Candidate], sentences: Sequence[AnswerSentence], reader: Reader
+) -> Scores:
+    """Return how likely each sentence is against a proposal, for it, or neither; shape (sentences, 3).
+
+    One that is not read is neither.
+    """
+    sides = np.tile(np.array([0.0, 0.0, 1.0]), (len(sentences), 1))
+    chunks = _first_chunks(documents)
+    said = reader.side(proposal, [passage_of(chunk) for _, chunk in chunks])
+    for (document, chunk), told in zip(chunks, said, strict=True):
+        places = _places(sentences, document, chunk, [span for span, _ in told])
+        for place, side in zip(places, (side for _, side in told), strict=True):
+            # of a piece of several sentences, the one that takes a side most clearly
+            if place is not None and side.neither < sides[place, 2]:
+                sides[place] = side
+    return sides
+
+
+def _first_chunks(documents: Sequence[Candidate]) -> list[tuple[int, Candidate]]:
+    """Return the chunks that are read, best first, each with the number of its passage."""
+    ranked = list[tuple[int, int, Candidate]]()
+    for number, (document, rank) in enumerate(zip(documents, ranks_of(documents), strict=True)):
+        ranks = [part["rank"] for part in document.get("parts", [])] or [rank]
+        ranked += [(rank, number, chunk) for rank, chunk in zip(ranks, chunks_of(document), strict=True)]
+    ranked.sort(key=lambda each: each[0])
+    lengths = accumulate(len(chunk["text"]) for _, _, chunk in ranked)
+    fitting = sum(length <= MOST_READ for length in lengths)
+    return [(number, chunk) for _, number, chunk in ranked[: max(1, fitting)]]
+
+
+def _places(
+    sentences: Sequence[AnswerSentence],
+    document: int,
+    chunk: Candidate,
+    spans: Sequence[tuple[int, int]],
+) -> Iterator[int | None]:
+    """Yield for each span of a chunk the index of the sentence that it belongs to; None where there is none.
+
+    A heading, and the question above its answer, belong to what follows.
+    """
+    first = bisect_right(sentences, document - 1, key=lambda s: s.document)
+    last = bisect_right(sentences, document, key=lambda s: s.document)
+    ends = [s.end for s in sentences[first:last]]
+    for start, end in spans:
+        at = first + bisect_right(ends, chunk["start"] + start)
+        while at < last and sentences[at].start < chunk["start"] + end:
+            if sentences[at].quality > 0 or sentences[at].leads:
+                break
+            at += 1
+        inside = at < last and sentences[at].start < chunk["end"]
+        yield at if inside else None

@@ -1,0 +1,282 @@
+import pytest
+
+from adaptive_rag.answer.check import ground, review_draft
+from adaptive_rag.answer.citations import read_markers
+from tests.answer.made import candidate, request, sentences_of, vectors
+
+DOCUMENTS = [
+    candidate("The Long Wall was built between 1955 and 1958. It protects 1,162 homes in the low town."),
+    candidate("The ferry is not free. Tickets are sold at the harbour office."),
+]
+
+
+def grounded(answer):
+    claims = read_markers(answer, len(DOCUMENTS)).claims
+    return ground(claims, vectors([c.text for c in claims]), DOCUMENTS, [sentences_of(d) for d in DOCUMENTS])
+
+
+@pytest.mark.parametrize(
+    ("answer", "share"),
+    [
+        ("The Long Wall was built between 1955 and 1958 [1].", 1.0),
+        ("The wall protects 1162 homes in the low town [1].", 1.0),
+        ("The wall protects 2,000 homes in the low town [1].", 0.0),
+        ("The Long Wall was built between 1955 and 1958 [2].", 0.0),
+        ("The Long Wall was built between 1955 and 1958 [1][2].", 1.0),
+        ("The ferry is free [2].", 0.0),
+        ("The ferry is not free [2].", 1.0),
+        ("The Long Wall was not built between 1955 and 1958 [1].", 0.0),
+        ("The mayor resigned in disgrace over a hotel [1].", 0.0),
+        ("The Long Wall was built between 1955 and 1958.", 0.0),
+        ("Tickets are sold at the harbour office [2]. Whales sing opera [2].", 0.5),
+        ("Tickets are sold at the harbour office [2]. The ferry is not free.", 1.0),
+        ("## Ferry\nTickets are sold at the harbour office [2].", 1.0),
+        ("", 0.0),
+    ],
+)
+def test_the_share_of_supported_sentences(answer, share):
+    assert grounded(answer).share == share
+
+
+PASSAGE = (
+    "Thomas Piketty challenges the notion of the Kuznets curve. The shop is closed from 4 to 26 July. "
+    "The pump P220 costs 108.00 euros. Anna Berg sued the city council in May. "
+    "Members may borrow ten books for six weeks. Dogs are not allowed on the beach. "
+    "Last, makers introduced the Ford Ranger, the Dodge Dakota and a van. "
+    "Mazda trucks were sold as the Ford Courier. "
+    "A tax drives a wedge between the price consumers pay and the price producers receive. "
+    "Au pairs are unlikely to be classed as workers. Payment won't restart when it has ended. "
+    "The train runs from Graz to Linz. Some rooms have a balcony. The bridge opened in 1971. "
+    "In 2023 the library had 148,200 visits, 9 % more than in 2022. Donations | 64,000 | 88,000. "
+    "Coil frozen | Let it defrost for one hour. Up to five days may be carried over. "
+    "In hotels we recommend a humidity of 50 percent, in cellars 60 percent. A ticket costs 30 euros. "
+    "Students pay 40 percent less. The European Union pays for the bridge. "
+    "You qualify with a low income or with a large family. The house was sold in 1980."
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Thomas Piketty challenges the Kuznets curve.",
+        "The shop is closed for 23 days, from 4 to 26 July.",
+        "The P220 pump costs 108 euros.",
+        "The price of the pump is 108.00 euros.",
+        "The city council was sued by Anna Berg in May.",
+        "One position holds that dogs are not allowed on the beach.",
+        "Members may borrow 10 books for six weeks.",
+        "The makers introduced the Dodge Dakota, the Ford Ranger and a van.",
+        "There is a wedge between the price producers receive and the price consumers pay.",
+        "Au pairs are not likely to be classed as workers.",
+        "Consequently, dogs aren't allowed on the beach at all.",
+        "The two positions differ: dogs are not allowed on the beach.",
+        "The library had 148,200 visits in 2023, 9 percent more than in 2022.",
+        "The donations were 88,000 pounds, up from 64,000 pounds.",
+        "Let the coil defrost for one hour.",
+        "At most five days may be carried over.",
+        "For cellars a humidity of 60 percent is recommended.",
+        "Students pay 40 percent less: 18 euros instead of 30 euros.",
+        "The EU pays for the bridge.",
+        "108.00.",
+        "40 percent.",
+        "Ten books.",
+    ],
+)
+def test_a_sentence_that_says_what_the_passage_says_is_supported(claim):
+    assert reasons_for(claim) == []
+
+
+@pytest.mark.parametrize(
+    ("claim", "reason"),
+    [
+        ("Thomas Piketty does not challenge the notion of the Kuznets curve.", "deny"),
+        ("The shop is closed from 4 to 27 July.", "27"),
+        ("The pump P230 costs 108.00 euros.", "P230"),
+        ("Members may borrow ten books for six days.", "day"),
+        ("Members may borrow 30 books.", "ten"),
+        ("Dogs are allowed on the beach.", "deny"),
+        ("The train runs from Linz to Graz.", "from"),
+        ("Makers introduced the Ford Courier, the Dodge Dakota and a van.", "Ranger"),
+        (
+            "A tax drives a wedge between the price producers pay and the price consumers receive.",
+            "consumers",
+        ),
+        ("Au pairs are likely to be classed as workers.", "unlikely"),
+        ("Members may borrow ten books, and payment would restart when it has ended.", "restart"),
+        ("The city council sued Anna Berg in May.", "other way about"),
+        ("All rooms have a balcony.", "all"),
+        ("Rooms have a balcony.", "some"),
+        ("The bridge opened in 1971 with a concert.", "concert"),
+        ("The bridge opened in Vienna in 1971.", "Vienna"),
+        ("You qualify with a low income and with a large family.", "or"),
+        ("Students pay 40 percent less: 19 euros instead of 30 euros.", "19"),
+        ("The house was bought in 1980.", "bought"),
+        ("109.00.", "109"),
+    ],
+)
+def test_a_sentence_that_says_something_else_names_what(claim, reason):
+    [found] = reasons_for(claim)
+    assert reason in found
+
+
+def reasons_for(claim, text=PASSAGE):
+    document = candidate(text)
+    claims = read_markers(f"{claim} [1]", 1).claims
+    vectors_ = vectors([c.text for c in claims])
+    return ground(claims, vectors_, [document], [sentences_of(document)]).reasons
+
+
+TABLE = (
+    "Fee | Amount (euros) | Due\nFull plot | 84 | 1 March\nHalf plot | 46 | 1 March\nShed | 9 | 1 June\n\n"
+    "In living rooms we recommend a humidity of 50 percent, in cellars 60 percent. "
+    "The sauna closes at 20:00 on Tuesdays. "
+    "More recent work by Ruth Ellery points out that the locks were too narrow for larger boats. "
+    "The engineer Josiah Thorne planned the tunnel."
+)
+RECORDS = "item: Brass hinge\nprice: 4.20\nstock: 120\n\nitem: Steel hinge\nprice: 2.60\nstock: 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "claim", "reason"),
+    [
+        (TABLE, "A half plot costs 46 euros, due on 1 March.", ""),
+        (TABLE, "A half plot costs 84 euros.", "46"),
+        (TABLE, "The shed is due on 1 March.", "June"),
+        (TABLE, "A full plot is 38 euros dearer than a half plot.", ""),
+        (TABLE, "A full plot is 39 euros dearer than a half plot.", "39"),
+        (TABLE, "In cellars we recommend a humidity of 50 percent.", "60"),
+        (TABLE, "The sauna closes at 21:00 on Tuesdays.", "21:00"),
+        (TABLE, "Josiah Thorne points out that the locks were too narrow for larger boats.", "Ruth"),
+        (TABLE, "Only 46 euros are due for a half plot.", ""),
+        (RECORDS, "The brass hinge costs 4.20.", ""),
+        (RECORDS, "The price of the brass hinge is 2.60.", "4.20"),
+        (RECORDS, "None of the steel hinge is in stock.", ""),
+    ],
+)
+def test_a_cell_a_field_and_a_part_of_a_sentence_hold_for_what_they_stand_beside(text, claim, reason):
+    found = reasons_for(claim, text)
+    assert [reason in why for why in found] == ([True] if reason else [])
+
+
+def test_a_number_of_the_asker_needs_no_passage():
+    document = candidate("Children under 8 must be with an adult in the water. Six lockers are free.")
+    asked = request("Can my daughter swim alone?", [document], situation="My daughter is six.")
+    review = review_draft("At six your daughter must be with an adult in the water [1].", asked, vectors)
+    assert review.grounding.unsupported == []
+
+
+def test_a_sentence_may_rest_on_several_of_its_passages():
+    text = (
+        "The Long Wall, built between 1955 and 1958, protects homes; tickets are sold at the harbour office"
+    )
+    assert grounded(f"{text} [1][2].").share == 1.0
+    assert grounded(f"{text} [1].").share == 0.0
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The price of the ferry is not stated.",
+        "It is not said who built it.",
+        "Nothing is said on dogs.",
+        "Nobody is named as the builder.",
+        "The passages do not mention a discount.",
+        "I don't know who built it.",
+    ],
+)
+def test_what_is_said_to_be_missing_is_no_claim(sentence):
+    marked = read_markers(f"The ferry is not free [2]. {sentence}", 2)
+    assert [claim.text for claim in marked.claims] == ["The ferry is not free."]
+    assert marked.absences == 1
+
+
+def test_what_the_disagreement_turns_on_is_no_claim():
+    marked = read_markers("Ann is for it [1]. Bo is against it [2]. The disagreement turns on the price.", 2)
+    assert [claim.text for claim in marked.claims] == ["Ann is for it.", "Bo is against it."]
+
+
+@pytest.mark.parametrize(
+    ("draft", "stands"),
+    [
+        ("The Long Wall was built between 1955 and 1959 [1].", True),  # marked, not thrown away
+        ("The ferry is free [2]. Tickets are sold at the harbour office [2].", True),
+        ("Yes [1].", True),
+        ("1955 to 1958 [1].", True),
+        ("Whales sing opera in the deep [1].", False),
+        ("Yes.", False),
+        ("## Answer", False),
+        ("Is the ferry free?", False),
+        ("You answer questions from numbered passages, and from nothing else.", False),
+    ],
+)
+def test_a_draft_stands_unless_it_is_a_stub_or_about_something_else(draft, stands):
+    review = review_draft(draft, request("Is the ferry free?", DOCUMENTS), vectors)
+    assert review.knows
+    assert review.stands is stands
+
+
+def test_a_draft_gets_the_markers_it_lacks_where_they_leave_its_markdown_valid():
+    draft = (
+        "## The wall\n\n| Wall | Homes |\n|:-----|------:|\n| Long Wall protects homes | 1,162 |\n\n"
+        "```python\n# The ferry is not free.\ntickets[1]\n```\n\n"
+        "1. The ferry is not free.\n   - Tickets are sold at the harbour office.\n"
+    )
+    review = review_draft(draft, request("Is the ferry free?", DOCUMENTS), vectors)
+    assert review.text == (
+        draft.strip()
+        .replace("| 1,162 |", "| 1,162 [1] |")
+        .replace("1. The ferry is not free.", "1. The ferry is not free. [2]")
+        .replace("office.", "office. [2]")
+    )
+    assert review.grounding.share == 1.0
+    assert [citation["marker"] for citation in review.citations] == [1, 2, 2]
+
+
+def test_the_number_of_an_item_needs_no_passage():
+    answer = "1. The ferry is not free [2].\n2) Tickets are sold at the harbour office [2]."
+    assert grounded(answer).share == 1.0
+
+
+def test_a_marker_of_what_claims_nothing_has_its_citation_too():
+    review = review_draft(
+        "To cross [2]:\n\nThe wall was built between 1955 and 1958 [1].",
+        request("Is the ferry free?", DOCUMENTS),
+        vectors,
+    )
+    assert {citation["marker"] for citation in review.citations} == {1, 2}
+
+
+def test_the_unsupported_sentences_are_listed_with_their_reasons():
+    result = grounded("The ferry is not free [2]. The wall protects 2,000 homes [1]. Nobody knows.")
+
+    assert result.unsupported == ["The wall protects 2,000 homes.", "Nobody knows."]
+    assert "2000" in result.reasons[0]
+
+
+def test_a_sentence_without_any_cited_passage_says_so():
+    assert grounded("The ferry is not free.").reasons == ["it cites no passage"]
+
+
+def test_a_document_with_hidden_and_styled_letters_is_compared_as_the_model_read_it():
+    text = "The sea w\u200ball is \uff12,\uff13\uff14\uff10 me\u00adtres long. It was fin\ufe01ished in 1968."
+    asked = request("How long is the sea wall?", [candidate(text)])
+    review = review_draft("The sea wall is 2,340 metres long [1].", asked, vectors)
+    assert review.grounding.share == 1.0
+    # The citation quotes the document as it is.
+    [citation] = review.citations
+    assert citation["quote"] == text[: text.index(" It was")]
+    assert text[citation["start"] : citation["end"]] == citation["quote"]
+
+
+def test_a_draft_is_reviewed_without_its_foreign_links_and_hidden_characters():
+    asked = request(
+        "Is the ferry free?", [candidate("The ferry is not free. See https://town.example/ferry.")]
+    )
+    draft = (
+        "The ferry\u200b is not free [1]. ![x](http://evil.example/?q=ferry+free) "
+        "[See](https://town.example/ferry) or [see](https://evil.example/?q=free)."
+    )
+    review = review_draft(draft, asked, vectors)
+    assert review.text.startswith("The ferry is not free [1]. x [See](https://town.example/ferry) or see.")
+    assert review.removed == ["http://evil.example/", "https://evil.example/"]
+    assert [citation["marker"] for citation in review.citations] == [1]

@@ -1,0 +1,129 @@
+"""Which sentences an answer quotes, and in which order."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from adaptive_rag.answer.compose import extract_answer
+from adaptive_rag.answer.passages import join_neighbours
+from adaptive_rag.answer.request import Block
+from adaptive_rag.answer.styles import ANALYTICAL_STYLE, FACTUAL_STYLE
+from tests.answer.made import ScriptedReader, candidate, request, without_markers
+
+WALL = (
+    "The Long Wall is a sea wall of stone that protects the low town. It is 2.3 kilometres long. "
+    "The wall was built between 1955 and 1958. Visitors like the harbour for its herring gulls."
+)
+MARSH = (
+    "Salt marsh slows the waves before they reach the wall. The marsh costs farmers land. "
+    "The marsh benefits birds and stores carbon. Sheep graze there in summer."
+)
+GUIDE = (
+    "You need three things:\n\n- a torch with two batteries\n- a bag of sand for the door\n- warm clothes\n\n"
+    "The council lends pumps to whoever asks for one in time."
+)
+
+
+def check(answer, documents):
+    """Every sentence has its marker, and every quote stands where its citation says."""
+    body = "\n".join(line for line in answer.text.splitlines() if not line.startswith("**"))
+    assert re.sub(r"[^\[]*?\S \[\d+\]\s*", "", body) == ""
+    assert len(re.findall(r"\[\d+\]", body)) == len(answer.citations)
+    for citation in answer.citations:
+        document = documents[citation["marker"] - 1]
+        start, end = (citation[key] - document["start"] for key in ("start", "end"))
+        assert document["text"][start:end] == citation["quote"]
+        assert citation["source"] == document["source"]
+        assert " ".join(citation["quote"].split()) in answer.text
+
+
+def test_the_sentence_that_answers_stands_alone_where_nothing_else_may_answer() -> None:
+    documents = [candidate(MARSH, source="marsh.txt"), candidate(WALL)]
+    answer = extract_answer(request("When was it built?", documents, {"1955": 0.8, "Salt marsh": 0.1}))
+    assert without_markers(answer) == ["The wall was built between 1955 and 1958."]
+    check(answer, documents)
+
+
+def test_others_join_that_answer_nearly_as_likely_in_the_order_of_the_document() -> None:
+    documents = [candidate(MARSH, source="marsh.txt"), candidate(WALL)]
+    chances = {"benefits birds": 0.4, "costs farmers": 0.2, "Sheep": 0.1, "1955": 0.02}
+    asked = request("What does the marsh do?", documents, chances, style=ANALYTICAL_STYLE)
+    answer = extract_answer(asked)
+    assert without_markers(answer) == [
+        "The marsh benefits birds and stores carbon.",
+        "Sheep graze there in summer.",
+        "The marsh costs farmers land.",
+    ]
+    check(answer, documents)
+    short = extract_answer(replace(asked, style=replace(ANALYTICAL_STYLE, words=12)))
+    assert without_markers(short)[1:] == ["The marsh costs farmers land."]
+    assert len(without_markers(extract_answer(replace(asked, style=FACTUAL_STYLE)))) == 2
+
+
+def test_a_sentence_that_refers_back_brings_the_one_before() -> None:
+    answer = extract_answer(request("How long is it?", [candidate(WALL)], {"kilometres": 0.9}))
+    assert without_markers(answer) == [
+        "The Long Wall is a sea wall of stone that protects the low town.",
+        "It is 2.3 kilometres long.",
+    ]
+
+
+def test_what_leads_to_a_list_brings_its_items() -> None:
+    document = candidate(GUIDE.replace("batteries", "batteries " + "and a spare one " * 24))
+    answer = extract_answer(request("What do I need?", [document], {"three things": 0.9}))
+    assert "torch" in answer.text and "warm clothes" in answer.text
+    assert "pumps" not in answer.text
+
+
+def test_repeated_sentences_are_shown_once() -> None:
+    copies = [candidate(WALL, source=f"copy{n}.txt") for n in range(4)]
+    answer = extract_answer(request("When was it built?", copies, {"1955": 0.2}, style=ANALYTICAL_STYLE))
+    assert without_markers(answer) == ["The wall was built between 1955 and 1958."]
+
+
+def test_what_two_chunks_of_a_passage_share_counts_once_and_for_both() -> None:
+    cut = WALL.index("It is")
+    chunks = [candidate(WALL[:-56]), candidate(WALL[cut:], start=cut)]
+    [passage] = join_neighbours(chunks)
+    asked = request("How long is it?", [passage], {"kilometres": 0.3, "Visitors": 0.5})
+    assert [round(float(score), 1) for score in asked.judged.scores] == [0.0, 0.6, 0.0, 0.5]
+    assert without_markers(extract_answer(asked))[1] == "It is 2.3 kilometres long."
+
+
+def test_what_is_said_of_a_heading_or_a_question_holds_for_what_follows() -> None:
+    page = candidate("## Opening hours of the pool\n\nThe pool is open from nine to five on all days.")
+    asked = request("When is the pool open?", [page], {"## Opening": 0.9})
+    assert without_markers(extract_answer(asked)) == ["The pool is open from nine to five on all days."]
+    said = {"kind": "qa", "question": "Is there a bus?", "answer": "Yes, every hour until nine."}
+    faq = candidate("Is there a bus?\nYes, every hour until nine.", metadata=said)
+    asked = request("Does a bus run?", [faq], {"Is there": 0.9})
+    assert without_markers(extract_answer(asked)) == ["Yes, every hour until nine."]
+
+
+def test_the_question_is_read_after_the_one_before_and_with_the_situation() -> None:
+    reader = ScriptedReader({"1955": 0.9})
+    more = {"asked_before": "What is the Long Wall?", "situation": "I live\nthere."}
+    extract_answer(request("When was it built?", [candidate(WALL)], reader=reader, **more))
+    assert reader.asked == ["What is the Long Wall? When was it built? (I live there.)"]
+
+
+def test_without_a_reader_the_nearest_sentence_comes_first() -> None:
+    asked = replace(request("built between 1955", [candidate(WALL)]), reader=None)
+    assert asked.judged.answered is None
+    assert without_markers(extract_answer(asked))[0] == "The wall was built between 1955 and 1958."
+
+
+def test_a_style_may_number_what_it_quotes() -> None:
+    def steps(asked, judged):
+        return [Block(list(judged.sentences)[1:3], numbered=True, heading="Steps")]
+
+    asked = request("How?", [candidate(MARSH)], style=replace(FACTUAL_STYLE, arrange=steps))
+    assert extract_answer(asked).text == (
+        "**Steps**\n1. The marsh costs farmers land. [1]\n2. The marsh benefits birds and stores carbon. [1]"
+    )
+
+
+@pytest.mark.parametrize("text", ["", "...", "# Heading"])
+def test_what_holds_no_readable_sentence_gives_no_answer(text: str) -> None:
+    assert extract_answer(request("What?", [candidate(text)])).text == ""

@@ -1,0 +1,106 @@
+"""An answer, the closest passages or a refusal, by one probability."""
+
+from dataclasses import replace
+
+import pytest
+
+from adaptive_rag.answer.compose import CLOSEST_HEADING, answer_locally
+from adaptive_rag.answer.evidence import ANSWERED, CLOSE, format_abstention, judge_evidence, nearest_quote
+from adaptive_rag.answer.styles import STYLES
+from adaptive_rag.state import QUERY_TYPES
+from tests.answer.made import ScriptedReader, candidate, request
+
+WALL = candidate("The wall was built in 1955. The ferry runs every hour of the day.")
+
+
+@pytest.mark.parametrize(
+    ("chance", "outcome"), [(ANSWERED, "answer"), (CLOSE, "closest"), (CLOSE - 0.01, "refusal")]
+)
+def test_one_probability_decides_what_is_given(chance: float, outcome: str) -> None:
+    asked = request("When was it built?", [WALL], {"1955": chance})
+    evidence, said = answer_locally(asked, abstains=True)
+    assert (evidence.outcome, evidence.confidence) == (outcome, pytest.approx(chance))
+    assert f"{chance:.2f}" in evidence.reason
+    if outcome == "refusal":
+        assert said is None
+        assert answer_locally(asked, abstains=False)[1]
+    else:
+        assert said
+        assert said.text.startswith(f"**{CLOSEST_HEADING}**\n- The wall") is (outcome == "closest")
+        assert said.citations[0]["quote"] == "The wall was built in 1955."
+
+
+def test_without_a_reader_nothing_is_given_as_an_answer() -> None:
+    near, far = (replace(request(asked, [WALL]), reader=None) for asked in ("built in 1955", "quantum chess"))
+    assert judge_evidence(near).outcome == "closest" and judge_evidence(near).confidence is None
+    assert judge_evidence(far).outcome == "refusal"
+
+
+def test_two_questions_in_one_are_answered_one_by_one() -> None:
+    parts = ["When was the wall built?", "who was the builder?"]
+    asked = request(" ".join(parts), [WALL], parts=parts)
+
+    class ReadsByPart(ScriptedReader):
+        def read(self, question, passages):
+            self.answers = {"1955": 0.9 if "When" in question else 0.0}
+            return super().read(question, passages)
+
+    evidence, said = answer_locally(replace(asked, reader=ReadsByPart()), abstains=True)
+    assert evidence.outcome == "answer" and said
+    assert said.text.splitlines() == [
+        "The wall was built in 1955. [1]",
+        "The documents hold nothing on “who was the builder?”.",
+    ]
+
+
+def test_every_type_has_a_style() -> None:
+    assert set(STYLES) == set(QUERY_TYPES)
+
+
+def test_a_refusal_quotes_what_came_nearest_on_one_line() -> None:
+    wall = candidate("The Long Wall\nwas built after 1955, see [2]. It rains.", source="/in/b.pdf")
+    nearest = nearest_quote(
+        request("When was the wall built?", [candidate("It snows."), wall], {"Long Wall": 0.1})
+    )
+    assert nearest
+    said = format_abstention("Why?", ["Why?"], 2, nearest)
+    assert "What came nearest stands in b.pdf: “The Long Wall was built after 1955, see " in said
+    assert "see [2]" not in said
+    assert said.endswith("”")
+    assert nearest[1]["quote"] == "The Long Wall\nwas built after 1955, see [2]."
+
+
+def test_a_heading_or_a_sentence_on_something_else_is_never_quoted() -> None:
+    pool = "The pool is open from nine to five on every day of the week."
+    page, heading = candidate(f"# Pool\n\n{pool}"), candidate("# Opening hours of the pool")
+    found = nearest_quote(request("When is the pool open?", [page]))
+    assert found and found[0] == pool
+    assert nearest_quote(request("When is the pool open?", [heading])) is None
+    assert nearest_quote(request("Who won the World Cup?", [page])) is None
+
+
+def test_the_abstention_says_what_was_searched_beyond_the_question() -> None:
+    queries = ["Why is that gate shut?", "why gate shut", "is the wall dry", "is the wall dry"]
+    told = format_abstention("Why is  that gate shut?", [*queries, "Why is that gate shut?\nthe harbour"], 12)
+    assert told == (
+        "The documents do not hold an answer to this question. "
+        "I searched 12 documents, also for “is the wall dry” and “the harbour”."
+    )
+    assert "I searched one document." in format_abstention("Why?", ["Why?"], 1)
+    assert format_abstention("Why?", ["Why?"]) == "The documents do not hold an answer to this question."
+
+
+def test_a_query_that_carries_an_earlier_answer_is_not_printed_and_a_long_list_is_cut() -> None:
+    carried = "Delivery is free for orders above £20 and costs £1.99 otherwise, as was said. [2] Why?"
+    assert "Delivery" not in format_abstention("Why?", [carried, "Why?"], 3)
+    text = format_abstention("Why?", [f"query {n}" for n in range(9)])
+    assert "“query 3” and 5 more" in text
+    assert "nearest" not in text
+
+
+def test_words_in_quotation_marks_stand_in_single_ones_inside_the_quote() -> None:
+    page = candidate("“It was built of stone,” said Ann about the long wall.")
+    nearest = nearest_quote(request("What is the long wall built of?", [page]))
+    assert "“‘It was built of stone,’ said Ann about the long wall.”" in format_abstention(
+        "?", [], 1, nearest
+    )
