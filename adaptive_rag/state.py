@@ -239,7 +239,10 @@ class State(InputState, Found, total=False):
     # written by generate
     answer: str
     citations: list[Citation]
+    # the share of its claims that the documents support, 0-1; quotes are theirs
     grounding: float
+    # how likely the passages that were read answer the question, 0-1; None where nothing judged them
+    confidence: float | None
     abstained: bool
 
 
@@ -258,7 +261,10 @@ class OutputState(RetrievalState):
 
     answer: str
     citations: list[Citation]
+    # the share of its claims that the documents support, 0-1; quotes are theirs
     grounding: float
+    # how likely the passages that were read answer the question, 0-1; None where nothing judged them
+    confidence: float | None
     abstained: bool
     messages: Annotated[list[AnyMessage], add_messages]
 

@@ -145,6 +145,7 @@ _FRESH: dict[str, Any] = {
     "answer": "",
     "citations": [],
     "grounding": 0.0,
+    "confidence": None,
     "abstained": False,
 }
 

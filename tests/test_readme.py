@@ -96,7 +96,7 @@ def test_the_answer_shown_is_the_answer_given(folder: Path) -> None:
     command = next(command for command in COMMANDS if "highest water level" in command)
     arguments = [sys.executable, "-m", "adaptive_rag", *shlex.split(command)[1:]]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=300)
-    steady = re.compile(r"\d+\.\d+ s|confidence \d\.\d+")
+    steady = re.compile(r"\d+\.\d+ s|\d+% sure")
     for line in shown.strip().splitlines():
         assert steady.sub("", line).strip() in steady.sub("", done.stdout), line
 

@@ -36,6 +36,7 @@ KEYS = [
     "answer",
     "citations",
     "grounding",
+    "confidence",
     "abstained",
     "messages",
 ]

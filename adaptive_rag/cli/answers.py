@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -52,7 +52,7 @@ def print_answer(output: OutputState, seconds: float, context: Context) -> None:
     facts = [
         f"{seconds:.2f} s",
         f"{count_of(len(output['documents']), 'passage')} read",
-        "abstained" if output["abstained"] else f"grounding {output['grounding']:.0%}",
+        *how_sure(output),
         format_calls(output["trace"]),
         *([f"${cost:.4f}"] if cost else []),
     ]
@@ -60,8 +60,26 @@ def print_answer(output: OutputState, seconds: float, context: Context) -> None:
     print_failures(output["trace"], abstained=output["abstained"])
 
 
+def how_sure(output: OutputState | Mapping[str, Any]) -> Iterator[str]:
+    """Yield how likely the question is answered, and what the words of the answer rest on."""
+    if output["confidence"] is not None:
+        yield f"answered: {output['confidence']:.0%} sure"
+    if output["abstained"]:
+        yield "abstained"
+    elif is_quoted(output["trace"]):
+        yield "quoted from the documents"
+    elif output["citations"]:
+        yield f"{output['grounding']:.0%} of its claims supported"
+
+
+def is_quoted(trace: Sequence[TraceRecord]) -> bool:
+    """Tell whether an answer is made of the documents' own sentences, not written by a chat model."""
+    decisions = [d for record in trace for d in record.get("decisions", ())]
+    return any(d["what"] == "evidence" and d["chosen"] in ("answer", "closest") for d in decisions)
+
+
 def print_heading(analysis: QueryAnalysis | None) -> None:
-    """Print the route, how sure it is, and who decided it."""
+    """Print the route, and who decided it."""
     stdout().print()
     if analysis is None:
         return
@@ -69,7 +87,7 @@ def print_heading(analysis: QueryAnalysis | None) -> None:
     print_line(
         ("● ", colour),
         (" + ".join([analysis["type"], *analysis["alternatives"]]), f"bold {colour}"),
-        (f"  confidence {analysis['confidence']:.2f} · {DECIDED[analysis['decided_by']]}", "dim"),
+        (f"  {DECIDED[analysis['decided_by']]}", "dim"),
     )
     stdout().print()
 

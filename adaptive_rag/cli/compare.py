@@ -10,7 +10,7 @@ from rich.text import Text
 from typer import Argument, Option
 
 from adaptive_rag.cli import options
-from adaptive_rag.cli.answers import colour_of
+from adaptive_rag.cli.answers import colour_of, how_sure
 from adaptive_rag.cli.failures import format_calls, print_failures
 from adaptive_rag.cli.output import (
     MEASURE,
@@ -126,7 +126,7 @@ def _heading(column: Column, found: Comparison, width: int) -> Iterator[Text]:
         f"{column.ms / 1000:.2f} s",
         format_calls(column.output["trace"]),
         count_of(len(output["documents"]), "passage"),
-        "abstained" if output["abstained"] else f"grounding {output['grounding']:.0%}",
+        *how_sure(output),
     ]
     yield from _wrapped(Text(" · ".join(facts), "dim"), width)
 

@@ -68,7 +68,13 @@ class Answered(BaseModel):
     citations: list[Cited]
     route: str = Field(description="The way that the question went: factual, analytical, opinion, ...")
     why: str = Field(description="Why it went that way.")
-    grounding: float = Field(description="Share of the answer's sentences that the passages support.")
+    confidence: float | None = Field(
+        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
+        "judged them."
+    )
+    grounding: float = Field(
+        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
+    )
     abstained: bool = Field(description="The documents do not hold an answer.")
     collection: str
 

@@ -128,6 +128,7 @@ class Tools:
             citations=[_cited(shelf, citation) for citation in output["citations"]],
             route=output["query_type"],
             why=output["analysis"]["reason"],
+            confidence=output["confidence"],
             grounding=output["grounding"],
             abstained=output["abstained"],
             collection=shelf.name,

@@ -24,6 +24,7 @@ def test_json_is_one_object_with_every_key_and_nothing_else(run: Run, town_index
         "answer",
         "citations",
         "grounding",
+        "confidence",
         "abstained",
     ]
     assert set(output["analysis"]["probabilities"]) == {"factual", "analytical", "opinion", "contextual"}
@@ -37,10 +38,11 @@ def test_json_is_one_object_with_every_key_and_nothing_else(run: Run, town_index
 def test_a_terminal_shows_route_answer_citation_and_time(run: Run, town_index: str) -> None:
     shown = run("ask", LONG, "--index", town_index, "-k", "4").stdout
     lines = [line for line in shown.splitlines() if line]
-    assert lines[0].startswith("● factual  confidence 0.")
+    assert lines[0].startswith("● factual  decided ")
     assert "2,340 metres long" in shown
     assert any(line.startswith("  [1] ") and "note01.txt" in line for line in lines)
-    assert " s · 4 passages read · grounding 100% · no chat model" in lines[-1]
+    assert " s · 4 passages read · answered: " in lines[-1]
+    assert "% sure · quoted from the documents · no chat model" in lines[-1]
 
 
 def test_what_is_piped_has_no_colours_and_no_blanks_at_the_ends_of_lines(run: Run, town_index: str) -> None:

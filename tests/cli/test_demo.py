@@ -16,7 +16,7 @@ def test_the_demo_asks_a_question_of_each_type_and_answers_it(run: Run) -> None:
     for sample in SAMPLE_QUESTIONS:
         assert f"› {sample.question}" in result.stdout
         assert f"● {sample.type}" in result.stdout
-    assert result.stdout.count("grounding") == len(SAMPLE_QUESTIONS)
+    assert result.stdout.count("quoted from the documents") == len(SAMPLE_QUESTIONS)
     assert "Documents: " in result.stderr
     assert str(samples_path().name + "/") not in result.stdout, "the samples go by their names"
 

@@ -47,7 +47,9 @@ def test_the_way_lights_up_in_order_and_folds_into_a_line(demo: str, visit: Visi
             "Classify", "Factual: Sharpen", "Factual: Search", "Factual: Rank", "Answer",
         ]  # fmt: skip
         line = page.get_by_role("button", name=re.compile("^Why"))
-        expect(line).to_have_text(re.compile(r"Factual, 95% sure, 5 steps, \d+.ms, no model calls"))
+        expect(line).to_have_text(
+            re.compile(r"Factual, answered: \d+% sure, 5 steps, \d+.ms, no model calls")
+        )
         expect(line).to_have_attribute("aria-expanded", "false")
 
 

@@ -88,6 +88,7 @@ def test_an_answer_marks_its_citations(serve: Serve, sample_index: Path) -> None
         assert "4.83 metres" in citation["quote"]
         assert citation["url"].startswith("http://localhost/api/v1/collections/samples/")
         assert answer["choices"][0]["finish_reason"] == "stop"
+        assert 0.5 < answer["adaptive_rag"].pop("confidence") <= 1
         assert answer["adaptive_rag"] == {"query_type": "factual", "grounding": 1.0, "abstained": False}
         assert answer["usage"]["counted_by"] == "embedded tokenizer"
         assert answer["usage"]["total_tokens"] > answer["usage"]["completion_tokens"] > 10

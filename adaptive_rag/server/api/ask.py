@@ -37,6 +37,7 @@ EXAMPLE: dict[str, Any] = {
         }
     ],
     "query_type": "factual",
+    "confidence": 0.93,
     "grounding": 1.0,
     "abstained": False,
 }
@@ -57,7 +58,13 @@ class Answer(BaseModel):
     citations: list[Citation] = Field(description="What the marks [1], [2] ... in the answer stand for.")
     query_type: str = Field(description="The route that was taken.")
     analysis: QueryAnalysis
-    grounding: float = Field(description="Share of the answer's sentences that the passages support.")
+    confidence: float | None = Field(
+        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
+        "judged them."
+    )
+    grounding: float = Field(
+        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
+    )
     abstained: bool = Field(description="The documents do not hold an answer.")
     documents: list[Candidate] = Field(description="The passages that were read; [1] is the first.")
     trace: list[TraceRecord]

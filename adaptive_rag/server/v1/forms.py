@@ -225,7 +225,13 @@ class Details(BaseModel):
     """What OpenAI's form has no place for."""
 
     query_type: str = Field(description="The route that was taken.")
-    grounding: float = Field(description="Share of the answer's sentences that the passages support.")
+    confidence: float | None = Field(
+        description="How likely the passages that were read answer the question, 0 to 1; null where nothing "
+        "judged them."
+    )
+    grounding: float = Field(
+        description="Share of the answer's claims that the passages support; 1 for quotes of the documents."
+    )
     abstained: bool = Field(description="The documents do not hold an answer.")
 
 

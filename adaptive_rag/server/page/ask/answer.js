@@ -120,7 +120,8 @@ function Unheld({ turn }) {
   if (!unheld.length) return null;
   // Of a thread that was kept it is not known how many sentences were weighed.
   const { grounding } = turn.answer ?? {};
-  const all = grounding === undefined ? 0 : Math.round(unheld.length / (1 - grounding));
+  const share = 1 - (grounding ?? 1);
+  const all = share > 0 ? Math.round(unheld.length / share) : 0;
   return html`<details class="card hint folded">
     <summary>${all ? t("ask_held", { held: all - unheld.length, all }) : t("ask_not_held", { n: unheld.length })}</summary>
     <ul>${unheld.map((each) => html`<li>“${String(each.chosen)}” <span class="soft">${each.why}</span></li>`)}</ul>

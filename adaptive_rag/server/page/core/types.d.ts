@@ -93,6 +93,7 @@ interface Answer {
   citations: Citation[];
   query_type: Strategy;
   analysis: Analysis;
+  confidence: number | null;
   grounding: number;
   abstained: boolean;
   documents: Candidate[];

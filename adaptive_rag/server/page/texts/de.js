@@ -256,7 +256,7 @@ export const de = {
   state_running: "läuft",
   state_done: "erledigt",
   state_skipped: "nicht ausgeführt",
-  sure: "zu {share} sicher",
+  sure: "beantwortet: zu {share} sicher",
   short_caller: "von Ihnen gewählt",
   short_model: "vom Modell gewählt",
   steps: "{n} {n|Schritt|Schritte}",

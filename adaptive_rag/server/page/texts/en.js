@@ -245,7 +245,7 @@ export const en = {
   state_running: "running",
   state_done: "done",
   state_skipped: "not run",
-  sure: "{share} sure",
+  sure: "answered: {share} sure",
   short_caller: "as you chose",
   short_model: "chosen by the model",
   steps: "{n} {n|step|steps}",

@@ -36,7 +36,8 @@ function summary(turn) {
   const calls = steps.reduce((sum, step) => sum + (step.record?.calls ?? 0), 0);
   const parts = [
     ...lanesOf(turn).map((lane) => named("", lane)),
-    analysis && howSure(analysis),
+    analysis && whoDecided(analysis),
+    answer && typeof answer.confidence === "number" && t("sure", { share: formatPercent(answer.confidence) }),
     t("steps", { n: steps.length }),
     formatDuration(timeOf(steps)),
     calls ? t("model_calls", { n: calls }) : t("no_model_calls"),
@@ -45,11 +46,8 @@ function summary(turn) {
 }
 
 /** @param {Analysis} analysis */
-function howSure({ type, probabilities, decided_by }) {
-  if (decided_by === "caller" || decided_by === "model") return t(`short_${decided_by}`);
-  const likeliest = Math.max(...Object.values(probabilities));
-  // What the wording decided against the probabilities has no figure of its own.
-  return probabilities[type] === likeliest && t("sure", { share: formatPercent(likeliest) });
+function whoDecided({ decided_by }) {
+  return (decided_by === "caller" || decided_by === "model") && t(`short_${decided_by}`);
 }
 
 /** @param {{ turn: Turn }} props */
