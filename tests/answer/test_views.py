@@ -1,5 +1,6 @@
 """Whose view it is, and under which head it stands."""
 
+import numpy as np
 import pytest
 
 from adaptive_rag.answer.compose import extract_answer
@@ -15,6 +16,16 @@ DEBATE = candidate(
 SIDES = {"glad": "for", "nurses": "for", "wakes": "against", "stop it": "against"}
 CHANCES = {"glad": 0.2, "wakes": 0.2, "opinion": 0.2, "nurses": 0.1, "stop it": 0.1}
 FERRY = "What do people think of the night ferry?"
+
+
+@pytest.fixture(autouse=True)
+def toneless(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no sentence praise or blame, so that the scripted reader alone tells the sides."""
+
+    def none(question, documents, sentences):
+        return [np.zeros(len(held.spans)) for held in sentences]
+
+    monkeypatch.setattr("adaptive_rag.answer.request.agreements", none)
 
 
 def answer(question: str, document=DEBATE, sides=SIDES, **more):
