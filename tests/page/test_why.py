@@ -48,7 +48,7 @@ def test_the_way_lights_up_in_order_and_folds_into_a_line(demo: str, visit: Visi
         ]  # fmt: skip
         line = page.get_by_role("button", name=re.compile("^Why"))
         expect(line).to_have_text(
-            re.compile(r"Factual, answered: \d+% sure, 5 steps, \d+.ms, no model calls")
+            re.compile(r"Factual, answered: \d+% sure, 5 steps, [\d.]+.m?s, no model calls")
         )
         expect(line).to_have_attribute("aria-expanded", "false")
 
@@ -147,12 +147,11 @@ def test_another_way_stands_beside_the_first_and_a_vote_is_kept_and_taken_back(
         both.wait_for()
         columns = both.get_by_role("article")
         assert columns.count() == 2
-        assert both.locator(".only").count() == 0  # nothing is shared, so nothing stands out
         columns.nth(0).get_by_role("button", name="Source 1: climate_handbook.pdf, page 6").hover()
         expect(page.get_by_role("tooltip")).to_contain_text("at 06.20 on 14 January 2015")
         expect(columns.nth(0)).to_contain_text("The highest level ever recorded at Pellhythe is 4.83 metres")
         expect(both).to_contain_text("Read by both")
-        expect(columns.nth(1)).to_contain_text(re.compile(r"\d+.ms, no model calls"))
+        expect(columns.nth(1)).to_contain_text(re.compile(r"\d+.m?s, no model calls"))
         left, right = columns.nth(0).bounding_box(), columns.nth(1).bounding_box()
         assert left and right and (left["y"] == right["y"]) == (width == "desktop")
         columns.nth(1).get_by_role("button", name="This one is better").click()
