@@ -1,7 +1,7 @@
 """Which sentences an answer quotes, and how many: the one that answers, and only what it needs.
 
 A strategy's style names how many further sentences may join, and how likely each must answer beside the best
-one. `python -m benchmarks.real` measures both.
+one.
 """
 
 from __future__ import annotations

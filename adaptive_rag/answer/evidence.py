@@ -19,8 +19,8 @@ from adaptive_rag.text.words import terms
 
 Outcome = Literal["answer", "closest", "refusal"]
 
-# The confidence from which on an answer is given as one, and from which on the closest passages are. On the
-# development part of `python -m benchmarks.reader` ...
+# The confidence from which on an answer is given as one, and from which on the closest passages are:
+# as likely as not, and one in five. `python -m benchmarks.real` shows what they refuse.
 ANSWERED, CLOSE = 0.5, 0.2
 # Below this cosine the nearest sentence is on something else and tells the reader nothing.
 NEAR = 0.3

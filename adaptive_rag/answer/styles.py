@@ -11,8 +11,8 @@ from adaptive_rag.answer.choose import answer_first
 from adaptive_rag.answer.request import AnswerStyle
 from adaptive_rag.answer.views import by_side
 
-# A fact stands in one sentence, an analytical answer in several. `python -m benchmarks.real` measures both
-# numbers of each.
+# A fact stands in one sentence, an analytical answer in several. Neither number was fitted;
+# `python -m benchmarks.real` measures what they make of answers.
 FACTUAL_STYLE = AnswerStyle(arrange=answer_first, further=1, share=0.5, splits=True)
 ANALYTICAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, further=4, share=0.15)
 OPINION_STYLE = AnswerStyle(arrange=by_side, further=4, share=0.15, views=True)
