@@ -1,7 +1,7 @@
 """Which sentences an answer quotes, and how many: the one that answers, and only what it needs.
 
-A strategy's style names how many further sentences may join, and how likely each must answer beside the best
-one.
+The reader says how likely each sentence is the one that answers. A sure answer is one sentence; of an unsure
+one so many are quoted that together they hold most of the chance, within what the strategy's style allows.
 """
 
 from __future__ import annotations
@@ -19,50 +19,54 @@ from adaptive_rag.text.vectors import Scores
 
 # A sentence that refers back is shown with up to so many before it.
 PREDECESSORS = 2
+# The share of the best sentence's score from which on the next one is quoted before others
+# (`python -m benchmarks.real`).
+GOES_ON = 0.05
 # Words of a list that is quoted whole where its lead-in or one of its items answers.
 LONGEST_LIST = 150
 
 
 def answer_first(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
-    """Show the sentence that answers, what it needs, and others that answer nearly as likely."""
+    """Show the sentence that answers, what it needs, and others that may answer where it is not sure."""
     style = request.style
-    chosen = choose(judged, judged.scores, 1 + style.further, style.share * judged.best, style.words)
-    return [Block(chosen)]
+    return [Block(choose(judged, judged.scores, style.quotes, mass=style.mass, words=style.words))]
 
 
 def choose(
     judged: ScoredSentences,
     scores: Scores,
     limit: int,
-    least: float,
+    *,
+    mass: float = 1.0,
     words: float = math.inf,
     used: Sequence[AnswerSentence] = (),
 ) -> list[AnswerSentence]:
-    """Choose up to `limit` sentences that score at least `least`, without repeats.
+    """Choose the best sentences until they hold a share of all scores, without repeats.
 
     The best one comes first, then the others in reading order. What a chosen one refers back to, and the
-    list that it leads to, come on top of the limit. After the first, one that would make it more than `words`
-    words is left out, and so is whatever says again what is `used`.
+    list that it leads to, come on top of the limit.
 
     Args:
         judged: the sentences.
         scores: of each for this purpose, shape (sentences,); -inf for one that must not be chosen.
-        limit: sentences.
-        least: the score that each must reach.
-        words: of all together.
-        used: sentences that the answer shows already.
+        limit: sentences, at most.
+        mass: share of the sum of the scores, 0 to 1.
+        words: of all together; the first sentence is chosen however long, others where they fit.
+        used: sentences that the answer shows already, and that no chosen one repeats.
     """
     sentences = judged.sentences
     chosen, groups = list[AnswerSentence](), 0
     lead = 0  # how many of them are the best one and what belongs to it
-    for best in np.argsort(-scores, kind="stable"):
-        sentence, score = sentences[best], float(scores[best])
-        if groups == limit or score < least or score == -np.inf:
+    missing = mass * float(scores[np.isfinite(scores)].sum())
+    for best in _order(sentences, scores):
+        sentence = sentences[best]
+        if groups == limit or scores[best] == -np.inf or (groups and missing <= 0):
             break
-        led = _list_after(sentences, int(best)) if sentence.leads else []
+        missing -= float(scores[best])
+        led = _list_after(sentences, best) if sentence.leads else []
         if (sentence.quality == 0 and not led) or sentence in chosen:
             continue
-        group = [*_referred_to(sentences, int(best)), sentence, *led]
+        group = [*_referred_to(sentences, best), sentence, *led]
         if any(s is o or s.repeats(o) for s in group for o in used):
             continue
         if any(s is not o and s.repeats(o) for s in group for o in chosen):
@@ -75,6 +79,18 @@ def choose(
         chosen += [s for s in group if s not in chosen]
         lead = lead or len(chosen)
     return chosen[:lead] + _in_reading_order(chosen[lead:], chosen[lead - 1]) if lead else []
+
+
+def _order(sentences: Sequence[AnswerSentence], scores: Scores) -> list[int]:
+    """Return the sentences by score; what goes on from the best one comes second: it often tells the rest."""
+    order = [int(at) for at in np.argsort(-scores, kind="stable")]
+    after = order[0] + 1 if order else len(sentences)
+    if after == len(sentences) or not sentences[after].follows(sentences[after - 1]):
+        return order
+    if scores[after] >= GOES_ON * scores[after - 1]:
+        order.remove(after)
+        order.insert(1, after)
+    return order
 
 
 def _in_reading_order(chosen: Sequence[AnswerSentence], lead: AnswerSentence) -> list[AnswerSentence]:

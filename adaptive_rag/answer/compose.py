@@ -105,7 +105,7 @@ def quote_plainly(request: AnswerRequest) -> tuple[Evidence, ExtractedAnswer | N
 def show_closest(request: AnswerRequest) -> ExtractedAnswer:
     """Show the sentences that come nearest to an answer, and say that they may not be one."""
     judged = request.judged
-    chosen = choose(judged, judged.scores, CLOSEST, request.style.share * judged.best)
+    chosen = choose(judged, judged.scores, CLOSEST)
     said = _write(request, [Block(chosen, listed=True)], ())
     return replace(said, text=f"**{CLOSEST_HEADING}**\n{said.text}") if said.text else said
 

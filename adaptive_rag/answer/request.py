@@ -47,13 +47,12 @@ class AnswerStyle:
     arrange: Callable[[AnswerRequest, ScoredSentences], list[Block]]
     # sentences that a chat model is asked for, at most
     sentences: int = 3
-    # sentences that are quoted beside the one that answers, at most; what they need to be understood comes on
-    # top
-    further: int = 0
-    # share of the best sentence's chance to answer that a further one must have
-    share: float = 0.5
+    # sentences that are quoted, at most; what they need to be understood comes on top
+    quotes: int = 4
+    # share of the chance to answer that the quoted sentences hold together: a sure answer is one sentence
+    mass: float = 0.9
     # words of the answer, at most; the first sentence is shown however long
-    words: int = 150
+    words: int = 70
     # whether two questions in one are answered one by one
     splits: bool = False
     # whether it quotes whose view is what, where views were read

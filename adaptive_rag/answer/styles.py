@@ -11,12 +11,12 @@ from adaptive_rag.answer.choose import answer_first
 from adaptive_rag.answer.request import AnswerStyle
 from adaptive_rag.answer.views import by_side
 
-# A fact stands in one sentence, an analytical answer in several. Neither number was fitted;
-# `python -m benchmarks.real` measures what they make of answers.
-FACTUAL_STYLE = AnswerStyle(arrange=answer_first, further=1, share=0.5, splits=True)
-ANALYTICAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, further=4, share=0.15)
-OPINION_STYLE = AnswerStyle(arrange=by_side, further=4, share=0.15, views=True)
-CONTEXTUAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, further=2, share=0.3)
+# How much is quoted was chosen by the half of the real documents that may be looked at
+# (`python -m benchmarks.real`): nine tenths of the chance find as much of the evidence as all of it.
+FACTUAL_STYLE = AnswerStyle(arrange=answer_first, splits=True)
+ANALYTICAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=6, mass=0.95, words=100)
+OPINION_STYLE = AnswerStyle(arrange=by_side, quotes=8, mass=1.0, words=100, views=True)
+CONTEXTUAL_STYLE = AnswerStyle(arrange=answer_first, sentences=4, quotes=5, mass=0.95, words=70)
 
 STYLES: Mapping[str, AnswerStyle] = MappingProxyType(
     {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,13 +11,13 @@ from adaptive_rag.answer.choose import answer_first, choose
 from adaptive_rag.answer.request import AGAINST, FOR, NEITHER, AnswerRequest, Block
 from adaptive_rag.answer.score import ScoredSentences
 from adaptive_rag.answer.sentences import AnswerSentence
-from adaptive_rag.answer.speakers import bare_name, in_words, message_speaker, without_label
+from adaptive_rag.answer.speakers import bare_name, in_words, message_speaker
 from adaptive_rag.rank.stances import LABELS, Side, asked_side
 from adaptive_rag.text.vectors import Scores
 
 COLUMNS: Mapping[Side, int] = {"for": FOR, "against": AGAINST}
-# Words of the views under one heading, and how many there are of them; the first is shown however long.
-SIDE_WORDS, VIEWS = 60, 4
+# Words of the one view that is added where the best sentences leave a side out.
+OTHER_SIDE_WORDS = 40
 # The share of the best chunk's relevance that a chunk must have whose views count.
 ON_MATTER = 0.1
 ONE_SIDED: Mapping[Side, str] = {
@@ -26,33 +27,64 @@ ONE_SIDED: Mapping[Side, str] = {
 
 
 def by_side(request: AnswerRequest, judged: ScoredSentences) -> list[Block]:
-    """Show the views of each side, or of the one that is asked about; where none takes a side, what answers.
+    """Show what answers best, with the sentences that argue under the heading of their side.
 
-    A heading stands over sentences that argue alone.
+    Where the question asks for one side, only that one is shown; where no sentence takes one, what answers.
     """
-    sides, asked = request.sides, asked_side(request.question)
+    asked = asked_side(request.question)
     on_matter = judged.relevance >= ON_MATTER * judged.relevance.max(initial=0.0)
-    sided = (
-        on_matter & (sides.argmax(axis=1) != NEITHER) & np.array([s.quality > 0 for s in judged.sentences])
-    )
-    if not sided.any():
+    quotable = np.array([s.quality > 0 for s in judged.sentences], dtype=bool)
+    side_of = np.where(on_matter & quotable, request.sides.argmax(axis=1), NEITHER)
+    if not np.isin(side_of, [COLUMNS[asked]] if asked else [FOR, AGAINST]).any():
         return answer_first(request, judged)
-    worth = (1 - sides[:, NEITHER]) * (judged.relevance + judged.scores)
     speakers = [speaker_of(request, s) for s in judged.sentences]
-    blocks, used = list[Block](), list[AnswerSentence]()
-    for side in [asked] if asked else list[Side](["for", "against"]):
-        own = np.where(sided & (sides.argmax(axis=1) == COLUMNS[side]), worth, -np.inf)
-        heard = _hear(judged, own, speakers, used)
-        used += heard
-        blocks.append(Block(heard, f"{LABELS[side][:1].upper()}{LABELS[side][1:]}", listed=True))
+    worth = _best_of_each(judged.scores, speakers)
+    # Who takes no side is counted, not quoted; where one side is asked for, so is the other.
+    told = np.array([name is not None for name in speakers]) & (side_of == NEITHER)
+    worth[side_of != COLUMNS[asked] if asked else told] = -np.inf
+    chosen = choose(judged, worth, request.style.quotes, words=request.style.words)
+    for side in () if asked else (FOR, AGAINST):
+        if side not in _sides_of(chosen, judged, side_of):
+            others = np.where(side_of == side, worth, -np.inf)
+            chosen += choose(judged, others, 1, words=OTHER_SIDE_WORDS, used=chosen)
+    taken = _sides_of(chosen, judged, side_of)
+
+    def block(side: int, heading: str = "") -> Block:
+        own = [sentence for sentence, of in zip(chosen, taken, strict=True) if of == side]
+        return Block(own, heading, listed=True)
+
+    heads = {side: f"{LABELS[side][:1].upper()}{LABELS[side][1:]}" for side in COLUMNS}
+    blocks = [block(NEITHER), *(block(COLUMNS[side], head) for side, head in heads.items())]
     shown = [block for block in blocks if block.sentences]
-    missing = [side for side, block in zip(("for", "against"), blocks, strict=False) if not block.sentences]
+    missing = [side for side, column in COLUMNS.items() if column not in taken]
     opening = _count(request, judged, speakers, on_matter)
     if not asked and missing and request.missing == missing[0]:
         opening = ONE_SIDED[request.missing]
-    return [
-        Block(b.sentences, b.heading, listed=True, opening=opening if b is shown[0] else "") for b in shown
-    ]
+    return [replace(block, opening=opening if block is shown[0] else "") for block in shown]
+
+
+def _sides_of(chosen: Sequence[AnswerSentence], judged: ScoredSentences, side_of: np.ndarray) -> list[int]:
+    """Return the side of each chosen sentence; what one needs to be understood has that one's side."""
+    place = {id(sentence): at for at, sentence in enumerate(judged.sentences)}
+    sides = list[int]()
+    for sentence in chosen:
+        at = place.get(id(sentence))  # None for an item of a list, which is shown after what leads to it
+        sides.append(int(side_of[at]) if at is not None else sides[-1])
+    for before in range(len(chosen) - 2, -1, -1):
+        if chosen[before + 1].refers_back and chosen[before + 1].follows(chosen[before]):
+            sides[before] = sides[before + 1]
+    return sides
+
+
+def _best_of_each(scores: Scores, speakers: Sequence[str | None]) -> Scores:
+    """Return the scores; of a speaker who is named only the best sentence keeps its own, others have -inf."""
+    kept, heard = scores.copy(), set[str]()
+    for at in np.argsort(-scores, kind="stable"):
+        if name := speakers[at]:
+            if bare_name(name) in heard:
+                kept[at] = -np.inf
+            heard.add(bare_name(name))
+    return kept
 
 
 def speaker_of(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
@@ -60,31 +92,6 @@ def speaker_of(request: AnswerRequest, sentence: AnswerSentence) -> str | None:
     if sentence.alone:
         return message_speaker(sentence.text)
     return request.contributions[sentence.document].speaker_at(sentence.start, sentence.text)
-
-
-def _hear(
-    judged: ScoredSentences, worth: Scores, speakers: Sequence[str | None], used: Sequence[AnswerSentence]
-) -> list[AnswerSentence]:
-    """Choose views: the best of each speaker, or of each passage where nobody is named, then others."""
-    first = np.full(len(worth), -np.inf)
-    heard = set[str | int]()
-    for at in np.argsort(-worth, kind="stable"):
-        name = speakers[at]
-        voice = bare_name(name) if name else judged.sentences[at].document
-        if worth[at] > -np.inf and voice not in heard:
-            heard.add(voice)
-            first[at] = worth[at]
-    chosen = choose(judged, first, VIEWS, -np.inf, SIDE_WORDS, used)
-    left = SIDE_WORDS - sum(len(without_label(s.text).split()) for s in chosen)
-    if left > 0 and len(chosen) < VIEWS:
-        others = choose(
-            judged, np.where(np.isfinite(first), -np.inf, worth), 1, -np.inf, left, [*used, *chosen]
-        )
-        if sum(len(s.text.split()) for s in others) <= left:
-            chosen += others
-    # what one says stands together
-    order = list(dict.fromkeys(s.document for s in chosen))
-    return sorted(chosen, key=lambda s: (order.index(s.document), s.position))
 
 
 def _count(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from adaptive_rag.state import Chunk
@@ -20,10 +21,9 @@ class Passage(NamedTuple):
 
 
 def passage_of(candidate: Chunk) -> Passage:
-    """Return a chunk as it is read."""
-    return Passage(
-        candidate["text"], str(candidate["metadata"].get("title") or ""), candidate["section"] or ""
-    )
+    """Return a chunk as it is read; the file's name stands for a title that the document lacks."""
+    title = candidate["metadata"].get("title") or PurePath(candidate["source"]).name
+    return Passage(candidate["text"], str(title), candidate["section"] or "")
 
 
 class PassageReading(NamedTuple):

@@ -40,12 +40,12 @@ def check(answer, documents):
 
 def test_the_sentence_that_answers_stands_alone_where_nothing_else_may_answer() -> None:
     documents = [candidate(MARSH, source="marsh.txt"), candidate(WALL)]
-    answer = extract_answer(request("When was it built?", documents, {"1955": 0.8, "Salt marsh": 0.1}))
+    answer = extract_answer(request("When was it built?", documents, {"1955": 0.8, "Salt marsh": 0.05}))
     assert without_markers(answer) == ["The wall was built between 1955 and 1958."]
     check(answer, documents)
 
 
-def test_others_join_that_answer_nearly_as_likely_in_the_order_of_the_document() -> None:
+def test_others_join_until_most_of_the_chance_is_quoted_in_the_order_of_the_document() -> None:
     documents = [candidate(MARSH, source="marsh.txt"), candidate(WALL)]
     chances = {"benefits birds": 0.4, "costs farmers": 0.2, "Sheep": 0.1, "1955": 0.02}
     asked = request("What does the marsh do?", documents, chances, style=ANALYTICAL_STYLE)
@@ -57,8 +57,9 @@ def test_others_join_that_answer_nearly_as_likely_in_the_order_of_the_document()
     ]
     check(answer, documents)
     short = extract_answer(replace(asked, style=replace(ANALYTICAL_STYLE, words=12)))
-    assert without_markers(short)[1:] == ["The marsh costs farmers land."]
-    assert len(without_markers(extract_answer(replace(asked, style=FACTUAL_STYLE)))) == 2
+    assert without_markers(short)[1:] == ["Sheep graze there in summer."]
+    sure = {"benefits birds": 0.91, "costs farmers": 0.05, "Sheep": 0.03}
+    assert len(without_markers(extract_answer(request("What?", documents, sure, style=FACTUAL_STYLE)))) == 1
 
 
 def test_a_sentence_that_refers_back_brings_the_one_before() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from adaptive_rag.answer.compose import extract_answer
 from adaptive_rag.answer.styles import OPINION_STYLE
-from adaptive_rag.answer.views import ONE_SIDED, SIDE_WORDS
+from adaptive_rag.answer.views import ONE_SIDED
 from tests.answer.made import ScriptedReader, candidate, request
 
 DEBATE = candidate(
@@ -59,8 +59,8 @@ def test_one_sided_documents_are_said_to_be_so() -> None:
 
 
 @pytest.mark.parametrize("times", [3, 30])
-def test_a_side_has_a_bounded_number_of_words(times: int) -> None:
+def test_an_answer_of_views_has_a_bounded_number_of_words(times: int) -> None:
     views = candidate(" ".join(f"The ferry number {n} wakes the quay with noise." for n in range(times)))
     sides = {"wakes": "against"}
     text = answer(FERRY, views, sides)
-    assert 0 < len(text.split()) < SIDE_WORDS + 30
+    assert 0 < len(text.split()) < OPINION_STYLE.words + 30
