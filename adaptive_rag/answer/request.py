@@ -23,8 +23,8 @@ from adaptive_rag.text.vectors import Scores
 
 # The columns of `AnswerRequest.sides`.
 AGAINST, FOR, NEITHER = range(3)
-# How clearly a sentence must praise or blame for its tone to tell its side, and how sure the reader must be
-# where it does not; benchmarks/answer_sides.py measures both.
+# How clearly a sentence must praise or blame for its tone to count, and how sure the reader must be where it
+# does not; benchmarks/answer_sides.py measures both.
 LEANS, SURE = 0.1, 0.65
 
 
@@ -118,9 +118,11 @@ class AnswerRequest:
         sides = read_sides(self.question, self.documents, self.answer_sentences, self.reader)
         held = centred(agreements(self.question, self.documents, self.sentences))
         leans = np.array([held[s.document][s.position] for s in self.answer_sentences])
-        sides[sides[:, :2].max(axis=1) < SURE] = 0.0, 0.0, 1.0
-        # Who praises or blames clearly takes that side, whatever the reader says; it tells the others.
-        sides[leans >= LEANS], sides[leans <= -LEANS] = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
+        favours, clear = sides[:, FOR] > sides[:, AGAINST], np.abs(leans) >= LEANS
+        # A side is taken where reader and tone agree, or where the reader is sure and the tone tells nothing.
+        taken = np.where(clear, favours == (leans > 0), sides[:, :NEITHER].max(axis=1) >= SURE)
+        sides[favours], sides[~favours] = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
+        sides[~taken] = 0.0, 0.0, 1.0
         return sides
 
     @cached_property
