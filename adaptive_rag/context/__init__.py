@@ -52,7 +52,6 @@ from adaptive_rag.context.groups import (
     listed,
     shown_args,
 )
-from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES, is_off, warn_of
 from adaptive_rag.context.trusted import TrustedConfigFile
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
@@ -199,8 +198,7 @@ class Context(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read what is passed first, then the environment, the config file, and the recipe that they name."""
-        toml = _ConfigFile(settings_cls)
-        return init_settings, env_settings, _OldEnvironment(settings_cls), toml, _Recipe(settings_cls)
+        return init_settings, env_settings, _ConfigFile(settings_cls), _Recipe(settings_cls)
 
     _is_served: bool = PrivateAttr(False)
     _learned: Path | None = PrivateAttr(None)
@@ -273,12 +271,8 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
             config file cannot be read.
     """
     merged: dict[str, Any] = {}
-    switches: dict[str, Any] = {}
     for layer in (*layers, settings):
-        _merge(merged, by_group({name: layer[name] for name in layer if name not in OLD_SWITCHES}))
-        # What old switches of several layers leave out adds up; `without` of a later layer stands alone.
-        switches |= {name: layer[name] for name in layer if name in OLD_SWITCHES}
-    merged = by_group({**merged, **switches})
+        _merge(merged, by_group(layer))
     try:
         return Context(**merged)
     except ValidationError as error:
@@ -290,30 +284,19 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
 
 
 def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with dotted and old names brought under their groups; an old name warns."""
+    """Return settings with dotted names brought under their groups."""
     grouped: dict[str, Any] = {}
-    off: set[str] = set()
     for name, value in settings.items():
-        if name in OLD_SWITCHES:
-            switched_off = {OLD_SWITCHES[name]} if is_off(name, value) else set()
-            warn_of(name, f"without={switched_off}" if switched_off else "on unless `without` names it")
-            off |= switched_off
-            continue
-        if name in OLD_NAMES:
-            warn_of(name, OLD_NAMES[name])
-            name = OLD_NAMES[name]
         group, dot, part = name.partition(".")
         if dot and group in GROUPS:
             value, name = {part: value}, group
         _merge(grouped, {name: value})
-    if off:
-        grouped["without"] = {*listed(grouped.get("without", ())), *off}
     return grouped
 
 
 def is_setting(name: str) -> bool:
-    """Tell whether a name is that of a setting, of a group, or of a setting before it stood in a group."""
-    return name in {*Context.model_fields, *OLD_NAMES, *OLD_SWITCHES, *setting_names()}
+    """Tell whether a name is that of a setting or of a group."""
+    return name in {*Context.model_fields, *setting_names()}
 
 
 def live_key(value: object) -> str:
@@ -326,23 +309,6 @@ class _ConfigFile(TrustedConfigFile):
 
     def __call__(self) -> dict[str, Any]:
         return {name: value for name, value in super().__call__().items() if name != SERVER_TABLE}
-
-
-class _OldEnvironment(PydanticBaseSettingsSource):
-    """Reads environment variables under the names that settings had before they stood in groups."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        old = {*OLD_NAMES, *OLD_SWITCHES}
-        given = {
-            name: value
-            for variable, value in os.environ.items()
-            if (name := variable.lower().removeprefix(ENV_PREFIX.lower())) in old
-            and variable.upper().startswith(ENV_PREFIX)
-        }
-        return by_group(given)
 
 
 class _Recipe(PydanticBaseSettingsSource):

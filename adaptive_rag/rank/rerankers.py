@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adaptive_rag.rank.rerank import (
+from adaptive_rag.rank.scoring import (
     Rerank,
     cross_encode,
     keep_order,

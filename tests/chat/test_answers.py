@@ -136,7 +136,9 @@ def test_what_the_model_scores_highest_comes_first(town):
     question = "When is the library of Saltmere open?"
     for reranker in ("auto", "listwise"):
         model = ScriptedChatModel(script=script)
-        output = AdaptiveRAG(town, model=model, route="factual", reranker=reranker).invoke(question)
+        output = AdaptiveRAG(town, model=model, route="factual", retrieval={"reranker": reranker}).invoke(
+            question
+        )
         assert wanted in output["documents"][0]["text"], reranker
         assert "score" in model.skills
 

@@ -3,7 +3,7 @@
 import pytest
 
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.query.contextualize import (
+from adaptive_rag.nodes.contextualize import (
     FOLLOW_UP_ALPHA,
     MAX_CONTEXT,
     NEED_ALPHA,

@@ -1,10 +1,9 @@
-"""Scores the candidates again, by a chat model, a cross-encoder or locally, and keeps the best."""
+"""Scores candidates again, by a chat model, a cross-encoder, the reader, or locally."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,14 +16,9 @@ from adaptive_rag.llm.numbers import read_scores
 from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.request import Asking, Reply, Request
 from adaptive_rag.models.cross_encoder import ScoringError, find_reranker, warn_once
-from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.models.reader import load_reader
-from adaptive_rag.optional import attempt
-from adaptive_rag.rank.relevance import best_sentence
-from adaptive_rag.rank.trust import trust
-from adaptive_rag.rank.window import largest_size, ranked_by
+from adaptive_rag.rank.window import largest_size
 from adaptive_rag.search.fusion import with_scores
-from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate
 from adaptive_rag.text.reading import Reader, passage_of
 from adaptive_rag.text.vectors import Scores, min_max
@@ -40,8 +34,6 @@ AS_BY_DEFAULT = ScoringSettings()
 COMMON = 3
 # Of the user's context, in characters: the passage must keep its place among the tokens of a pair.
 CONTEXT_CHARACTERS = 400
-# One place in so many is reserved for the user's situation.
-PASSAGES_PER_PLACE = 4
 
 
 class PassageScores(BaseModel):
@@ -64,8 +56,6 @@ class RerankRequest:
     no_context: str = ""
     # how a chat model is asked, and what its scores count
     scoring: ScoringSettings = AS_BY_DEFAULT
-    # the chat model that scores, by its name or live
-    judge: object = ""
     # what `cross-encoder` loads
     model: str = ""
     # what `reader` asks; by its name or live, None for the shipped one
@@ -177,36 +167,29 @@ def cross_encode(request: RerankRequest) -> Asking[list[Candidate]]:
     scaled, and the weight 0.6 by default. Why there is none stands in the trace, and once in a warning.
     """
     read = _first(request, CROSS_ENCODER_READS)
-    question = " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
     try:
         encoder = find_reranker(request.model)
-        crossed = encoder.score(question, [candidate["text"] for candidate in read])
+        crossed = encoder.score(_pair_text(request), [candidate["text"] for candidate in read])
     except ScoringError as error:
         said = f"the cross-encoder {request.model} does not score ({error}); the scores of the search stand"
         warn_once(request.model, said)
-        scored = list(request.candidates)
-    else:
-        said = f"scored by the cross-encoder {encoder.name}"
-        marked = [with_scores(c, cross_encoder=float(s)) for c, s in zip(read, crossed, strict=True)]
-        scored = _mixed_with_search(request, marked, crossed)
-    # No model is asked: this puts into the trace who scored.
-    yield [ask_to_score(request.question, request.context, [], locally_because=said)]
-    return scored
+        yield from _say(said)
+        return list(request.candidates)
+    marked = [with_scores(c, cross_encoder=float(s)) for c, s in zip(read, crossed, strict=True)]
+    yield from _say(f"scored by the cross-encoder {encoder.name}")
+    return _mixed_with_search(request, marked, crossed)
 
 
 def read_together(request: RerankRequest) -> Asking[list[Candidate]]:
     """Let the reader read the first candidates together with the question.
 
-    relevance = 10 * (weight * the chance that the passage answers + (1 - weight) * fused), the second min-max
-    scaled, and the weight 0.6 by default.
+    relevance is as `cross_encode` has it, of the chance that the passage answers.
     """
     read = _first(request, CROSS_ENCODER_READS)
-    question = " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
-    reading = load_reader(request.reader).read(question, [passage_of(candidate) for candidate in read])
+    reading = load_reader(request.reader).read(_pair_text(request), [passage_of(each) for each in read])
     answers = np.array([passage.answers for passage in reading.passages])
     marked = [with_scores(c, reader=round(float(each), 4)) for c, each in zip(read, answers, strict=True)]
-    # No model is asked: this puts into the trace who scored.
-    yield [ask_to_score(request.question, request.context, [], locally_because="scored by the reader")]
+    yield from _say("scored by the reader")
     return _mixed_with_search(request, marked, answers)
 
 
@@ -255,25 +238,19 @@ def join_scores(
     local: Sequence[float],
     scored: Sequence[Candidate],
     weight: float = AS_BY_DEFAULT.weight,
-    judge: object = "",
 ) -> list[float]:
     """Return the weighted mean of the model's score and the local one, 0 to 10.
 
-    The local one counts too since whole numbers tie often, and small models judge badly: the model's weight
-    is multiplied by how far it can be trusted, so that constant or contrary scores change nothing. A weight
-    of 1 is taken as it is: then the local scores are not asked for.
+    The local one counts too since whole numbers tie often. A model's score and the local one of one question
+    change nothing for another.
 
     Where the model gave none, the local score is brought to its scale by the straight line that fits the
     candidates which have both; it may not rise above what the model gave its best.
 
-    `local` are the candidates' scores without a model; `scored` have the model's as `scores["judged"]`;
-    `judge` is that model, by its name or live.
+    `local` are the candidates' scores without a model; `scored` have the model's as `scores["judged"]`.
     """
     known = {candidate["id"]: candidate["scores"]["judged"] for candidate in scored}
     both = [(score, known[c["id"]]) for c, score in zip(candidates, local, strict=True) if c["id"] in known]
-    if both and weight < 1:
-        weight *= attempt("trust", partial(trust, judge, *zip(*both, strict=True)), 1.0) / (1 - weight)
-        weight /= 1 + weight
     slope, start, most = _line(both)
 
     def guess(score: float) -> float:
@@ -289,32 +266,17 @@ def by_relevance(candidates: Sequence[Candidate], scores: Sequence[float]) -> li
     return sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
 
 
-def reserve_for_context(
-    source: ChunkSource, situation: str, candidates: Sequence[Candidate], k: int
-) -> list[Candidate]:
-    """Return the candidates, the last of the first k places given to those nearest to the user's situation.
-
-    A short situation ("I am a nurse") hardly moves the vector of the question that it is joined to, and
-    an irrelevant one must not displace the best passages: so it decides the last places alone, by
-    relevance and the best sentence's similarity to the situation, both min-max scaled.
-    """
-    places = k // PASSAGES_PER_PLACE
-    if not places or len(candidates) <= k - places:
-        return list(candidates)
-    sentences = source.sentences([candidate["id"] for candidate in candidates])
-    # Headings count here: "If you farm" says for whom a passage is written.
-    near = best_sentence(load_minilm().encode([situation])[0], [found.vectors for found in sentences])
-    relevance = min_max(np.array(ranked_by(candidates)))
-    ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, near, strict=True)]
-    worth = relevance + min_max(near)
-    last = range(k - places, len(ranked))
-    reserved = sorted(sorted(last, key=lambda i: -worth[i])[:places])
-    others = [i for i in last if i not in reserved]
-    return [*ranked[: k - places], *(ranked[i] for i in [*reserved, *others])]
-
-
 def _first(request: RerankRequest, reads: int) -> list[Candidate]:
     return list(request.candidates[: reads * request.k])
+
+
+def _pair_text(request: RerankRequest) -> str:
+    return " ".join(part for part in (request.question, request.context[:CONTEXT_CHARACTERS]) if part)
+
+
+def _say(who: str) -> Asking[None]:
+    """Put into the trace who scored; no chat model is asked."""
+    yield [ask_to_score("", "", [], locally_because=who)]
 
 
 def _mixed_with_search(request: RerankRequest, read: list[Candidate], scores: Scores) -> list[Candidate]:
@@ -348,9 +310,7 @@ def _ranked(request: RerankRequest, read: list[Candidate], by_model: list[float]
     if not by_model:
         return by_relevance(request.candidates, local)
     scored = [with_scores(c, judged=score) for c, score in zip(read, by_model, strict=True)]
-    return by_relevance(
-        read, join_scores(read, local[: len(read)], scored, request.scoring.weight, request.judge)
-    )
+    return by_relevance(read, join_scores(read, local[: len(read)], scored, request.scoring.weight))
 
 
 def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
