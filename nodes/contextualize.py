@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.messages import LAST_TURNS, TURN_CHARACTERS, format_history
-from adaptive_rag.llm.replies import labelled, one_text, pick, read_text
+from adaptive_rag.llm.replies import labelled, one_text, pick, text_in
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
@@ -151,7 +151,7 @@ def ask_to_contextualize(
             context = value.pop("context", None) or value.pop("user_context", None) or ""
         elif isinstance(value, str):
             context = labelled(value, "context").get("context", "")
-        query = read_text(value, "query", "query", "question", "rewritten_query", "standalone_question")
+        query = text_in(value, "query", "query", "question", "rewritten_query", "standalone_question")
         return {"context": given[:MAX_CONTEXT] or str(context), "query": query}
 
     return Request(

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from adaptive_rag.context import Context, context_of
-from adaptive_rag.llm.replies import read_text
+from adaptive_rag.llm.replies import text_in
 from adaptive_rag.llm.request import Request
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
@@ -61,7 +61,7 @@ def ask_to_enhance(question: str) -> Request[EnhancedQuery]:
         "enhance",
         EnhancedQuery,
         values=lambda: {"question": question},
-        read=lambda value: {"query": read_text(value, "query", *names)},
+        read=lambda value: {"query": text_in(value, "query", *names)},
         check=check,
     )
 

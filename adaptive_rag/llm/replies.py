@@ -143,7 +143,7 @@ def single_line(text: str, what: str) -> str:
     return one_text(lines[0], what)
 
 
-def read_text(value: Any, what: str, *names: str) -> str:
+def text_in(value: Any, what: str, *names: str) -> str:
     """Return a text from a form that has it under one of the names, a labelled line, or a single line.
 
     Raises:
