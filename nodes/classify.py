@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import re
 import time
@@ -19,7 +18,7 @@ from adaptive_rag.analysis.wording import by_its_kind, by_its_wording, decided
 from adaptive_rag.context import Context, context_of, is_served, live_key
 from adaptive_rag.context.caller import check_text, newest, user_of
 from adaptive_rag.conversation import read_profile
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, did_you_mean
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.messages import format_history
 from adaptive_rag.llm.replies import pick
@@ -149,9 +148,9 @@ def check_name(setting: str, name: str | None, known: Collection[str]) -> None:
     """
     if name is None or name in known:
         return
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ConfigurationError(f"{setting} = {name!r} is not usable: expected one of {', '.join(known)}.{hint}")
+    raise ConfigurationError(
+        f"{setting} = {name!r} is not usable: expected one of {', '.join(known)}.{did_you_mean(name, known)}"
+    )
 
 
 # What an earlier question of the same thread left behind must not reach this one's answer.
