@@ -141,6 +141,8 @@ def _draw_block(axes: Any, block: _Block, colours: Mapping[str, str], colour: st
         axes.add_patch(Circle(middle, DOT / 2, facecolor=colour, edgecolor="none", zorder=3))
         return
     is_end = block.id in (START_NODE, END_NODE)
+    radius: float
+    style: dict[str, Any]
     if block.blocks:
         radius, style = 8.0, {"facecolor": colour + "14", "edgecolor": colour + "88", "linewidth": 1}
     elif is_end:
@@ -170,7 +172,7 @@ def _draw_edge(axes: Any, source: _Block, target: _Block, *, dashed: bool) -> No
     path = Path(curve, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
     head = "-|>,head_length=4.5,head_width=2.2"
     line = (0, (4, 2.5)) if dashed else "solid"
-    style = {"color": EDGE, "linewidth": 1.1, "linestyle": line, "zorder": 2}
+    style: dict[str, Any] = {"color": EDGE, "linewidth": 1.1, "linestyle": line, "zorder": 2}
     axes.add_patch(FancyArrowPatch(path=path, arrowstyle=head, **style))
 
 

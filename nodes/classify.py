@@ -29,8 +29,7 @@ from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import join_context, read_question, split_situation
 from adaptive_rag.query.small_talk import reply_to_small_talk
 from adaptive_rag.query.spelling import IN_FULL, correct_spelling
-from adaptive_rag.rank.rerankers import RERANKERS
-from adaptive_rag.rank.scoring import check_calls
+from adaptive_rag.rank.rerankers import RERANKERS, check_calls
 from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
@@ -74,20 +73,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = without_surrogates(state.get("user_context") or "").removesuffix(state.get("profile", ""))
     user_context = join_context(own, profile)
-    ontology = _ontology(context.ontology) if context.ontology else None
-    routing = context.routing
-    analysis = analyse(
-        question,
-        user_context=user_context,
-        history=history,
-        ontology=ontology,
-        threshold=routing.threshold,
-        low_confidence=routing.low_confidence,
-        learned=context.learned,
-    )
-    if not history and not user_context:
-        analysis = attempt("wording", partial(by_its_kind, analysis, question, routing.threshold), analysis)
-    analysis = attempt("wording", partial(by_its_wording, analysis, situated=bool(own)), analysis)
+    analysis = _analyse(question, user_context, history, context, situated=bool(own))
     small_talk = partial(reply_to_small_talk, question, source, situated=bool(own))
     found = attempt("small talk", small_talk, None) if context.uses("analysis") else None
     reply, kind = found or ("", "")
@@ -165,6 +151,25 @@ _FRESH: dict[str, Any] = {
     "confidence": None,
     "abstained": False,
 }
+
+
+def _analyse(
+    question: str, user_context: str, history: Sequence[Turn], context: Context, *, situated: bool
+) -> QueryAnalysis:
+    """Return the router's analysis, and where it was unsure what the wording says."""
+    routing = context.routing
+    analysis = analyse(
+        question,
+        user_context=user_context,
+        history=history,
+        ontology=_ontology(context.ontology) if context.ontology else None,
+        threshold=routing.threshold,
+        low_confidence=routing.low_confidence,
+        learned=context.learned,
+    )
+    if not history and not user_context:
+        analysis = attempt("wording", partial(by_its_kind, analysis, question, routing.threshold), analysis)
+    return attempt("wording", partial(by_its_wording, analysis, situated=situated), analysis)
 
 
 def _read_in_full(

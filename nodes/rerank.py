@@ -17,9 +17,8 @@ from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
 from adaptive_rag.rank.relevance import best_sentence, score_candidates
-from adaptive_rag.rank.rerankers import RERANKERS
+from adaptive_rag.rank.rerankers import MODEL_READS, RERANKERS
 from adaptive_rag.rank.scoring import (
-    MODEL_READS,
     RerankRequest,
     add_missed,
     ask_to_score,

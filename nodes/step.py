@@ -92,7 +92,7 @@ def step(function: NodeFunction) -> Step:
     """Make a node of a function that returns its update, or of a generator that also yields requests.
 
     The update's key `record` (part of a TraceRecord) is completed with the queries that the update holds and
-    with what was measured, and appended to `trace`. Who streams `custom` sees each step begin and end.
+    with what was measured, and appended to `trace`. `custom` emits the start and end of each step.
     """
     return Step(function)
 

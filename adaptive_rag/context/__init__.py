@@ -10,6 +10,7 @@ import time
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -227,11 +228,8 @@ class Context(BaseSettings):
 
     def fingerprint(self) -> str:
         """Return a hash of the settings that change an answer, the index aside."""
-        values: dict[str, Any] = {}
-        for name, value in self:
-            parts = dict(value) if isinstance(value, Group) else None
-            values |= {name: value} if parts is None else {f"{name}.{part}": parts[part] for part in parts}
-        settings = {name: _plain(value) for name, value in values.items() if name not in _SAME_ANSWER}
+        names = [n for n in setting_names() if n not in _SAME_ANSWER and not n.startswith(_BESIDE_ANSWERS)]
+        settings = {name: _plain(attrgetter(name)(self)) for name in names}
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
@@ -250,10 +248,8 @@ _SAME_ANSWER = {
     "index",
     "retrieval.ray",
     "retriever",
-    *(f"serving.{name}" for name in ServingSettings.model_fields),
-    *(f"web.{name}" for name in WebSettings.model_fields),
-    *(f"bucket.{name}" for name in BucketSettings.model_fields),
 }
+_BESIDE_ANSWERS = ("serving.", "web.", "bucket.")
 # A live object is known by its place in memory, which means something in this process only.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"
 
@@ -320,7 +316,7 @@ class _Recipe(PydanticBaseSettingsSource):
     def __call__(self) -> dict[str, Any]:
         name = self.current_state.get("recipe")
         settings = recipe_settings(name) if name else {}
-        # `k` goes before a profile, and whoever asks for a profile beside a recipe wants that.
+        # `k` goes before a profile, so a recipe's own gives way to a profile that is asked for beside it.
         by_profile = self.current_state.get("profile") is not None
         return {key: value for key, value in settings.items() if key != "k" or not by_profile}
 
@@ -402,7 +398,7 @@ def context_of(runtime: Runtime[Any]) -> Context:
 
 
 def is_served(runtime: Runtime[Any]) -> bool:
-    """Tell whether whoever asks is a caller of a server rather than the program's own user."""
+    """Tell whether the question comes from a caller of a server, and not from the program's own user."""
     given = runtime.context
     return given._is_served if isinstance(given, Context) else isinstance(given, CallerSettings)
 

@@ -161,7 +161,7 @@ def count_terms(question: str, texts: Sequence[str]) -> Scores:
         return counts
     # Stemming cuts endings only: a word that does not begin like a term cannot become it, and most do not.
     starts = "|".join(re.escape(start) for start in {term[:3] for term in asked})
-    alike = re.compile(rf"\b(?:{starts})[^\W_]*")
+    alike = re.compile(rf"(?<![^\W_])(?:{starts})[^\W_]*")
     for row, text in in_time(zip(counts, texts, strict=True)):
         held = Counter(terms(" ".join(alike.findall(text.lower()))))
         row[:] = [held[term] for term in asked]
