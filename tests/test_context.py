@@ -270,6 +270,7 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
         ({"retrieval.rerankers": "none"}, "retrieval.reranker"),
         ({"deadline": 5}, "budget.deadline_s"),
         ({"reranker": "none"}, "retrieval.reranker"),
+        ({"fan_out": False}, "without=fan-out"),
         ({"retrival": {"alpha": 0.5}}, "retrieval'"),
         ({"retrival.alpha": 0.5}, "retrieval.alpha"),
     ],

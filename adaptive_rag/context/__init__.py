@@ -39,6 +39,7 @@ from pydantic_settings import (
 
 from adaptive_rag.context.groups import (
     GROUPS,
+    MECHANISMS,
     BucketSettings,
     BudgetSettings,
     Group,
@@ -373,7 +374,8 @@ def explain(error: ValidationError, allowed: Collection[str] = ()) -> str:
 
 def _nearest(name: str) -> str:
     names = [*setting_names(), *GROUPS]
-    known = {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
+    known = {part.replace("-", "_"): f"without={part}" for part in MECHANISMS}
+    known |= {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
     close = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(
         name.rpartition(".")[2], known, n=1
     )
