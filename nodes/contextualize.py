@@ -65,7 +65,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
             *known,
             no_context=context.models.no_context,
             locally_because=""
-            if context.retrieval.rewrites != "follow-ups" or is_follow_up(*known)
+            if context.retrieval.rewrites != "follow-ups" or leans_on_turns(*known)
             else "only follow-ups are made to stand alone",
         )
         reply, *scores = yield [rewriting, *scoring]
@@ -167,7 +167,7 @@ def ask_to_contextualize(
     )
 
 
-def is_follow_up(question: str, user_context: str, history: Sequence[Turn]) -> bool:
+def leans_on_turns(question: str, user_context: str, history: Sequence[Turn]) -> bool:
     """Tell whether most of what is known besides the question are earlier turns that it may lean on."""
     known = parse_history(question, user_context, history)
     return _share_of_other_turns(known, known.situation) > MOSTLY_OTHER
