@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["AdaptiveRAG", "AdaptiveRetriever", "Context", "Index", "build_graph", "locate"]
 
-# A checkout keeps graph/ and nodes/ beside this folder, an installed copy inside it. Whoever starts
-# Python in a checkout imports this file rather than the installed one, and must find them all the same.
+# A checkout keeps graph/ and nodes/ beside this folder, an installed copy inside it. Python started in a
+# checkout imports this file rather than the installed one, and must find them all the same.
 _HERE = Path(__file__).parent
 if not (_HERE / "graph").is_dir() and (_HERE.parent / "graph" / "builder.py").is_file():
     __path__.append(str(_HERE.parent))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,11 +9,10 @@ from typing import Any
 
 from adaptive_rag.answer.passages import as_ranked
 from adaptive_rag.state import OutputState, QueryAnalysis
-from adaptive_rag.text.markdown import without_emphasis
+from adaptive_rag.text.markdown import LIST_SIGN, without_emphasis
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
 
-_LIST_SIGN = re.compile(r"^\s*(?:[-*•]|\d{1,3}[.)])\s+")
 # The name of the column that goes the way which the question takes when nothing is fixed.
 BY_ITSELF = "by itself"
 
@@ -103,7 +101,7 @@ def split_answer(answer: str) -> list[str]:
 
 def words_of(sentence: str) -> str:
     """Return a sentence without its markers and the sign of a list, as those of two answers are compared."""
-    return _LIST_SIGN.sub("", strip_markers(sentence)).strip()
+    return LIST_SIGN.sub("", strip_markers(sentence)).strip()
 
 
 def second_likeliest(analysis: QueryAnalysis) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
+from collections.abc import Iterable
 from types import ModuleType
 
 
@@ -73,3 +75,9 @@ def import_extra(module: str, *, extra: str, purpose: str) -> ModuleType:
 def install_line(extra: str) -> str:
     """Return the command that installs an extra."""
     return f"pip install 'adaptive-rag[{extra}]'"
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question that names the nearest known name, with a blank before it; "" where none is near."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""

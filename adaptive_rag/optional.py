@@ -41,7 +41,6 @@ Part = Literal[
     "small talk",
     "speakers",
     "spelling",
-    "trust",
     "units",
     "wording",
 ]

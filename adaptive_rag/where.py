@@ -8,7 +8,6 @@ count.
 
 from __future__ import annotations
 
-import difflib
 import fnmatch
 import operator
 import re
@@ -20,7 +19,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from adaptive_rag.errors import InputError
+from adaptive_rag.errors import InputError, did_you_mean
 
 Mask = NDArray[np.bool_]  # (passages,): which ones fulfil a condition
 Kind = Literal["number", "date", "yes or no", "text"]
@@ -241,8 +240,7 @@ def _known_field(name: str, kinds: Mapping[str, Kind]) -> tuple[str, Kind]:
     found = next((field for field in kinds if field.casefold() == name.casefold()), None)
     if found is not None:
         return found, kinds[found]
-    close = difflib.get_close_matches(name, kinds, n=1)
-    hint = f" Did you mean {close[0]!r}?" if close else ""
+    hint = did_you_mean(name, kinds)
     raise InputError(f"No passage has the field {name!r}.{hint} The fields are: {', '.join(kinds)}.")
 
 

@@ -27,7 +27,7 @@ def build_graph(
 ) -> StateGraph[State, Context, InputState, OutputState]:
     """Build the graph; compile it as it is, or with a checkpointer, store or cache of yours.
 
-    Without a form whoever runs it sets every setting; with one, only those that the form holds.
+    Without a form its caller may set every setting; with one, only those that the form holds.
     """
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(
         State, context_schema=form or context_schema(), input_schema=InputState, output_schema=OutputState

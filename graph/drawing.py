@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -78,8 +77,7 @@ def draw_png(graph: Graph, *, colours: Mapping[str, str], title: str = "", dpi: 
 
 def _layout(graph: Graph, title: str) -> _Block:
     root = _Block("", "", blocks=_blocks(list(graph.nodes), ""))
-    edges = [(edge.source, edge.target) for edge in graph.edges]
-    _place(root, edges, top=PADDING + (TITLE if title else 0))
+    _place(root, [(edge.source, edge.target) for edge in graph.edges], PADDING + (TITLE if title else 0))
     return root
 
 
@@ -121,55 +119,46 @@ def _place(block: _Block, edges: list[tuple[str, str]], top: float) -> None:
 
 
 def _layers(blocks: list[_Block], edges: list[tuple[str, str]]) -> list[list[_Block]]:
-    """Put every block right of all that lead to it."""
+    """Put every block right of all that lead to it; of a loop the arrow back counts for nothing."""
     owner = {leaf.id: number for number, block in enumerate(blocks) for leaf in block.leaves()}
-    before: dict[int, set[int]] = defaultdict(set)
-    for source, target in edges:
-        if source in owner and target in owner and owner[source] != owner[target]:
-            before[owner[target]].add(owner[source])
-    depth: dict[int, int] = {}
-
-    def depth_of(number: int, path: frozenset[int]) -> int:
-        if number not in depth:
-            # An arrow back to an earlier block must not push that block behind itself.
-            earlier = [b for b in before[number] if b not in path]
-            depth[number] = max((depth_of(b, path | {number}) + 1 for b in earlier), default=0)
-        return depth[number]
-
-    layers: dict[int, list[_Block]] = defaultdict(list)
-    for number, block in enumerate(blocks):
-        layers[depth_of(number, frozenset())].append(block)
-    return [layers[level] for level in sorted(layers)]
+    inner = {(owner[a], owner[b]) for a, b in edges if a in owner and b in owner and owner[a] != owner[b]}
+    depth = [0] * len(blocks)
+    for _ in blocks:  # a path is no longer than there are blocks
+        for source, target in inner:
+            if depth[source] + 1 < len(blocks):
+                depth[target] = max(depth[target], depth[source] + 1)
+    return [[block for block, at in zip(blocks, depth, strict=True) if at == d] for d in sorted(set(depth))]
 
 
 def _draw_block(axes: Any, block: _Block, colours: Mapping[str, str], colour: str) -> None:
     """Draw a step, or a subgraph with its steps; `colour` is that of the block around it."""
-    from matplotlib.patches import Circle
+    from matplotlib.patches import Circle, FancyBboxPatch
 
     # The hedge's copies are called "as factual"; they keep their strategy's colour.
     colour = colours.get(block.name.removeprefix("as "), colour)
     middle = (block.x + block.width / 2, block.y + block.height / 2)
-    if block.blocks:
-        _draw_box(axes, block, radius=8, facecolor=colour + "14", edgecolor=colour + "88", linewidth=1)
-        corner = (block.x + PADDING, block.y + 8)
-        axes.text(*corner, block.name, fontsize=8.5, fontweight="bold", color=colour, va="top")
-        for inner in block.blocks:
-            _draw_block(axes, inner, colours, colour)
-    elif not block.name:
+    if not block.name:
         axes.add_patch(Circle(middle, DOT / 2, facecolor=colour, edgecolor="none", zorder=3))
+        return
+    is_end = block.id in (START_NODE, END_NODE)
+    radius: float
+    style: dict[str, Any]
+    if block.blocks:
+        radius, style = 8.0, {"facecolor": colour + "14", "edgecolor": colour + "88", "linewidth": 1}
+    elif is_end:
+        radius, style = block.height / 2, {"facecolor": INK, "edgecolor": INK, "zorder": 3}
     else:
-        is_end = block.id in (START_NODE, END_NODE)
-        paper, ink, edge = (INK, PAPER, INK) if is_end else (PAPER, INK, colour)
-        radius = block.height / 2 if is_end else 5
-        _draw_box(axes, block, radius, facecolor=paper, edgecolor=edge, linewidth=1.2, zorder=3)
-        axes.text(*middle, block.name, fontsize=9, color=ink, ha="center", va="center", zorder=4)
-
-
-def _draw_box(axes: Any, block: _Block, radius: float, **style: Any) -> None:
-    from matplotlib.patches import FancyBboxPatch
-
+        radius, style = 5.0, {"facecolor": PAPER, "edgecolor": colour, "linewidth": 1.2, "zorder": 3}
     shape = f"round,pad=0,rounding_size={radius}"
     axes.add_patch(FancyBboxPatch((block.x, block.y), block.width, block.height, boxstyle=shape, **style))
+    if block.blocks:
+        corner = (block.x + PADDING, block.y + 8)
+        axes.text(*corner, block.name, fontsize=8.5, fontweight="bold", color=colour, va="top")
+    else:
+        ink = PAPER if is_end else INK
+        axes.text(*middle, block.name, fontsize=9, color=ink, ha="center", va="center", zorder=4)
+    for inner in block.blocks:
+        _draw_block(axes, inner, colours, colour)
 
 
 def _draw_edge(axes: Any, source: _Block, target: _Block, *, dashed: bool) -> None:
@@ -183,9 +172,8 @@ def _draw_edge(axes: Any, source: _Block, target: _Block, *, dashed: bool) -> No
     path = Path(curve, [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4])
     head = "-|>,head_length=4.5,head_width=2.2"
     line = (0, (4, 2.5)) if dashed else "solid"
-    axes.add_patch(
-        FancyArrowPatch(path=path, arrowstyle=head, color=EDGE, linewidth=1.1, linestyle=line, zorder=2)
-    )
+    style: dict[str, Any] = {"color": EDGE, "linewidth": 1.1, "linestyle": line, "zorder": 2}
+    axes.add_patch(FancyArrowPatch(path=path, arrowstyle=head, **style))
 
 
 def _label(name: str) -> str:

@@ -16,7 +16,7 @@ def build_indexing_graph(
 ) -> StateGraph[IndexingState, IndexingContext, IndexingInput, IndexingOutput]:
     """Build the graph of one step, `store`.
 
-    Without a form whoever runs it says what is indexed, how and where; with one, only the operator's folders
+    Without a form its caller says what is indexed, how and where; with one, only the operator's folders
     are indexed, into the operator's index.
     """
     graph: StateGraph[Any, Any, Any, Any] = StateGraph(

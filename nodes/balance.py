@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -15,22 +16,24 @@ from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
 from adaptive_rag.query.viewpoints import matter
 from adaptive_rag.rank.agreement import agreements, decide_sides, hear_other_side, label_sides
-from adaptive_rag.rank.balance import attribute, draw_named, viewpoints_by_side
-from adaptive_rag.rank.branches import take_first_of_each
-from adaptive_rag.rank.diversify import cover
+from adaptive_rag.rank.branches import attribute, take_first_of_each
 from adaptive_rag.rank.relevance import score_opinions, with_feedback
-from adaptive_rag.rank.rerank import by_relevance
+from adaptive_rag.rank.scoring import by_relevance
+from adaptive_rag.rank.selection import cover
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.search.search import weigh
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import Candidate, Decision, Hit, StrategyState
+from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState
 from adaptive_rag.text.vectors import Scores
 
 # Chunks that are put in order before the selection, as a multiple of k.
 DRAWN_FROM = 4
 # Chunks whose sides are told, at least: whether a side is missing does not hang on how few are shown.
 SIDES_OF = 10
+# Among how many of the first candidates a side's strongest is looked for, for each that is kept. Further down
+# stands what speaks for a viewpoint in general, and not to the question.
+NEAR = 2
 
 
 @step
@@ -94,3 +97,40 @@ def _towards_first_hits(hit: Hit, state: StrategyState, context: Context) -> Hit
         return hit
     alpha, _ = weigh(hit["candidates"], context, state["analysis"], state.get("plan"))
     return {**hit, "candidates": with_feedback(source_of(context, state), hit["candidates"], alpha=alpha)}
+
+
+def viewpoints_by_side(queries: Sequence[Query]) -> list[list[str]]:
+    """Return the viewpoints of each side; each by itself where its side is not known."""
+    sides: dict[str, list[str]] = {}
+    for query in queries:
+        if "label" in query:
+            side = query.get("side", "other")
+            sides.setdefault(query["label"] if side == "other" else side, []).append(query["label"])
+    return list(sides.values())
+
+
+def draw_named(candidates: Sequence[Candidate], sides: Sequence[Sequence[str]], k: int) -> list[Candidate]:
+    """Return k candidates: first the one that speaks most for each side, then the rest in order.
+
+    For viewpoints that were named for this question, and so find chunks of their own.
+
+    Args:
+        candidates: with their viewpoints as labels, the strongest first; best first.
+        sides: the viewpoints of each side, as `viewpoints_by_side` returns them.
+        k: how many are kept.
+    """
+    chosen: list[Candidate] = []
+    for labels in sides:
+        taken = {candidate["id"] for candidate in chosen}
+        spoken = [
+            (candidate["labels"].index(label), label, candidate)
+            for candidate in candidates[: NEAR * k]
+            for label in labels
+            if candidate["id"] not in taken and label in candidate["labels"]
+        ]
+        if spoken:
+            _, label, strongest = min(spoken, key=lambda found: found[0])
+            others = [other for other in strongest["labels"] if other != label]
+            chosen.append({**strongest, "labels": [label, *others]})
+    ids = {candidate["id"] for candidate in chosen}
+    return [*chosen, *(c for c in candidates if c["id"] not in ids)][:k]

@@ -2,39 +2,55 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
+import re
 import time
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache, partial
 from typing import Any
 
 from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
 
 from adaptive_rag.analysis import analyse
-from adaptive_rag.analysis.classify import by_its_kind, by_its_wording, classify_by_model, decided
 from adaptive_rag.analysis.ontology import Ontology, load_ontology
+from adaptive_rag.analysis.wording import by_its_kind, by_its_wording, decided
 from adaptive_rag.context import Context, context_of, is_served, live_key
 from adaptive_rag.context.caller import check_text, newest, user_of
 from adaptive_rag.conversation import read_profile
-from adaptive_rag.errors import ConfigurationError
+from adaptive_rag.errors import ConfigurationError, did_you_mean
 from adaptive_rag.index.index import source_of
+from adaptive_rag.llm.messages import format_history
+from adaptive_rag.llm.replies import pick
+from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import find_subject
 from adaptive_rag.query.history import join_context, read_question, split_situation
 from adaptive_rag.query.small_talk import reply_to_small_talk
 from adaptive_rag.query.spelling import IN_FULL, correct_spelling
-from adaptive_rag.rank.rerank import check_calls
-from adaptive_rag.rank.rerankers import RERANKERS
+from adaptive_rag.rank.rerankers import RERANKERS, check_calls
 from adaptive_rag.search.search import prepare
 from adaptive_rag.search.words import check_lexical
 from adaptive_rag.source import ChunkSource
-from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, State, Turn
+from adaptive_rag.state import QUERY_TYPES, Decision, QueryAnalysis, QueryType, State, Turn
 from adaptive_rag.text.visible import without_surrogates
 
 # Where the edge leads what asks nothing of the documents.
 SMALL_TALK = "small talk"
+_LABEL = re.compile(rf"\b({'|'.join(QUERY_TYPES)})", re.I)
+# "not factual", "isn't really an opinion": a type that the model rules out.
+_DENIED = re.compile(
+    rf"\b(?:not|n't|isn.t|rather than|instead of|never)\s+(?:an?\s+|\w+ly\s+)?(?:{'|'.join(QUERY_TYPES)})",
+    re.I,
+)
+
+
+class Classification(BaseModel):
+    """The question's type."""
+
+    type: QueryType = Field(description="factual, analytical, opinion or contextual")
+    reason: str = Field("", max_length=300, description="Why, in at most one sentence.")
 
 
 @step
@@ -57,20 +73,7 @@ def classify(state: State, runtime: Runtime[Context], routes: Collection[str] = 
     # A thread keeps the asker's words with the profile as it was; only the words are theirs.
     own = without_surrogates(state.get("user_context") or "").removesuffix(state.get("profile", ""))
     user_context = join_context(own, profile)
-    ontology = _ontology(context.ontology) if context.ontology else None
-    routing = context.routing
-    analysis = analyse(
-        question,
-        user_context=user_context,
-        history=history,
-        ontology=ontology,
-        threshold=routing.threshold,
-        low_confidence=routing.low_confidence,
-        learned=context.learned,
-    )
-    if not history and not user_context:
-        analysis = attempt("wording", partial(by_its_kind, analysis, question, routing.threshold), analysis)
-    analysis = attempt("wording", partial(by_its_wording, analysis, situated=bool(own)), analysis)
+    analysis = _analyse(question, user_context, history, context, situated=bool(own))
     small_talk = partial(reply_to_small_talk, question, source, situated=bool(own))
     found = attempt("small talk", small_talk, None) if context.uses("analysis") else None
     reply, kind = found or ("", "")
@@ -131,9 +134,9 @@ def check_name(setting: str, name: str | None, known: Collection[str]) -> None:
     """
     if name is None or name in known:
         return
-    near = difflib.get_close_matches(name, known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise ConfigurationError(f"{setting} = {name!r} is not usable: expected one of {', '.join(known)}.{hint}")
+    raise ConfigurationError(
+        f"{setting} = {name!r} is not usable: expected one of {', '.join(known)}.{did_you_mean(name, known)}"
+    )
 
 
 # What an earlier question of the same thread left behind must not reach this one's answer.
@@ -148,6 +151,25 @@ _FRESH: dict[str, Any] = {
     "confidence": None,
     "abstained": False,
 }
+
+
+def _analyse(
+    question: str, user_context: str, history: Sequence[Turn], context: Context, *, situated: bool
+) -> QueryAnalysis:
+    """Return the router's analysis, and where it was unsure what the wording says."""
+    routing = context.routing
+    analysis = analyse(
+        question,
+        user_context=user_context,
+        history=history,
+        ontology=_ontology(context.ontology) if context.ontology else None,
+        threshold=routing.threshold,
+        low_confidence=routing.low_confidence,
+        learned=context.learned,
+    )
+    if not history and not user_context:
+        analysis = attempt("wording", partial(by_its_kind, analysis, question, routing.threshold), analysis)
+    return attempt("wording", partial(by_its_wording, analysis, situated=situated), analysis)
 
 
 def _read_in_full(
@@ -198,3 +220,92 @@ def _fingerprint(context: Context, source: ChunkSource) -> str:
     version = getattr(source, "version", None)
     index = live_key(source) if version is None else f"{context.index}@{version}"
     return hashlib.sha256(f"{context.fingerprint()} {index}".encode()).hexdigest()
+
+
+def classify_by_model(
+    analysis: QueryAnalysis, question: str, user_context: str, history: Sequence[Turn], context: Context
+) -> Asking[QueryAnalysis]:
+    """Have a chat model decide where `routing.classify` says so; without a usable reply the router does."""
+    routing = context.routing
+    unsure = context.has_model() and analysis["decided_by"] == "hedge"
+    if routing.classify == "router" or (routing.classify == "unsure" and not unsure):
+        return analysis
+    every = routing.classify == "model"
+    request = ask_to_classify(question, user_context, history, fallback=routing.fallback, by_setting=every)
+    [reply] = yield [request]
+    answer: Classification | None = reply.result
+    if answer is None:
+        return {**analysis, "reason": f"{analysis['reason']}; the model did not decide: {reply.reason}"}
+    why = f"the router was {analysis['reason']}"
+    if every:
+        why = f"a model classifies every question (the router: {analysis['reason']})"
+    if answer is request.otherwise:
+        why += f"; the model's reply named no type, so routing.fallback decided: {answer.type}"
+    else:
+        why += f"; the model decided: {answer.reason or answer.type}"
+    return decided(analysis, answer.type, "model", why)
+
+
+def ask_to_classify(
+    question: str,
+    user_context: str,
+    history: Sequence[Turn],
+    *,
+    fallback: QueryType | None = None,
+    by_setting: bool = False,
+) -> Request[Classification]:
+    """Ask the model for the type; without a usable reply the router's decision stands.
+
+    Args:
+        question: what the user asked.
+        user_context: what the user says of themselves.
+        history: the conversation before the question, oldest first.
+        fallback: the type for a reply that names none; of several that it names the first counts then.
+        by_setting: the caller wants every question classified, beyond the calls that are planned.
+    """
+    return Request(
+        "classify",
+        Classification,
+        values=lambda: {
+            "question": question,
+            "user_context": user_context or "(none given)",
+            "history": format_history(history) or "(none)",
+        },
+        read=_read if fallback is None else _read_first,
+        otherwise=Classification(type=fallback, reason="") if fallback else None,
+        by_setting=by_setting,
+    )
+
+
+def _read(value: Any) -> dict[str, Any]:
+    """Read a type in any case, alone or in a sentence that names no other."""
+    value, reason = _split(value)
+    named = {match.lower() for match in _LABEL.findall(str(value))}
+    if len(named) != 1 or _DENIED.search(str(value)):
+        raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
+    return {"type": named.pop(), "reason": reason}
+
+
+def _read_first(value: Any) -> dict[str, Any]:
+    """Read the first type that is named: where a form has one for it, else anywhere."""
+    try:
+        answer, reason = _split(value)
+    except ValueError:  # a form without a place for the type
+        answer, reason = "", ""
+    # What a form gives as the type stands for it; its reason may speak of the others.
+    if found := _LABEL.search(str(answer if answer else value)):
+        return {"type": found[0].lower(), "reason": reason}
+    raise ValueError(f"expected one of {', '.join(QUERY_TYPES)}, got {str(value)[:80]!r}")
+
+
+def _split(value: Any) -> tuple[Any, str]:
+    """Return what a reply gives as the type, and the reason that it gives."""
+    reason = ""
+    if isinstance(value, Mapping):
+        plain = {str(key).lower(): item for key, item in value.items()}
+        reason = str(plain.get("reason") or "")[:300]
+        rest = {key: item for key, item in plain.items() if key != "reason"}
+        value = pick(rest, "type", "query_type", "question_type", "category", "classification", "label")
+    elif isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value, reason

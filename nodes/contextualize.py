@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
-from adaptive_rag.llm.request import Asking
+from adaptive_rag.llm.messages import LAST_TURNS, TURN_CHARACTERS, format_history
+from adaptive_rag.llm.replies import labelled, one_text, pick, text_in
+from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
-from adaptive_rag.query.contextualize import (
-    MAX_CONTEXT,
-    ask_to_contextualize,
-    ask_to_infer,
-    contextual_query,
-    is_follow_up,
-    is_off_topic,
-    plan_contextual,
-)
-from adaptive_rag.query.history import spelt_question
-from adaptive_rag.rank.rerank import early_scores
+from adaptive_rag.query.history import Conversation, parse_history, spelt_question
+from adaptive_rag.rank.scoring import early_scores
 from adaptive_rag.rank.window import READING, ReadingBudget
 from adaptive_rag.search.search import prepare
 from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Decision, Query, SearchPlan, StrategyState, Turn
+from adaptive_rag.text.words import terms
+
+# Weights of the vector score where all that is known is the user's need, or all of it earlier turns.
+NEED_ALPHA, FOLLOW_UP_ALPHA = 0.5, 0.9
+# Above this share of other turns, only the best by vector become candidates.
+MOSTLY_OTHER = 0.5
+# A situation on the question's topic brings its text nearer to some passage, or takes it no further away
+# than a longer text always is.
+OFF_TOPIC = 0.1
+MAX_CONTEXT = 2000
+
+
+class ContextualizedQuery(BaseModel):
+    """The question as it would be asked by someone who says everything."""
+
+    context: str = Field("", max_length=MAX_CONTEXT, description="The asker's context, given or inferred.")
+    query: str = Field(min_length=1, max_length=2000, description="The question, self-contained.")
+
+
+class InferredContext(BaseModel):
+    """Who is likely to ask."""
+
+    context: str = Field(min_length=1, max_length=MAX_CONTEXT, description="The asker's likely situation.")
 
 
 @step
@@ -47,7 +65,7 @@ def contextualize(state: StrategyState, runtime: Runtime[Context], reading: Read
             *known,
             no_context=context.models.no_context,
             locally_because=""
-            if context.retrieval.rewrites != "follow-ups" or is_follow_up(*known)
+            if context.retrieval.rewrites != "follow-ups" or leans_on_turns(*known)
             else "only follow-ups are made to stand alone",
         )
         reply, *scores = yield [rewriting, *scoring]
@@ -91,3 +109,142 @@ def _infer(state: StrategyState, context: Context) -> Asking[str]:
         return given
     [reply] = yield [ask_to_infer(state["question"], state.get("history", []))]
     return reply.result.context if reply.result is not None else ""
+
+
+def ask_to_infer(question: str, history: Sequence[Turn]) -> Request[InferredContext]:
+    """Ask the model who is likely to ask; without a reply nothing is known of them."""
+
+    def read(value: Any) -> dict[str, Any]:
+        if isinstance(value, Mapping):
+            value = pick(value, "context", "user_context", "situation")
+        elif isinstance(value, str):
+            value = labelled(value, "context").get("context", value)
+        return {"context": one_text(value, "context")}
+
+    return Request(
+        "infer",
+        InferredContext,
+        values=lambda: {"question": question, "history": format_history(history) or "(none)"},
+        read=read,
+    )
+
+
+def ask_to_contextualize(
+    question: str,
+    user_context: str,
+    history: Sequence[Turn],
+    *,
+    no_context: str = "",
+    locally_because: str = "",
+) -> Request[ContextualizedQuery]:
+    """Ask the model to make the question stand alone.
+
+    Where no context is given the model infers one, unless `no_context` says what stands in its place. A given
+    context is kept in its own words: a model's summary may lose some.
+    """
+    given = user_context or no_context
+
+    def read(value: Any) -> dict[str, Any]:
+        context: Any = ""
+        if isinstance(value, Mapping):
+            value = {str(key).lower(): item for key, item in value.items()}
+            context = value.pop("context", None) or value.pop("user_context", None) or ""
+        elif isinstance(value, str):
+            context = labelled(value, "context").get("context", "")
+        query = text_in(value, "query", "query", "question", "rewritten_query", "standalone_question")
+        return {"context": given[:MAX_CONTEXT] or str(context), "query": query}
+
+    return Request(
+        "contextualize",
+        ContextualizedQuery,
+        values=lambda: {
+            "question": question,
+            "user_context": given or "(none given: infer the likely one)",
+            "history": format_history(history) or "(none)",
+        },
+        read=read,
+        locally_because=locally_because,
+    )
+
+
+def leans_on_turns(question: str, user_context: str, history: Sequence[Turn]) -> bool:
+    """Tell whether most of what is known besides the question are earlier turns that it may lean on."""
+    known = parse_history(question, user_context, history)
+    return _share_of_other_turns(known, known.situation) > MOSTLY_OTHER
+
+
+def plan_contextual(
+    question: str, user_context: str, history: Sequence[Turn], *, situated: bool = True
+) -> tuple[list[Query], SearchPlan | None]:
+    """Return the queries of a question in its context, and the plan of their search.
+
+    What is known of the user's need (the situation, the agent's questions with their answers) is joined to
+    the question. Other turns have been answered already: their words would find the same passages again,
+    so the question is averaged with and without them. The share of the other turns, by content words, leads
+    from the one way to the other:
+
+        dense = (1 - share) * joined + share * (without + with) / 2
+
+    The question always stands first and the last turn next, since an encoder cuts at the end. Unless
+    `situated`, the situation stays out of the queries. There is no plan where nothing but the question is
+    known.
+    """
+    known = parse_history(question, user_context, history)
+    other = _last_turns(known)
+    if not (known.situation or known.answered or other):
+        return [Query(text=question, dense=1.0, sparse=1.0)], None
+    situation = known.situation if situated else ""
+    share = _share_of_other_turns(known, situation)
+    joined = _lines(question, situation, *known.answered)
+    bare = _lines(question, *known.answered)
+    # BM25 is a sum over words, so two halves give the situation's own words half a weight.
+    half = (1 - share) / 2
+    weights = [(joined, 1 - share, half), (bare, share / 2, 1 - half)]
+    if other:
+        weights.append((_lines(bare, *other), share / 2, 0.0))
+    plan = SearchPlan(
+        alpha=NEED_ALPHA + (FOLLOW_UP_ALPHA - NEED_ALPHA) * share,
+        dense_only=share > MOSTLY_OTHER,
+        why=f"{share:.0%} of what is known besides the question are earlier turns, the rest the user's need",
+        situation=known.situation,
+    )
+    return _summed(weights), plan
+
+
+def contextual_query(question: str, user_context: str, history: Sequence[Turn]) -> str:
+    """Return the one text that says most: the question, what is known of the need, the last turns."""
+    known = parse_history(question, user_context, history)
+    return _lines(question, known.situation, *known.answered, *_last_turns(known))
+
+
+def is_off_topic(source: ChunkSource, situated: str, bare: str) -> bool:
+    """Tell whether the question with its situation is further from every passage than it is bare."""
+    with_it, without = (
+        max((candidate["scores"]["dense"] for candidate in found), default=0.0)
+        for found in source.search([situated, bare], limit=1)
+    )
+    return with_it < without - OFF_TOPIC
+
+
+def _share_of_other_turns(known: Conversation, situation: str) -> float:
+    """Return the share of the last turns, by content words, in all that is known besides the question."""
+    other = len(terms(" ".join(_last_turns(known))))
+    return other / max(1, other + len(terms(" ".join([situation, *known.answered]))))
+
+
+def _last_turns(known: Conversation) -> list[str]:
+    return [text[:TURN_CHARACTERS] for text in reversed(known.other_turns[-LAST_TURNS:])]
+
+
+def _lines(*texts: str) -> str:
+    return "\n".join(text for text in texts if text)
+
+
+def _summed(weights: Sequence[tuple[str, float, float]]) -> list[Query]:
+    """Return one query for each text that counts, its weights summed."""
+    sums: dict[str, Query] = {}
+    for text, dense, sparse in weights:
+        known = sums.setdefault(text, Query(text=text, dense=0.0, sparse=0.0))
+        known["dense"] += dense
+        known["sparse"] += sparse
+    return [query for query in sums.values() if query["dense"] or query["sparse"]]

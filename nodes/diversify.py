@@ -14,8 +14,8 @@ from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question
 from adaptive_rag.rank.branches import join_by_rank, take_in_turn
-from adaptive_rag.rank.diversify import SELECTORS
-from adaptive_rag.rank.rerank import by_relevance
+from adaptive_rag.rank.scoring import by_relevance
+from adaptive_rag.rank.selection import SELECTORS
 from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, ranked_by
 from adaptive_rag.search.fusion import join_branches
 from adaptive_rag.state import Candidate, Decision, Hit, Query, StrategyState

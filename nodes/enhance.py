@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import re
+
 from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
 
 from adaptive_rag.context import Context, context_of
+from adaptive_rag.llm.replies import text_in
+from adaptive_rag.llm.request import Request
 from adaptive_rag.nodes.rerank import search_to_score
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.query.enhance import ask_to_enhance
 from adaptive_rag.query.history import full_question
 from adaptive_rag.query.parts import full_parts
-from adaptive_rag.rank.rerank import early_scores
+from adaptive_rag.rank.scoring import early_scores
 from adaptive_rag.rank.window import READING, ReadingBudget
 from adaptive_rag.state import Candidate, Query, StrategyState
 
 
+class EnhancedQuery(BaseModel):
+    """A query for the index."""
+
+    query: str = Field(min_length=1, max_length=1000, description="The rewritten search query.")
+
+
 @step
 def enhance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
-    """Rewrite the question into a query; meanwhile the model scores what the question itself finds."""
+    """Rewrite the question into a query; meanwhile the model scores what the question itself finds.
+
+    Without a model the question is searched as it stands, each of its parts by itself.
+    """
     context = context_of(runtime)
     query, scored = full_question(state), list[Candidate]()
     parts = full_parts(state)
@@ -32,3 +45,28 @@ def enhance(state: StrategyState, runtime: Runtime[Context], reading: ReadingBud
         if reply.result is not None:
             queries = [Query(text=reply.result.query)]
     return {"queries": queries, "plan": None, "early_scored": scored}
+
+
+def ask_to_enhance(question: str) -> Request[EnhancedQuery]:
+    """Ask the model for a search query that is still about what was asked."""
+    names = ("query", "rewritten_query", "search_query", "enhanced_query", "rewritten_question")
+
+    def check(result: EnhancedQuery) -> EnhancedQuery:
+        asked, written = _stems(question), _stems(result.query)
+        if asked and not asked & written:
+            raise ValueError(f"the query {result.query[:80]!r} has no word in common with the question")
+        return result
+
+    return Request(
+        "enhance",
+        EnhancedQuery,
+        values=lambda: {"question": question},
+        read=lambda value: {"query": text_in(value, "query", *names)},
+        check=check,
+    )
+
+
+def _stems(text: str) -> set[str]:
+    # Four letters make a stem that survives a plural or another tense. Only Latin words are compared,
+    # since a query may rightly be written in the language of the documents.
+    return {word[:4].lower() for word in re.findall(r"[A-Za-z0-9]{4,}", text)}

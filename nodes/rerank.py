@@ -2,34 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 from langgraph.runtime import Runtime
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
 from adaptive_rag.llm.request import Asking, Request
-from adaptive_rag.models.chat import model_named_for
+from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.nodes.step import Steps, Update, step
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.history import full_question, spelt_question
-from adaptive_rag.rank.diversify import select
-from adaptive_rag.rank.relevance import score_candidates
-from adaptive_rag.rank.rerank import (
-    MODEL_READS,
+from adaptive_rag.rank.relevance import best_sentence, score_candidates
+from adaptive_rag.rank.rerankers import MODEL_READS, RERANKERS
+from adaptive_rag.rank.scoring import (
     RerankRequest,
     add_missed,
     ask_to_score,
     by_relevance,
     join_scores,
-    reserve_for_context,
 )
-from adaptive_rag.rank.rerankers import RERANKERS
-from adaptive_rag.rank.window import READING, ReadingBudget, choose_window, planned_size, reading_size
+from adaptive_rag.rank.selection import select
+from adaptive_rag.rank.window import (
+    READING,
+    ReadingBudget,
+    choose_window,
+    planned_size,
+    ranked_by,
+    reading_size,
+)
+from adaptive_rag.search.fusion import with_scores
 from adaptive_rag.search.search import search, summarise
+from adaptive_rag.source import ChunkSource
 from adaptive_rag.state import Candidate, Decision, Query, StrategyState
+from adaptive_rag.text.vectors import min_max
+
+# One place in so many is reserved for the user's situation.
+PASSAGES_PER_PLACE = 4
 
 
 @step
@@ -40,10 +52,7 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
     if early and context.uses("rerank"):
         candidates = add_missed(state["candidates"], early)
         local = score_locally(state, candidates, context)
-        joined = join_scores(
-            candidates, local, early, context.scoring.weight, model_named_for(context, "fast")
-        )
-        scored = by_relevance(candidates, joined)
+        scored = by_relevance(candidates, join_scores(candidates, local, early, context.scoring.weight))
     else:
         scored = yield from score(state, state["candidates"], context, reading)
     window = choose_window(context, state["analysis"], scored, reading)
@@ -60,6 +69,30 @@ def rerank(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudg
         why = "the last passages were chosen for the user's situation"
         decisions.append(Decision(what="situation", chosen=situation, why=why))
     return selected(state, documents, scored, decisions)
+
+
+def reserve_for_context(
+    source: ChunkSource, situation: str, candidates: Sequence[Candidate], k: int
+) -> list[Candidate]:
+    """Return the candidates, the last of the first k places given to those nearest to the user's situation.
+
+    A short situation ("I am a nurse") hardly moves the vector of the question that it is joined to, and
+    an irrelevant one must not displace the best passages: so it decides the last places alone, by
+    relevance and the best sentence's similarity to the situation, both min-max scaled.
+    """
+    places = k // PASSAGES_PER_PLACE
+    if not places or len(candidates) <= k - places:
+        return list(candidates)
+    sentences = source.sentences([candidate["id"] for candidate in candidates])
+    # Headings count here: "If you farm" says for whom a passage is written.
+    near = best_sentence(load_minilm().encode([situation])[0], [found.vectors for found in sentences])
+    relevance = min_max(np.array(ranked_by(candidates)))
+    ranked = [with_scores(c, situation=float(value)) for c, value in zip(candidates, near, strict=True)]
+    worth = relevance + min_max(near)
+    last = range(k - places, len(ranked))
+    reserved = sorted(sorted(last, key=lambda i: -worth[i])[:places])
+    others = [i for i in last if i not in reserved]
+    return [*ranked[: k - places], *(ranked[i] for i in [*reserved, *others])]
 
 
 def selected(
@@ -120,7 +153,6 @@ def score(
         k=read,
         score_locally=lambda: score_locally(state, candidates, context),
         scoring=context.scoring,
-        judge=model_named_for(context, "fast"),
         model=context.retrieval.reranker_model,
         reader=context.reader,
         locally_because=locally_because,

@@ -13,45 +13,27 @@ from adaptive_rag.errors import AdaptiveRAGError, DeadlineError
 from adaptive_rag.index.index import source_of
 from adaptive_rag.nodes.step import Update, question_deadline, step
 from adaptive_rag.search.search import search, summarise
-from adaptive_rag.state import Branch, Candidate, Decision, Hit, StrategyState, TraceRecord
+from adaptive_rag.state import Branch, Candidate, Decision, Hit, SearchPlan, StrategyState, TraceRecord
 from adaptive_rag.text.redaction import redact
 
 
 @step
 def retrieve(state: StrategyState, runtime: Runtime[Context]) -> Update:
     """Search for the question in all its texts."""
-    context = context_of(runtime)
-    queries = state["queries"]
-    candidates, decision = search(
-        source_of(context, state), queries, context, state["analysis"], state.get("plan")
-    )
-    return {
-        "candidates": candidates,
-        "record": {
-            "queries": [query["text"] for query in queries],
-            "candidates": summarise(candidates),
-            "decisions": [decision],
-        },
-    }
+    candidates, record = _search(state, context_of(runtime), state.get("plan"))
+    return {"candidates": candidates, "record": record}
 
 
 def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[Hit]]:
     """Search for one branch of a fan-out; one that fails says so in the trace and stops no other."""
     context = context_of(runtime)
     started = time.perf_counter()
-    queries, label = state["queries"], state["label"]
-    record: TraceRecord = {"step": "retrieve", "queries": [query["text"] for query in queries]}
-    found: list[Candidate] = []
+    label, found = state["label"], list[Candidate]()
     try:
         with shown_to_callers(runtime), question_deadline(state.get("started_at"), runtime):
             check_deadline()
-            found, decision = search(
-                source_of(context, state), queries, context, state["analysis"], state["plan"]
-            )
-        if label is not None:
-            found = found[: context.retrieval.branch_candidates]
-        record["candidates"] = summarise(found)
-        record["decisions"] = [decision]
+            most = context.retrieval.branch_candidates if label is not None else None
+            found, record = _search(state, context, state["plan"], most)
     except DeadlineError:
         raise
     except (AdaptiveRAGError, OSError, RuntimeError, ValueError) as error:
@@ -59,6 +41,20 @@ def retrieve_branch(state: Branch, runtime: Runtime[Context]) -> dict[str, list[
             # Without the question's own search there is nothing to fall back on.
             raise
         reason = redact(f"{type(error).__name__}: {error}")
-        record["decisions"] = [Decision(what="branch", chosen="nothing found", why=reason)]
-    record["ms"] = round((time.perf_counter() - started) * 1000, 3)
+        failed = Decision(what="branch", chosen="nothing found", why=reason)
+        record = {"queries": [query["text"] for query in state["queries"]], "decisions": [failed]}
+    record = {"step": "retrieve", **record, "ms": round((time.perf_counter() - started) * 1000, 3)}
     return {"hits": [Hit(order=state["order"], label=label, candidates=found, record=record)]}
+
+
+def _search(
+    state: StrategyState | Branch, context: Context, plan: SearchPlan | None, most: int | None = None
+) -> tuple[list[Candidate], TraceRecord]:
+    """Return the candidates, at most so many, and what the trace tells of their search."""
+    queries, source = state["queries"], source_of(context, state)
+    candidates, decision = search(source, queries, context, state["analysis"], plan)
+    return candidates[:most], {
+        "queries": [query["text"] for query in queries],
+        "candidates": summarise(candidates[:most]),
+        "decisions": [decision],
+    }

@@ -92,7 +92,7 @@ def step(function: NodeFunction) -> Step:
     """Make a node of a function that returns its update, or of a generator that also yields requests.
 
     The update's key `record` (part of a TraceRecord) is completed with the queries that the update holds and
-    with what was measured, and appended to `trace`. Who streams `custom` sees each step begin and end.
+    with what was measured, and appended to `trace`. `custom` emits the start and end of each step.
     """
     return Step(function)
 
@@ -214,16 +214,9 @@ class _Run:
         given = self._update.pop("record", {})
         if queries := self._update.get("queries"):
             given = {"queries": [query["text"] for query in queries], **given}
-        notes = [
-            Decision(what="repeated", chosen=request.step, why=note)
-            for request, reply in self._asked
-            for note in reply.notes
-        ]
-        notes += [
-            Decision(what="cut", chosen=request.step, why=reply.cut)
-            for request, reply in self._asked
-            if reply.cut
-        ]
+        told = [("repeated", request, note) for request, reply in self._asked for note in reply.notes]
+        told += [("cut", request, reply.cut) for request, reply in self._asked if reply.cut]
+        notes = [Decision(what=what, chosen=request.step, why=why) for what, request, why in told]
         notes += [{**part, "why": ELSEWHERE} if self._served else part for part in self._left_out]
         if notes:
             given = {**given, "decisions": [*given.get("decisions", ()), *notes]}

@@ -2,22 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
 from langgraph.runtime import Runtime
+from pydantic import BaseModel, Field
 
 from adaptive_rag.context import Context, context_of
 from adaptive_rag.index.index import source_of
+from adaptive_rag.llm.replies import exactly, plain_item, texts
+from adaptive_rag.llm.request import Request
 from adaptive_rag.nodes.step import Steps, step
 from adaptive_rag.query.history import full_question
-from adaptive_rag.query.viewpoints import ask_for_viewpoints, keywords, matter
+from adaptive_rag.query.viewpoints import keywords, matter
 from adaptive_rag.rank.window import READING, ReadingBudget, planned_size
 from adaptive_rag.search.fusion import OPINION_ALPHA
 from adaptive_rag.search.search import prepare
 from adaptive_rag.state import Query, SearchPlan, StrategyState
 
+ViewpointSide = Literal["for", "against", "other"]
+
+
+class Viewpoints(BaseModel):
+    """Different, preferably opposed, viewpoints."""
+
+    viewpoints: list[str] = Field(min_length=1, max_length=50, description="Short names of viewpoints.")
+    sides: list[ViewpointSide] = Field(
+        default_factory=list, description="For each viewpoint: for what the question proposes, or against."
+    )
+
 
 @step
 def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: ReadingBudget = READING) -> Steps:
-    """Search for the matter, and for "question + viewpoint" of each viewpoint that a model names."""
+    """Search for the matter, and for "question + viewpoint" of each viewpoint that a model names.
+
+    There is no local way to name them: general stances ("benefits", "risks") find what the question finds.
+    """
     context = context_of(runtime)
     question = full_question(state)
     asked = matter(question)
@@ -43,3 +63,28 @@ def viewpoints(state: StrategyState, runtime: Runtime[Context], reading: Reading
         "queries": queries,
         "plan": SearchPlan(alpha=OPINION_ALPHA, dense_only=False, why="opinions share few words"),
     }
+
+
+def ask_for_viewpoints(question: str, n: int) -> Request[Viewpoints]:
+    """Ask the model for exactly n different viewpoints."""
+
+    def read(value: Any) -> dict[str, Any]:
+        sides = value.get("sides") if isinstance(value, Mapping) else None
+        if isinstance(value, Mapping):
+            value = {key: item for key, item in value.items() if str(key).lower() != "sides"}
+        written = texts(value, "viewpoints")
+        named = exactly(n, written, "viewpoints")
+        known = isinstance(sides, list) and all(side in get_args(ViewpointSide) for side in sides)
+        if sides is None or not known or len(written) != len(sides):
+            return {"viewpoints": named}
+        # Of what a model named, repetitions and what is too much were left out.
+        places = [plain_item(text).casefold() for text in written]
+        return {"viewpoints": named, "sides": [sides[places.index(view.casefold())] for view in named]}
+
+    return Request(
+        "viewpoints",
+        Viewpoints,
+        values=lambda: {"question": question, "n": str(n)},
+        read=read,
+        bounds={"viewpoints": {"minItems": n, "maxItems": n}, "sides": {"minItems": n, "maxItems": n}},
+    )

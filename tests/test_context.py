@@ -18,7 +18,6 @@ from adaptive_rag.context import (
     setting_names,
 )
 from adaptive_rag.context.groups import GROUPS, MECHANISMS, Fusion, Profile, RetrievalSettings
-from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.testing import ScriptedChatModel
@@ -237,80 +236,6 @@ def test_every_setting_is_read_by_its_full_name(name: str) -> None:
     assert is_setting(name)
 
 
-@pytest.mark.parametrize("old", OLD_NAMES)
-def test_a_name_from_before_the_groups_is_understood_and_warned_of(
-    old: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    new = OLD_NAMES[old]
-    expected = settings_of(make_context({new: an_other_value(old)}))
-    says = rf"'{old}' is now {new}\."
-    with pytest.warns(DeprecationWarning, match=says):
-        assert settings_of(make_context(**{old: an_other_value(old)})) == expected
-    with pytest.warns(DeprecationWarning, match=says):
-        assert settings_of(Context(**{old: an_other_value(old)})) == expected
-    Path(CONFIG_FILE).write_text(f"{old} = {json.dumps(an_other_value(old))}\n")
-    with pytest.warns(DeprecationWarning, match=says):
-        assert settings_of(make_context()) == expected
-    Path(CONFIG_FILE).unlink()
-    monkeypatch.setenv(f"ADAPTIVE_RAG_{old.upper()}", str(an_other_value(old)))
-    with pytest.warns(DeprecationWarning, match=says):
-        assert settings_of(make_context()) == expected
-    assert is_setting(old)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_old_names_keep_the_order_of_caller_environment_and_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    Path(CONFIG_FILE).write_text("alpha = 0.1\nfusion = 'dense'\nmax_tokens = 99\n")
-    monkeypatch.setenv("ADAPTIVE_RAG_ALPHA", "0.2")
-    monkeypatch.setenv("ADAPTIVE_RAG_FUSION", "sparse")
-    context = make_context(alpha=0.3)
-    assert (context.retrieval.alpha, context.retrieval.fusion, context.budget.max_tokens) == (
-        0.3,
-        "sparse",
-        99,
-    )
-    assert make_context({"retrieval.alpha": 0.4}).retrieval.alpha == 0.4
-    assert make_context().retrieval.alpha == 0.2
-
-
-@pytest.mark.parametrize("old", OLD_SWITCHES)
-def test_an_old_switch_leaves_out_what_it_turns_off(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    part = OLD_SWITCHES[old]
-    for off in (False, "false", "0", "no", "Off"):
-        with pytest.warns(DeprecationWarning, match=rf"'{old}' is now without=.*'{part}'"):
-            assert make_context(**{old: off}).without == {part}
-    for on in (True, "true", "1", "yes"):
-        with pytest.warns(DeprecationWarning, match=f"'{old}' is now on"):
-            assert make_context(**{old: on}) == make_context()
-    monkeypatch.setenv(f"ADAPTIVE_RAG_{old.upper()}", "false")
-    with pytest.warns(DeprecationWarning, match=f"'{old}'"):
-        assert make_context().without == {part}
-    monkeypatch.delenv(f"ADAPTIVE_RAG_{old.upper()}")
-    Path(CONFIG_FILE).write_text(f"{old} = false\n")
-    with pytest.warns(DeprecationWarning, match=f"'{old}'"):
-        assert make_context().without == {part}
-
-
-def test_a_switch_that_is_neither_on_nor_off_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="hedge = 'maybe' is not usable: expected true or false"):
-        make_context(hedge="maybe")
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_what_old_switches_leave_out_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert make_context({"hedge": False}, window=False).without == {"hedge", "window"}
-    assert make_context({"hedge": False}, hedge=True).without == frozenset()
-    assert make_context(hedge=False, without="join").without == {"hedge", "join"}
-    monkeypatch.setenv("ADAPTIVE_RAG_HEDGE", "false")
-    monkeypatch.setenv("ADAPTIVE_RAG_WINDOW", "false")
-    assert make_context().without == {"hedge", "window"}
-
-
-def test_settings_in_their_groups_warn_of_nothing(recwarn: pytest.WarningsRecorder) -> None:
-    make_context({name: an_other_value(name) for name in SETTINGS})
-    assert not [warning for warning in recwarn if warning.category is DeprecationWarning]
-
-
 @pytest.mark.parametrize("k", [0, -1, 1001, 1_000_000, "many", 1.5])
 def test_k_out_of_bounds_is_refused(k: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"^k = .* is not usable: expected "):
@@ -344,6 +269,8 @@ def test_all_that_is_wrong_is_named_at_once() -> None:
         ({"retrieval": {"alfa": 0.5}}, "retrieval.alpha"),
         ({"retrieval.rerankers": "none"}, "retrieval.reranker"),
         ({"deadline": 5}, "budget.deadline_s"),
+        ({"reranker": "none"}, "retrieval.reranker"),
+        ({"fan_out": False}, "without=fan-out"),
         ({"retrival": {"alpha": 0.5}}, "retrieval'"),
         ({"retrival.alpha": 0.5}, "retrieval.alpha"),
     ],

@@ -59,7 +59,6 @@ PARTS: list[tuple[Part, str, Any]] = [
 WITH_MODEL: list[tuple[Part, str]] = [
     ("check", "adaptive_rag.answer.check:ground"),
     ("check", "adaptive_rag.nodes.generate:review_draft"),
-    ("trust", "adaptive_rag.rank.rerank:trust"),
 ]
 
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import sys
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -149,7 +148,9 @@ def learn_from(questions: Sequence[QuestionLine], target: Path, source: str) -> 
 class _Examples:
     """The questions as numbers; `kernel` (n, n) holds the products of their features."""
 
-    features: list[dict[tuple[str, str], float]]
+    # (questions, features) and sparse; a feature is named by its family, a tab and its name
+    features: Any
+    names: list[str]
     vectors: Array
     scores: Array
     labels: Rows
@@ -172,10 +173,11 @@ class _Examples:
 
     def weigh(self, rows: Rows, dual: Array) -> router.LearnedWeights:
         """Turn the weight of each example (n, 4) into the weight of each feature."""
-        weights: dict[str, dict[str, Any]] = {name: defaultdict(float) for name in router.LEARNED_FAMILIES}
-        for row, share in zip(rows, dual, strict=True):
-            for (family, name), value in self.features[row].items():
-                weights[family][name] = weights[family][name] + value * share
+        weights: dict[str, dict[str, Any]] = {family: {} for family in router.LEARNED_FAMILIES}
+        for key, row in zip(self.names, self.features[rows].T @ dual, strict=True):
+            if row.any():
+                family, _, name = key.partition("\t")
+                weights[family][name] = row
         embedding = router.LEARNED_EMBEDDING_SCALE * self.vectors[rows].T @ dual
         bias = dual.sum(axis=0)
         return router.LearnedWeights(weights, embedding.astype(np.float32), bias.astype(np.float32))
@@ -222,30 +224,27 @@ def forget(file: Path | None = None) -> Path | None:
 
 
 def _read_examples(questions: Sequence[QuestionLine]) -> _Examples:
+    from sklearn.feature_extraction import DictVectorizer
+
     parsed = [parse_question(line.text, line.user_context, line.history) for line in questions]
     vectors = router.embed_questions(parsed)
     shipped = router.load_router()
     scores = np.array([shipped.score(*pair).total for pair in zip(parsed, vectors, strict=True)])
-    features = [
+    vectorizer = DictVectorizer()
+    features = vectorizer.fit_transform(
         {
-            (family, name): value
+            f"{family}\t{name}": value
             for family, found in extract_features(question).items()
             if family in router.LEARNED_FAMILIES
             for name, value in router.normalise(found, family).items()
         }
         for question in parsed
-    ]
-    kernel = (router.LEARNED_EMBEDDING_SCALE**2 * vectors @ vectors.T + 1.0).astype(float)
-    # Feature by feature: as columns of one matrix, those of 2,000 long questions would take gigabytes.
-    holders: dict[tuple[str, str], dict[int, float]] = defaultdict(dict)
-    for row, found in enumerate(features):
-        for key, value in found.items():
-            holders[key][row] = value
-    for held in holders.values():
-        rows, values = np.fromiter(held, dtype=int), np.fromiter(held.values(), dtype=float)
-        kernel[np.ix_(rows, rows)] += np.outer(values, values)
+    )
+    products = (features @ features.T).toarray()
+    kernel = products + router.LEARNED_EMBEDDING_SCALE**2 * vectors.astype(float) @ vectors.T + 1.0
     labels = np.array([QUERY_TYPES.index(line.type) for line in questions if line.type is not None])
-    return _Examples(features, vectors.astype(float), scores.astype(float), labels, kernel)
+    names = list(vectorizer.feature_names_)
+    return _Examples(features, names, vectors.astype(float), scores.astype(float), labels, kernel)
 
 
 def _cross_validate(examples: _Examples, train: Rows, penalty: float) -> float:

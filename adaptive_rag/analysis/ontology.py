@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -154,14 +154,11 @@ class _Reader:
         self.categories[category] = _line(key)
         before = len(self.terms), len(self.problems)
         if value.id == "mapping":
-            for inner, node in value.value:
-                if inner.value == "terms":
-                    self._read_terms(category, node)
-                elif inner.value == "synonyms":
-                    self._read_synonyms(category, node)
-                elif inner.value not in CATEGORY_KEYS:
-                    expected = f"expected one of {', '.join(CATEGORY_KEYS)}"
-                    self._report(inner, f"unknown key {inner.value!r} in category {category!r}; {expected}")
+            parts = self._parts(value, CATEGORY_KEYS, f"category {category!r}")
+            if "terms" in parts:
+                self._read_terms(category, parts["terms"])
+            if "synonyms" in parts:
+                self._read_synonyms(category, parts["synonyms"])
         elif value.id != "scalar" or value.value.strip():
             self._read_terms(category, value)
         if before == (len(self.terms), len(self.problems)):
@@ -172,26 +169,20 @@ class _Reader:
         if not self._expect("sequence", value, f"{got}; expected a list like [amplifier, mixer]"):
             return
         for item in value.value:
+            parts = {"term": item}
             if item.id == "mapping":
-                self._read_term(category, item)
-            elif self._expect("scalar", item, f"a term of {category!r} is a list; expected a text"):
-                self._add(category, item.value, item.value, item)
+                parts = self._parts(item, TERM_KEYS, f"a term of {category!r}")
+            term = parts.get("term", item)
+            if self._expect("scalar", term, f"a term of {category!r} has no name; expected a text"):
+                self._add(category, term.value, term.value, term)
+                if "synonyms" in parts:
+                    self._add_synonyms(category, term.value.strip(), parts["synonyms"])
 
-    def _read_term(self, category: str, item: Node) -> None:
-        parts = {str(key.value): (key, value) for key, value in item.value}
-        unknown = [(name, key) for name, (key, _) in parts.items() if name not in TERM_KEYS]
-        for name, key in unknown:
-            self._report(key, f"unknown key {name!r} in a term of {category!r}; expected term and synonyms")
-        if unknown:
-            return
-        _, term = parts.get("term", (None, None))
-        if term is None or term.id != "scalar":
-            expected = "expected: {term: ..., synonyms: [...]}"
-            self._report(item, f"a term of {category!r} has no name; {expected}")
-            return
-        self._add(category, term.value.strip(), term.value.strip(), term)
-        if "synonyms" in parts:
-            self._add_synonyms(category, term.value.strip(), parts["synonyms"][1])
+    def _parts(self, node: Node, known: Sequence[str], where: str) -> dict[str, Node]:
+        for key, _ in node.value:
+            if key.value not in known:
+                self._report(key, f"unknown key {key.value!r} in {where}; expected one of {', '.join(known)}")
+        return {key.value: value for key, value in node.value if key.value in known}
 
     def _read_synonyms(self, category: str, value: Node) -> None:
         got = f"the synonyms of {category!r} are {_shown(value)}"

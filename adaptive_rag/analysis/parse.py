@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from adaptive_rag.analysis import lexicon as lx
 from adaptive_rag.state import Turn
-from adaptive_rag.text.ends import read_ends
+from adaptive_rag.text.words import read_ends
 
 # Words beyond these say little about the kind of question and would cost time.
 MAX_WORDS = 160

@@ -1,7 +1,6 @@
 """Third step of the query analysis: a linear model scores the features and the embedding for each type."""
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -9,12 +8,12 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from platformdirs import user_config_path
 
 from adaptive_rag.analysis.features import Features, extract_features, find_kind
 from adaptive_rag.analysis.parse import ParsedQuestion
 from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.models.onnx import Vectors, load_minilm
+from adaptive_rag.private import home
 from adaptive_rag.state import QUERY_TYPES
 
 WEIGHTS = Path(__file__).parent / "router.npz"
@@ -132,9 +131,7 @@ def embed_questions(questions: Sequence[ParsedQuestion]) -> Vectors:
 
 def learned_file() -> Path:
     """Return the path of the file that holds what was learned; removing the file undoes the learning."""
-    home = os.environ.get("ADAPTIVE_RAG_HOME")
-    folder = Path(home).expanduser() if home else user_config_path("adaptive-rag", appauthor=False)
-    return folder / "router.json"
+    return home() / "router.json"
 
 
 def load_learned(file: Path | None = None) -> LearnedWeights | None:

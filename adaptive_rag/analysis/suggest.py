@@ -51,7 +51,7 @@ def suggest_ontology(texts: Iterable[str], *, terms: int = 60, categories: int =
     """Propose at most so many categories, of the most salient terms in texts.
 
     The salience of a term is its C-value (Frantzi, Ananiadou and Mima, 2000) times its rarity. Terms are
-    grouped by average-link clustering of their MiniLM vectors.
+    grouped by Ward's clustering of their MiniLM vectors.
     """
     chosen = find_salient_terms(texts, terms)
     if not chosen:
@@ -130,17 +130,10 @@ def _usual_spelling(spellings: Counter[str]) -> str:
 
 
 def _cluster(vectors: Vectors, count: int) -> list[list[int]]:
-    """Join the two most similar groups (by the mean of all pairs) until `count` are left."""
-    groups = [[i] for i in range(len(vectors))]
-    sums = [vector.astype(np.float64) for vector in vectors]
-    while len(groups) > count:
-        means = np.array([total / len(group) for total, group in zip(sums, groups, strict=True)])
-        similarity = means @ means.T
-        sizes = np.array([len(group) for group in groups])
-        # Without a penalty on size one group takes in nearly all terms.
-        similarity -= 0.01 * np.maximum(sizes[:, None], sizes[None, :])
-        np.fill_diagonal(similarity, -np.inf)
-        first, second = sorted(divmod(int(similarity.argmax()), len(groups)))
-        groups[first] += groups.pop(second)
-        sums[first] = sums[first] + sums.pop(second)
-    return [sorted(group) for group in groups]
+    """Part the vectors into `count` groups by Ward's method, whose groups are of like size."""
+    if count == len(vectors):
+        return [[i] for i in range(count)]
+    from sklearn.cluster import AgglomerativeClustering
+
+    labels = AgglomerativeClustering(n_clusters=count).fit_predict(vectors)
+    return [np.flatnonzero(labels == group).tolist() for group in range(count)]

@@ -10,6 +10,7 @@ import time
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,7 @@ from pydantic_settings import (
 
 from adaptive_rag.context.groups import (
     GROUPS,
+    MECHANISMS,
     BucketSettings,
     BudgetSettings,
     Group,
@@ -52,7 +54,6 @@ from adaptive_rag.context.groups import (
     listed,
     shown_args,
 )
-from adaptive_rag.context.old_names import OLD_NAMES, OLD_SWITCHES, is_off, warn_of
 from adaptive_rag.context.trusted import TrustedConfigFile
 from adaptive_rag.errors import ConfigurationError, InputError
 from adaptive_rag.recipes import recipe_settings
@@ -199,8 +200,7 @@ class Context(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read what is passed first, then the environment, the config file, and the recipe that they name."""
-        toml = _ConfigFile(settings_cls)
-        return init_settings, env_settings, _OldEnvironment(settings_cls), toml, _Recipe(settings_cls)
+        return init_settings, env_settings, _ConfigFile(settings_cls), _Recipe(settings_cls)
 
     _is_served: bool = PrivateAttr(False)
     _learned: Path | None = PrivateAttr(None)
@@ -229,11 +229,8 @@ class Context(BaseSettings):
 
     def fingerprint(self) -> str:
         """Return a hash of the settings that change an answer, the index aside."""
-        values: dict[str, Any] = {}
-        for name, value in self:
-            parts = dict(value) if isinstance(value, Group) else None
-            values |= {name: value} if parts is None else {f"{name}.{part}": parts[part] for part in parts}
-        settings = {name: _plain(value) for name, value in values.items() if name not in _SAME_ANSWER}
+        names = [n for n in setting_names() if n not in _SAME_ANSWER and not n.startswith(_BESIDE_ANSWERS)]
+        settings = {name: _plain(attrgetter(name)(self)) for name in names}
         return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
 
 
@@ -252,10 +249,8 @@ _SAME_ANSWER = {
     "index",
     "retrieval.ray",
     "retriever",
-    *(f"serving.{name}" for name in ServingSettings.model_fields),
-    *(f"web.{name}" for name in WebSettings.model_fields),
-    *(f"bucket.{name}" for name in BucketSettings.model_fields),
 }
+_BESIDE_ANSWERS = ("serving.", "web.", "bucket.")
 # A live object is known by its place in memory, which means something in this process only.
 _PROCESS = f"{os.getpid()}-{time.time_ns()}"
 
@@ -273,12 +268,8 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
             config file cannot be read.
     """
     merged: dict[str, Any] = {}
-    switches: dict[str, Any] = {}
     for layer in (*layers, settings):
-        _merge(merged, by_group({name: layer[name] for name in layer if name not in OLD_SWITCHES}))
-        # What old switches of several layers leave out adds up; `without` of a later layer stands alone.
-        switches |= {name: layer[name] for name in layer if name in OLD_SWITCHES}
-    merged = by_group({**merged, **switches})
+        _merge(merged, by_group(layer))
     try:
         return Context(**merged)
     except ValidationError as error:
@@ -290,30 +281,19 @@ def make_context(*layers: Mapping[str, Any], **settings: Any) -> Context:
 
 
 def by_group(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with dotted and old names brought under their groups; an old name warns."""
+    """Return settings with dotted names brought under their groups."""
     grouped: dict[str, Any] = {}
-    off: set[str] = set()
     for name, value in settings.items():
-        if name in OLD_SWITCHES:
-            switched_off = {OLD_SWITCHES[name]} if is_off(name, value) else set()
-            warn_of(name, f"without={switched_off}" if switched_off else "on unless `without` names it")
-            off |= switched_off
-            continue
-        if name in OLD_NAMES:
-            warn_of(name, OLD_NAMES[name])
-            name = OLD_NAMES[name]
         group, dot, part = name.partition(".")
         if dot and group in GROUPS:
             value, name = {part: value}, group
         _merge(grouped, {name: value})
-    if off:
-        grouped["without"] = {*listed(grouped.get("without", ())), *off}
     return grouped
 
 
 def is_setting(name: str) -> bool:
-    """Tell whether a name is that of a setting, of a group, or of a setting before it stood in a group."""
-    return name in {*Context.model_fields, *OLD_NAMES, *OLD_SWITCHES, *setting_names()}
+    """Tell whether a name is that of a setting or of a group."""
+    return name in {*Context.model_fields, *setting_names()}
 
 
 def live_key(value: object) -> str:
@@ -328,23 +308,6 @@ class _ConfigFile(TrustedConfigFile):
         return {name: value for name, value in super().__call__().items() if name != SERVER_TABLE}
 
 
-class _OldEnvironment(PydanticBaseSettingsSource):
-    """Reads environment variables under the names that settings had before they stood in groups."""
-
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        return None, field_name, False
-
-    def __call__(self) -> dict[str, Any]:
-        old = {*OLD_NAMES, *OLD_SWITCHES}
-        given = {
-            name: value
-            for variable, value in os.environ.items()
-            if (name := variable.lower().removeprefix(ENV_PREFIX.lower())) in old
-            and variable.upper().startswith(ENV_PREFIX)
-        }
-        return by_group(given)
-
-
 class _Recipe(PydanticBaseSettingsSource):
     """Gives the settings of the recipe that the sources before it name."""
 
@@ -354,7 +317,7 @@ class _Recipe(PydanticBaseSettingsSource):
     def __call__(self) -> dict[str, Any]:
         name = self.current_state.get("recipe")
         settings = recipe_settings(name) if name else {}
-        # `k` goes before a profile, and whoever asks for a profile beside a recipe wants that.
+        # `k` goes before a profile, so a recipe's own gives way to a profile that is asked for beside it.
         by_profile = self.current_state.get("profile") is not None
         return {key: value for key, value in settings.items() if key != "k" or not by_profile}
 
@@ -411,7 +374,8 @@ def explain(error: ValidationError, allowed: Collection[str] = ()) -> str:
 
 def _nearest(name: str) -> str:
     names = [*setting_names(), *GROUPS]
-    known = {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
+    known = {part.replace("-", "_"): f"without={part}" for part in MECHANISMS}
+    known |= {full.rpartition(".")[2]: full for full in names} | {full: full for full in names}
     close = difflib.get_close_matches(name, known, n=1) or difflib.get_close_matches(
         name.rpartition(".")[2], known, n=1
     )
@@ -436,7 +400,7 @@ def context_of(runtime: Runtime[Any]) -> Context:
 
 
 def is_served(runtime: Runtime[Any]) -> bool:
-    """Tell whether whoever asks is a caller of a server rather than the program's own user."""
+    """Tell whether the question comes from a caller of a server, and not from the program's own user."""
     given = runtime.context
     return given._is_served if isinstance(given, Context) else isinstance(given, CallerSettings)
 

@@ -272,8 +272,7 @@ class ScoringSettings(Group):
         0.6,
         ge=0,
         le=1,
-        description="Weight of the model's score, as far as it has agreed with the local one so far; the "
-        "rest is the local one's.",
+        description="Weight of the model's score; the rest is the local one's.",
     )
     against: Literal["question", "query"] = Field(
         "question", description="What candidates are scored for: the question, or the query that found them."

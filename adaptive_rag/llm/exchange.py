@@ -119,15 +119,8 @@ def converse(
                 request = request.shortened()
                 messages = format_messages(request, prompts)
                 continue
-            if not fault.passing or server_failures == SERVER_RETRIES:
-                raise GivenUp(fault.text) from error
-            pause = _pause(fault, server_failures)
+            yield _pause(fault, server_failures, seconds_left())
             server_failures += 1
-            if pause >= seconds_left():
-                raise GivenUp(
-                    f"{fault.text}; it asks to wait for {pause:.0f} s, longer than is left"
-                ) from error
-            yield Pause(pause)
             continue
         spending.unreachable = False
         _count(reply, model, context, spending)
@@ -256,11 +249,21 @@ def _count(reply: AIMessage, model: BaseChatModel, context: Context, spending: S
         spending.cost = (spending.cost or 0.0) + price
 
 
-def _pause(fault: Fault, failures: int) -> float:
-    if fault.retry_after is not None:
-        return fault.retry_after
+def _pause(fault: Fault, failures: int, seconds_left: float) -> Pause:
+    """Return how long to wait before the call is made again.
+
+    Raises:
+        GivenUp: it would not help, was done often enough, or takes longer than is left.
+    """
+    if not fault.passing or failures == SERVER_RETRIES:
+        raise GivenUp(fault.text)
     # The jitter keeps questions that failed together from coming back together.
-    return float(BACKOFF * 2**failures * random.uniform(0.75, 1.25))
+    pause = BACKOFF * 2**failures * random.uniform(0.75, 1.25)
+    if fault.retry_after is not None:
+        pause = fault.retry_after
+    if pause >= seconds_left:
+        raise GivenUp(f"{fault.text}; it asks to wait for {pause:.0f} s, longer than is left")
+    return Pause(pause)
 
 
 def _empty(reply: AIMessage) -> str:

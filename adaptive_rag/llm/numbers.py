@@ -33,18 +33,22 @@ def read_scores(value: Any, n: int) -> list[float]:
     if isinstance(value, str):
         value = _entries(value, n)
     if isinstance(value, Mapping):
-        found = _by_number(list(value.items()), n)
-    elif isinstance(value, Sequence) and value and all(isinstance(item, Mapping) for item in value):
-        found = _by_fields(value, n)
+        # {"scores": [..]} and the like hold the list under some key.
+        lists = [item for item in value.values() if isinstance(item, list | dict)]
+        if len(lists) == 1:
+            return read_scores(lists[0], n)
+        pairs = list(value.items())
     elif isinstance(value, Sequence):
-        found = [read_score(item) for item in value]
-    elif n == 1:
-        found = [read_score(value)]
+        pairs = [_numbered(item, position) for position, item in enumerate(value, start=1)]
     else:
-        raise ValueError(f"expected a list of {n} scores, got {value!r}")
-    if len(found) != n:
-        raise ValueError(f"expected {n} scores, one a passage, got {len(found)}")
-    return _on_ten(found)
+        pairs = [(1, value)]
+    numbers = [_whole(number) for number, _ in pairs]
+    if sorted(numbers) == list(range(n)):
+        numbers = [number + 1 for number in numbers]
+    if sorted(numbers) != list(range(1, n + 1)):
+        raise ValueError(f"expected {n} scores, one for each passage, got those of {sorted(numbers)}")
+    by_number = dict(zip(numbers, (read_score(score) for _, score in pairs), strict=True))
+    return _on_ten([by_number[number] for number in range(1, n + 1)])
 
 
 def read_score(value: Any) -> float:
@@ -117,34 +121,17 @@ def _entries(text: str, n: int) -> Any:
     return _NUMBER.findall(text)
 
 
-def _by_fields(items: Sequence[Mapping[str, Any]], n: int) -> list[float]:
-    pairs = []
-    for position, item in enumerate(items, start=1):
-        plain = {str(key).lower(): field for key, field in item.items()}
-        number, score = (
-            next((plain[key] for key in keys if key in plain), None) for keys in (_NUMBER_KEYS, _SCORE_KEYS)
-        )
-        if score is None and len(plain) == 1:
-            number, score = next(iter(plain.items()))
-        pairs.append((position if number is None else number, score))
-    return _by_number(pairs, n)
-
-
-def _by_number(pairs: Sequence[tuple[Any, Any]], n: int) -> list[float]:
-    numbers = [_whole(key) if not isinstance(key, str) or re.search(r"\d", key) else None for key, _ in pairs]
-    if None in numbers:
-        # {"scores": [..]} and the like hold the list under some key.
-        lists = [item for _, item in pairs if isinstance(item, list | dict)]
-        if len(lists) == 1:
-            return read_scores(lists[0], n)
-        raise ValueError(f"expected one score for each of the {n} passages, got {[key for key, _ in pairs]}")
-    present = sorted(number for number in numbers if number is not None)
-    if present == list(range(n)):
-        numbers = [number + 1 for number in numbers if number is not None]
-    elif present != list(range(1, n + 1)):
-        raise ValueError(f"expected each of the passages 1 to {n} once, got {present}")
-    by_number = dict(zip(numbers, (read_score(score) for _, score in pairs), strict=True))
-    return [by_number[number] for number in range(1, n + 1)]
+def _numbered(item: Any, position: int) -> tuple[Any, Any]:
+    """Return the number of a passage and its score, from an entry such as {"passage": 3, "score": 7} or 7."""
+    if not isinstance(item, Mapping):
+        return position, item
+    plain = {str(key).lower(): field for key, field in item.items()}
+    number, score = (
+        next((plain[key] for key in keys if key in plain), None) for keys in (_NUMBER_KEYS, _SCORE_KEYS)
+    )
+    if score is None and len(plain) == 1:
+        number, score = next(iter(plain.items()))
+    return position if number is None else number, score
 
 
 def _on_ten(scores: list[float]) -> list[float]:

@@ -143,6 +143,20 @@ def single_line(text: str, what: str) -> str:
     return one_text(lines[0], what)
 
 
+def text_in(value: Any, what: str, *names: str) -> str:
+    """Return a text from a form that has it under one of the names, a labelled line, or a single line.
+
+    Raises:
+        ValueError: there is none, or nobody can say which of several was meant.
+    """
+    if isinstance(value, Mapping):
+        return one_text(pick(value, *names), what)
+    if not isinstance(value, str):
+        return one_text(value, what)
+    found = labelled(value, *(name.replace("_", " ") for name in names))
+    return one_text(list(found.values())[-1], what) if found else single_line(value, what)
+
+
 def texts(value: Any, what: str) -> list[str]:
     """Return the items of a list, however it is written.
 

@@ -23,15 +23,19 @@ from adaptive_rag.errors import (
     DeadlineError,
     import_extra,
 )
-from adaptive_rag.models.onnx import ONNX_FILES, find_network, load_session, load_tokenizer
+from adaptive_rag.models.onnx import (
+    CHARACTERS_PER_TOKEN,
+    ONNX_FILES,
+    find_network,
+    load_session,
+    load_tokenizer,
+)
 from adaptive_rag.text.vectors import Scores
 
 EXTRA = "cross-encoder"
 MAX_TOKENS, BATCH, MAX_OPEN = 512, 16, 2
 # Seconds after which a model that could not be loaded is tried again: the network may be back by then.
 RETRY_AFTER_S = 60
-# Longer passages are cut before they are tokenised; no token has more characters than these on average.
-CHARACTERS_PER_TOKEN = 32
 # What of a model on Hugging Face is fetched to run it as ONNX.
 WANTED = [pattern for file in ONNX_FILES for pattern in (file, f"{file}_data")]
 WANTED += ["tokenizer.json", "config.json", "tokenizer_config.json"]

@@ -8,10 +8,10 @@ from itertools import groupby
 
 from adaptive_rag.query.history import content_terms
 from adaptive_rag.state import Turn
-from adaptive_rag.text.ends import read_ends
+from adaptive_rag.text.markdown import LIST_SIGN
 from adaptive_rag.text.markers import strip_markers
 from adaptive_rag.text.sentences import sentence_spans
-from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, stem, terms
+from adaptive_rag.text.words import ASKING_WORDS, STOP_WORDS, read_ends, stem, terms
 
 # "And in 2021?", "What about the second one?"; "And" alone begins no question that stands by itself.
 _GOES_ON = re.compile(
@@ -31,7 +31,7 @@ _EMPTY_IT = re.compile(
 )
 _ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4, "last": -1}
 _ORDINAL = re.compile(rf"\bthe ({'|'.join(_ORDINALS)}) (?:one|option|point|item|step)\b", re.IGNORECASE)
-_ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d+[.)])\s+(.+)$", re.MULTILINE)
+_ITEM = re.compile(LIST_SIGN.pattern + "(.+)$", re.MULTILINE)
 _WORD = re.compile(r"[^\W_]+(?:[-'’][^\W_]+)*")
 _AUXILIARY = r"(?:is|are|was|were|do|does|did|can|could|will|would|shall|should|must|may|might|has|have|had)"
 _VERB_FIRST = re.compile(rf"^(?:who|what)\s+(?!{_AUXILIARY}\b)\w+", re.IGNORECASE)

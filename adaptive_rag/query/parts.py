@@ -10,9 +10,8 @@ from typing import Any
 from adaptive_rag.optional import attempt
 from adaptive_rag.query.follow_up import lend_subject
 from adaptive_rag.query.history import full_question, spelt_question
-from adaptive_rag.text.ends import read_ends
 from adaptive_rag.text.sentences import sentence_spans
-from adaptive_rag.text.words import terms
+from adaptive_rag.text.words import read_ends, terms
 
 # More parts than these are a list of wishes, which one answer serves better.
 MOST_PARTS = 3

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import PurePath
 
+from adaptive_rag.analysis.lexicon import CONTRACTIONS
 from adaptive_rag.deadline import in_time
 from adaptive_rag.models.onnx import load_minilm
 from adaptive_rag.source import ChunkSource, HoldsWords, ListsSources, SpellsWords
@@ -27,32 +28,22 @@ _ENDINGS = (
     ("ing", "e"),
     *((cut, "") for cut in ("s", "es", "d", "ed", "r", "er", "ing")),
 )
-# Contractions typed without their apostrophe: auxiliaries with "not", and "is", "are", "have" and "will"
-# behind pronouns and question words. Left out are those that are words of their own: "ill", "id", "its".
-_CONTRACTED = {
-    "is": ("s", "who what where when why how that there here he she"),
-    "not": ("nt", "do does did is are was were has have had could would should must need"),
-    "are": ("re", "you they"),
-    "have": ("ve", "I you we they"),
-    "will": ("ll", "you they"),
-}
+# Contractions that are words of their own, or are written in full already.
+_NOT_SHORT = {"id", "lets", "y", "cannot"}
 # Short forms of chats and notes that have one meaning in a question, put together by hand. Han, Cook and
 # Baldwin (2012), "Automatically Constructing a Normalisation Dictionary for Microblogs", have many more, most
 # of them rare in questions, or words and names of their own.
 _SHORT_FORMS = """
-    im I am, cant cannot, wont will not, ppl people, pls please, plz please, thx thanks, u you, ur your,
-    r are, cuz because, coz because, abt about, tho though, thru through, w/o without,
+    cant cannot, heres here is, mustnt must not, neednt need not, youll you will, theyll they will,
+    ppl people, thx thanks, cuz because, coz because, abt about, tho though, thru through, w/o without,
     asap as soon as possible, tmrw tomorrow, tmr tomorrow, 2moro tomorrow, 2day today,
-    gonna going to, wanna want to, gotta have to,
-    gimme give me, lemme let me, dunno do not know, wat what, bday birthday, xmas Christmas,
+    gimme give me, lemme let me, dunno do not know, bday birthday, xmas Christmas,
     hols holidays, veg vegetables, fridge refrigerator, bike bicycle, pics pictures, tel telephone, nr number,
     hrs hours, mins minutes, wks weeks, mths months, yrs years, approx approximately, avg average,
     qty quantity
 """
 IN_FULL = {
-    f"{word}{end}".lower(): f"{word} {full}"
-    for full, (end, before) in _CONTRACTED.items()
-    for word in before.split()
+    short: re.sub(r"^i ", "I ", full) for short, full in CONTRACTIONS.items() if short not in _NOT_SHORT
 } | dict(entry.split(maxsplit=1) for entry in _SHORT_FORMS.strip().split(","))
 _SHORT = re.compile(r"(?<![\w'’/.-])(?:w/o|[^\W_]+)(?![\w'’/-]|\.\w)")
 # Letters of the longest word that is looked up: a longer one is no word, or several without blanks.

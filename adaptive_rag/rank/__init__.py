@@ -1,1 +1,1 @@
-"""Candidates -> the chunks that count: relevance, rerankers, diversity, balance, stances, window."""
+"""Candidates -> the chunks that count: relevance, rerankers, selection, sides, window."""

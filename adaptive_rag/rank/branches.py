@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from adaptive_rag.rank.balance import attribute
 from adaptive_rag.search.fusion import fuse_rankings, with_scores
 from adaptive_rag.state import Candidate, Hit
 
@@ -13,6 +12,25 @@ from adaptive_rag.state import Candidate, Hit
 BRANCH_WEIGHT, SMOOTHING = 0.2, 10
 # A chunk speaks to a sub-question whose search has it among so many first ones.
 SPEAKS_TO = 5
+
+
+def attribute(candidates: Sequence[Candidate], hits: Sequence[Hit]) -> list[Candidate]:
+    """Return the candidates, each with the viewpoints whose search found it, the strongest first.
+
+    The searches of all viewpoints find much the same chunks; what tells them apart is how high each
+    places a chunk.
+    """
+    ranks = {
+        hit["label"]: {candidate["id"]: rank for rank, candidate in enumerate(hit["candidates"])}
+        for hit in hits
+        if hit["label"] is not None
+    }
+
+    def viewpoints(id_: str) -> list[str]:
+        found = [(rank[id_], label) for label, rank in ranks.items() if id_ in rank]
+        return [label for _, label in sorted(found, key=lambda pair: pair[0])]
+
+    return [{**candidate, "labels": viewpoints(candidate["id"])} for candidate in candidates]
 
 
 def join_by_rank(hits: Sequence[Hit]) -> list[Candidate]:

@@ -71,7 +71,7 @@ def choose_window(
     """Return the window over all candidates of a question, which are given best first.
 
     Candidates that score under the mean less the standard deviation are dropped; one is kept whatever it
-    scores. Whoever sets `k` gets as many. A profile drops in every strategy, a budget where it says so.
+    scores. `k` is exact. A profile drops in every strategy, a budget where it says so.
     """
     size, why = reading_size(context, analysis, ranked, budget)
     drops = context.k is None and (context.profile is not None or budget.drops_weak)

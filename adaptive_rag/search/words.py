@@ -21,7 +21,6 @@ from adaptive_rag.text.vectors import Scores, min_max
 # Chunks of which every one is scored for every question. So many of 760 characters take 1.4 s to read and
 # 180 MB to hold, for TF-IDF 2.9 s and 85 MB more, and a search 0.6 s; a tenth of them takes a tenth of it.
 OKAPI_UP_TO = 20_000
-K1, B, EPSILON = 1.5, 0.75, 0.25
 # A pasted page as a query would take seconds; its first words decide.
 WORDS_PER_QUERY = 128
 
@@ -30,7 +29,7 @@ class OkapiWords:
     """The words of all chunks, in lower case and cut at blanks, as BM25Okapi of rank-bm25 scores them.
 
     Robertson et al., Okapi at TREC-3 (1994), in the variant of Trotman et al. (2014): the idf of a word that
-    over half of the chunks hold is EPSILON times the mean idf.
+    over half of the chunks hold is a quarter of the mean idf. The constants are that package's own.
     """
 
     def __init__(self, chunks: Iterable[Chunk]) -> None:
@@ -39,7 +38,7 @@ class OkapiWords:
         self._row = {id_: row for row, id_ in enumerate(texts)}
         # an empty text is one empty word: BM25Okapi divides by the number of words
         words = [text.lower().split() or [""] for text in texts.values()]
-        self._bm25 = BM25Okapi(words, k1=K1, b=B, epsilon=EPSILON) if words else None
+        self._bm25 = BM25Okapi(words) if words else None
 
     def __len__(self) -> int:
         return len(self._row)

@@ -27,6 +27,8 @@ _FORMULA = re.compile(
     r"|(?<![\\$\w])\$(?=[^\s$])(?:(?!\s\[)[^$\n]){1,200}(?<=[^\s\\])\$(?![\d$])",
     re.S,
 )
+# "- ", "2) " before an item of a list.
+LIST_SIGN = re.compile(r"^[ \t]*(?:[-*•]|\d{1,3}[.)])\s+", re.M)
 # "## Effects", "**no** dredging"; not "#1 of 3", nor "2 ** 3 ** 4".
 _HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.M)
 _BOLD = re.compile(r"\*\*(?=\S)((?:[^*\n]|\n(?!\n))+?)(?<=\S)\*\*")

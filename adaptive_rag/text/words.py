@@ -43,6 +43,8 @@ _ASKING_WORDS = """
     views want way ways work worked works
 """
 ASKING_WORDS = frozenset(_ASKING_WORDS.split())
+# What is read of a long question, since some patterns go on to the end from each place.
+HEAD_CHARACTERS, TAIL_CHARACTERS = 1600, 400
 _WORD = re.compile(r"[^\W_]+")
 _SHORT_IN_Y = re.compile(r"(?<=^[a-z]{2}[^\W\daeiou])y$")
 _ACCENTS = re.compile(r"[\u0300-\u036f]")
@@ -84,6 +86,13 @@ def words(text: str) -> list[str]:
 def terms(text: str) -> list[str]:
     """Return the stems of a text's content words, in order and with repeats."""
     return [stem(word) for word in words(text) if word not in STOP_WORDS]
+
+
+def read_ends(question: str) -> str:
+    """Return a question, of a long one its first and its last part: what was pasted is asked about there."""
+    if len(question) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
+        return question
+    return f"{question[:HEAD_CHARACTERS]}\n{question[-TAIL_CHARACTERS:]}"
 
 
 def is_german(question: str) -> bool:

@@ -156,15 +156,15 @@ def test_a_broken_learned_file_says_how_to_mend_it() -> None:
         analyse("Who wrote Faust?")
 
 
-def test_the_learned_file_lies_in_the_home_or_else_in_the_configuration_folder(
+def test_the_learned_file_lies_among_what_belongs_to_the_user(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert learned_file() == tmp_path / "home" / "router.json"
     monkeypatch.delenv("ADAPTIVE_RAG_HOME")
     assert learned_file().name == "router.json"
     if sys.platform == "linux":
-        assert learned_file().parent == tmp_path / "config" / "adaptive-rag"
+        assert learned_file().parent == tmp_path / "data" / "adaptive-rag"
 
 
 @pytest.mark.nightly

@@ -1,7 +1,7 @@
 """What becomes of a question that the router leaves open between two types."""
 
 from adaptive_rag.analysis import analyse
-from adaptive_rag.analysis.classify import by_its_wording
+from adaptive_rag.analysis.wording import by_its_wording
 
 
 def test_where_the_asker_says_who_they_are_the_question_is_contextual():

@@ -62,7 +62,7 @@ def test_an_answer_that_nothing_supports_is_replaced_by_the_extractive_one(town,
 
 
 def test_the_replacement_can_be_switched_off_and_the_answer_is_flagged(town):
-    output, _ = answer(town, "Bananas grow well in Iceland since 1873 [1].", extractive_fallback=False)
+    output, _ = answer(town, "Bananas grow well in Iceland since 1873 [1].", without={"extractive-fallback"})
     assert output["answer"].startswith("Bananas")
     assert output["grounding"] == 0
     assert decisions(output, "unsupported")
@@ -94,7 +94,9 @@ def test_a_partial_answer_that_admits_a_gap_is_an_answer(town, marker):
 
 
 def test_pointwise_scores_are_asked_for_at_once_one_a_candidate(town):
-    output, model = answer(town, "I don't know.", reranker="pointwise", max_llm_calls=20, k=3)
+    output, model = answer(
+        town, "I don't know.", retrieval={"reranker": "pointwise"}, budget={"max_llm_calls": 20}, k=3
+    )
     assert model.skills.count("score") == 6
     [rerank] = [record for record in output["trace"] if record["step"] == "rerank"]
     assert (rerank["calls"], rerank["rounds"]) == (6, 1)
@@ -136,14 +138,16 @@ def test_what_the_model_scores_highest_comes_first(town):
     question = "When is the library of Saltmere open?"
     for reranker in ("auto", "listwise"):
         model = ScriptedChatModel(script=script)
-        output = AdaptiveRAG(town, model=model, route="factual", reranker=reranker).invoke(question)
+        output = AdaptiveRAG(town, model=model, route="factual", retrieval={"reranker": reranker}).invoke(
+            question
+        )
         assert wanted in output["documents"][0]["text"], reranker
         assert "score" in model.skills
 
 
 def test_tokens_and_known_prices_stand_in_the_trace(town, tmp_path):
     (tmp_path / "prices.toml").write_text("[ScriptedChatModel]\ninput = 1000000\noutput = 2000000\n")
-    output, _ = answer(town, "I don't know.", prices=str(tmp_path / "prices.toml"))
+    output, _ = answer(town, "I don't know.", models={"prices": str(tmp_path / "prices.toml")})
     for record in output["trace"]:
         if record.get("calls"):
             tokens = record["tokens"]

@@ -64,7 +64,7 @@ def test_whatever_may_change_the_answer_makes_a_new_question(town, model, cache,
 def test_a_deadline_does_not_make_a_new_question(town, model, cache):
     rag = AdaptiveRAG(town, model=model, cache=cache, route="factual", **EVERY_STEP)
     rag.invoke(QUESTION)
-    rag.invoke(QUESTION, context={"deadline_s": 10})
+    rag.invoke(QUESTION, context={"budget.deadline_s": 10})
     assert len(model.asked) == 3
 
 

@@ -63,7 +63,9 @@ def test_another_thread_knows_nothing_of_the_first(town):
 
 def test_the_budget_of_a_thread_begins_anew_with_every_question(town):
     model = ScriptedChatModel(script={"generate": "The sea wall of Saltmere is 2,340 metres long [1]."})
-    rag = AdaptiveRAG(town, model=model, route="factual", checkpointer=InMemorySaver(), max_llm_calls=2)
+    rag = AdaptiveRAG(
+        town, model=model, route="factual", checkpointer=InMemorySaver(), budget={"max_llm_calls": 2}
+    )
     for _ in range(3):
         output = rag.invoke("How long is the sea wall of Saltmere?", THREAD)
         assert sum(record.get("calls", 0) for record in output["trace"]) == 2

@@ -46,7 +46,7 @@ def test_with_a_server_that_works_three_calls_in_two_rounds_make_the_answer(rag,
 
 
 def test_by_default_two_calls_make_the_answer_and_the_step_that_asks_nobody_is_named(town, server):
-    output = ask(AdaptiveRAG(town, model="openai:scripted", base_url=server.url))
+    output = ask(AdaptiveRAG(town, model="openai:scripted", models={"base_url": server.url}))
     assert "2,340 metres" in output["answer"]
     assert reasons(output) == {"enhance": "models.steps leaves it to the local way"}
     assert calls(output) == len(server.calls) == 2
@@ -88,7 +88,7 @@ def test_a_server_that_fails_throughout_is_answered_for_by_the_stand_ins(rag, se
 )
 def test_a_failure_that_passes_costs_one_more_call(town, server, behaviour):
     server.behave = lambda number, body: behaviour if number == 2 else "answer"
-    output = ask(AdaptiveRAG(town, model="openai:scripted", base_url=server.url))
+    output = ask(AdaptiveRAG(town, model="openai:scripted", models={"base_url": server.url}))
     assert "generate" not in reasons(output)
     assert (calls(output), len(server.calls)) == (3, 3)
     repeated = [
@@ -113,7 +113,11 @@ def test_a_server_that_is_down_is_answered_for(town):
 def test_a_server_that_hangs_is_left_when_the_deadline_has_passed(rag, server, behaviour, path):
     server.behave = lambda number, body: behaviour if behaviour == "hang" or body.get("stream") else "answer"
     started = time.monotonic()
-    output = ask(rag, deadline_s=1) if path == "sync" else asyncio.run(aask(rag, deadline_s=1))
+    output = (
+        ask(rag, budget={"deadline_s": 1})
+        if path == "sync"
+        else asyncio.run(aask(rag, budget={"deadline_s": 1}))
+    )
     assert time.monotonic() - started < 30
     assert "2,340 metres" in output["answer"]
     # On a busy machine the earlier steps may have used up what was left for the answer.
@@ -123,7 +127,7 @@ def test_a_server_that_hangs_is_left_when_the_deadline_has_passed(rag, server, b
 def test_retry_after_is_honoured(rag, server):
     server.retry_after = 0.3
     server.behave = lambda number, body: "429" if number == 1 else "answer"
-    output = ask(rag, rerank=False)
+    output = ask(rag, without={"rerank"})
     assert reasons(output) == {}
     assert server.calls[1].at - server.calls[0].at >= 0.3
 
@@ -151,7 +155,7 @@ def test_a_server_without_json_schema_is_asked_in_other_ways_and_remembered(rag,
     server.behave = lambda number, body: "no schema"
     form = '{"query": "sea wall of Saltmere length", "scores": [9,8,7,6,5,4,3,2]}'
     server.say = lambda body: form if "JSON" in body["messages"][-1]["content"] else ANSWER
-    first, second = (ask(rag, k=4, max_llm_calls=6) for _ in range(2))
+    first, second = (ask(rag, k=4, budget={"max_llm_calls": 6}) for _ in range(2))
     assert reasons(first) == reasons(second) == {}
     assert any(
         "json_schema is not supported" in d["why"] for r in first["trace"] for d in r.get("decisions", ())
@@ -164,7 +168,7 @@ def test_the_budget_counts_repetitions_and_is_hard(rag, server):
     server.behave = lambda number, body: "500"
     for most in (0, 1, 2, 4):
         server.requests.clear()
-        output = ask(rag, max_llm_calls=most)
+        output = ask(rag, budget={"max_llm_calls": most})
         assert calls(output) == len(server.calls) <= most
         assert "2,340 metres" in output["answer"]
 
@@ -195,7 +199,7 @@ def test_one_model_serves_several_event_loops(rag, server):
 
 
 def test_the_length_of_answers_is_limited_on_the_wire(rag, server):
-    ask(rag, max_tokens=77)
+    ask(rag, budget={"max_tokens": 77})
     assert {
         request.body.get("max_completion_tokens") or request.body.get("max_tokens")
         for request in server.calls

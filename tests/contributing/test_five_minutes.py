@@ -241,7 +241,7 @@ def test_a_reranker_is_one_file_and_one_row(tree: Tree) -> None:
         tree.write(
             "adaptive_rag/rank/short.py",
             '"""Short passages first."""\n\n'
-            "from adaptive_rag.rank.rerank import RerankRequest, by_relevance\n\n\n"
+            "from adaptive_rag.rank.scoring import RerankRequest, by_relevance\n\n\n"
             "def prefer_short(request: RerankRequest):\n"
             '    """Score the candidates by how short they are."""\n'
             "    yield from ()\n"

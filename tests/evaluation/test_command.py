@@ -145,7 +145,7 @@ def test_a_recipe_reaches_the_arms_of_the_graph(ask: Any, write_set: Any, tmp_pa
         (["--judge", "adaptive-against-standard"], "A judge is a chat model: pass one with --model"),
         (["--judge", "adaptive"], "A judge compares two or three arms"),
         (["--against", "nowhere"], "'nowhere' holds no finished run"),
-        (["--set", "hedge=perhaps"], "hedge = 'perhaps' is not usable"),
+        (["--set", "k=perhaps"], "k = 'perhaps' is not usable"),
     ],
 )
 def test_wrong_arguments_end_before_anything_is_indexed(

@@ -95,14 +95,13 @@ def test_a_further_arm_is_added_to_the_lines_that_are_there(
     )
 
 
-@pytest.mark.filterwarnings("ignore:The setting 'hedge'")
 @pytest.mark.parametrize(
     "change",
     [
         {"k": 3},
         {"seed": 1},
         {"limit": 2},
-        {"settings": {"hedge": False}},
+        {"settings": {"route": "factual"}},
         {"settings": {"without": {"hedge"}}},
         {"settings": {"retrieval": {"alpha": 0.5}}},
     ],
@@ -115,11 +114,10 @@ def test_a_folder_with_a_run_under_other_settings_is_refused(
         run(tiny, tmp_path / "out", graph, **change)
 
 
-@pytest.mark.filterwarnings("ignore:The setting ")
 def test_a_run_goes_on_whichever_way_its_settings_are_written(
     tiny: Dataset, graph: Graph, tmp_path: Path
 ) -> None:
-    run(tiny, tmp_path / "out", graph, settings={"hedge": False, "alpha": 0.5})
+    run(tiny, tmp_path / "out", graph, settings={"without": "hedge", "retrieval": {"alpha": 0.5}})
     again = Graph(tiny)
     run(tiny, tmp_path / "out", again, settings={"without": ["hedge"], "retrieval.alpha": 0.5})
     assert again.asked == []

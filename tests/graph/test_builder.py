@@ -169,7 +169,7 @@ def test_an_unsure_question_runs_two_strategies_and_fuses_them(
     assert {"enhance", "rerank", "viewpoints", "balance"} < set(steps)
     ids = [document["id"] for document in output["documents"]]
     assert len(ids) == len(set(ids)) == 4
-    without = ask(town, "sea wall height views", hedge=False)
+    without = ask(town, "sea wall height views", without={"hedge"})
     assert [record["step"] for record in without["trace"]] == STEPS["factual"]
 
 

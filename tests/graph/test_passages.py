@@ -94,7 +94,7 @@ def test_chunks_of_an_apps_own_store_are_joined_where_it_says_where_they_start()
                 for c in made.report()
             ]
         )
-        context = Context(retriever=store, route="factual", k=9, window=False)
+        context = Context(retriever=store, route="factual", k=9, without={"window"})
         return GRAPH.invoke({"question": made.QUESTIONS["factual"]}, context=context)["documents"]
 
     assert [document["text"] for document in ask("start_index")] == [made.TEXT]

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adaptive_rag.analysis.classify import ask_to_classify
 from adaptive_rag.answer.draft import ask_to_draft
 from adaptive_rag.answer.styles import FACTUAL_STYLE
 from adaptive_rag.context import Context, make_context
 from adaptive_rag.llm.budget import Budget
 from adaptive_rag.llm.request import Asking, Reply, Request
-from adaptive_rag.query.contextualize import ask_to_contextualize
-from adaptive_rag.query.decompose import ask_to_decompose
-from adaptive_rag.query.enhance import ask_to_enhance
-from adaptive_rag.query.viewpoints import ask_for_viewpoints
-from adaptive_rag.rank.diversify import ask_to_select
-from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.nodes.classify import ask_to_classify
+from adaptive_rag.nodes.contextualize import ask_to_contextualize
+from adaptive_rag.nodes.decompose import ask_to_decompose
+from adaptive_rag.nodes.enhance import ask_to_enhance
+from adaptive_rag.nodes.viewpoints import ask_for_viewpoints
+from adaptive_rag.rank.scoring import ask_to_score
+from adaptive_rag.rank.selection import ask_to_select
 from adaptive_rag.state import Candidate
 from tests.conftest import EVERY_STEP
 

@@ -9,7 +9,7 @@ import pytest
 from adaptive_rag.context import make_context
 from adaptive_rag.llm.ask import aask, ask, refusals
 from adaptive_rag.llm.budget import Ledger, open_ledger
-from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.rank.scoring import ask_to_score
 from adaptive_rag.testing import ScriptedChatModel
 from tests.llm.made import QUESTION, STEPS, budget, candidate, context, request_for
 

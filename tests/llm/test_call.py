@@ -15,8 +15,8 @@ from adaptive_rag.errors import ConfigurationError
 from adaptive_rag.llm import exchange as exchange_module
 from adaptive_rag.llm.ask import aask, ask
 from adaptive_rag.llm.request import Reply
-from adaptive_rag.rank.diversify import ask_to_select
-from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.rank.scoring import ask_to_score
+from adaptive_rag.rank.selection import ask_to_select
 from adaptive_rag.testing import ScriptedChatModel
 from tests.llm.made import QUESTION, budget, candidate, context, request_for
 

@@ -14,8 +14,8 @@ from adaptive_rag.llm.messages import (
     load_prompt,
     style_prompt,
 )
-from adaptive_rag.query.contextualize import ask_to_contextualize
-from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.nodes.contextualize import ask_to_contextualize
+from adaptive_rag.rank.scoring import ask_to_score
 from adaptive_rag.testing import ScriptedChatModel
 from tests.llm.made import QUESTION, STEPS, budget, context, request_for
 

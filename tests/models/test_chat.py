@@ -120,7 +120,7 @@ def test_the_length_of_answers_is_the_smaller_of_both_limits():
 
 def test_each_role_has_its_model():
     answers, routes = ScriptedChatModel(), ScriptedChatModel()
-    context = make_context(model=answers, fast_model=routes)
+    context = make_context(model=answers, models={"fast_model": routes})
     assert chat_model_of(context, "answer") is answers
     assert chat_model_of(context, "fast") is routes
     assert chat_model_of(make_context(model=answers), "fast") is answers

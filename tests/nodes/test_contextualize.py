@@ -6,7 +6,7 @@ from adaptive_rag import AdaptiveRAG
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
 from adaptive_rag.nodes import contextualize
-from adaptive_rag.query.contextualize import MAX_CONTEXT
+from adaptive_rag.nodes.contextualize import MAX_CONTEXT
 from adaptive_rag.testing import run_node
 from tests.conftest import TOWN
 

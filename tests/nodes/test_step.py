@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 from adaptive_rag.context import CallerSettings, Context, make_context
 from adaptive_rag.errors import ServedError
 from adaptive_rag.nodes.step import Steps, step
-from adaptive_rag.rank.rerank import ask_to_score
+from adaptive_rag.rank.scoring import ask_to_score
 from adaptive_rag.testing import arun_node, run_node
 from tests.llm.made import request_for
 

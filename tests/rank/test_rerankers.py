@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from adaptive_rag.llm.request import Reply
-from adaptive_rag.rank.rerank import RerankRequest
 from adaptive_rag.rank.rerankers import RERANKERS
+from adaptive_rag.rank.scoring import RerankRequest
 from adaptive_rag.state import Candidate
 from tests.models.made_cross_encoder import write_cross_encoder
 from tests.models.made_reader import write_reader

@@ -4,7 +4,7 @@ import pytest
 
 from adaptive_rag.context import make_context
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.rank.rerank import reserve_for_context
+from adaptive_rag.nodes.rerank import reserve_for_context
 from adaptive_rag.rank.window import (
     READING,
     ReadingBudget,

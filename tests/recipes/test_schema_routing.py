@@ -26,8 +26,8 @@ def test_an_unknown_type_is_factual(town: MemoryIndex) -> None:
 
 
 def test_the_type_is_asked_for_by_a_schema_with_the_four_types() -> None:
-    from adaptive_rag.analysis.classify import ask_to_classify
     from adaptive_rag.llm.exchange import wire_schema
+    from adaptive_rag.nodes.classify import ask_to_classify
 
     request = ask_to_classify("Why?", "", [])
     schema = wire_schema(request.schema, request.bounds)

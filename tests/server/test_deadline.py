@@ -18,8 +18,8 @@ from adaptive_rag.deadline import check_deadline
 from adaptive_rag.errors import DeadlineError
 from adaptive_rag.llm.request import Asking
 from adaptive_rag.nodes import step
-from adaptive_rag.rank.rerank import RerankRequest
 from adaptive_rag.rank.rerankers import RERANKERS
+from adaptive_rag.rank.scoring import RerankRequest
 from adaptive_rag.server.app import build_app
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.state import Candidate

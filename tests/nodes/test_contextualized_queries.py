@@ -3,11 +3,10 @@
 import pytest
 
 from adaptive_rag.index.memory import MemoryIndex
-from adaptive_rag.query.contextualize import (
+from adaptive_rag.nodes.contextualize import (
     FOLLOW_UP_ALPHA,
     MAX_CONTEXT,
     NEED_ALPHA,
-    ContextualizedQuery,
     ask_to_contextualize,
     contextual_query,
     is_off_topic,
@@ -194,20 +193,13 @@ def test_nothing_is_off_the_topic_of_an_empty_source() -> None:
     assert not is_off_topic(MemoryIndex.from_texts([]), "a flood in the hills", "a flood")
 
 
-def test_a_context_that_the_user_gave_is_kept_in_their_own_words() -> None:
-    given = ContextualizedQuery(context="a farmer", query="What about goats?")
-    check = ask_to_contextualize("And goats?", SCENARIO, TALK).check
-    assert check is not None
-    assert check(given).context == SCENARIO
-    assert check(given).query == "What about goats?"
-    cut = ask_to_contextualize("And goats?", "x" * 3000, TALK).check
-    assert cut is not None and cut(given).context == "x" * MAX_CONTEXT
-
-
-def test_a_context_that_was_inferred_is_kept_where_none_was_given() -> None:
-    given = ContextualizedQuery(context="a farmer", query="What about goats?")
-    check = ask_to_contextualize("And goats?", "", TALK).check
-    assert check is not None and check(given) == given
+@pytest.mark.parametrize(
+    ("given", "kept"), [(SCENARIO, SCENARIO), ("x" * 3000, "x" * MAX_CONTEXT), ("", "a farmer")]
+)
+def test_a_context_that_the_user_gave_is_kept_in_their_own_words(given: str, kept: str) -> None:
+    read = ask_to_contextualize("And goats?", given, TALK).read
+    said = {"context": "a farmer", "query": "What about goats?"}
+    assert read is not None and read(said) == {"context": kept, "query": "What about goats?"}
 
 
 def test_the_model_is_shown_who_asks_and_what_was_said() -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from adaptive_rag.query.decompose import SubQuestions, ask_to_decompose
+from adaptive_rag.nodes.decompose import ask_to_decompose
 
 QUESTION = "Why do walls fail?"
 
@@ -15,7 +15,7 @@ def test_as_many_are_asked_for_as_are_wanted():
 
 def test_more_sub_questions_than_asked_for_are_cut_and_fewer_refused():
     request = ask_to_decompose(QUESTION, 2)
-    four = SubQuestions(sub_questions=["1. a one", "A ONE", "b two", "c three"])
-    assert request.check(four).sub_questions == ["a one", "b two"]
+    four = ["1. a one", "A ONE", "b two", "c three"]
+    assert request.read({"sub_questions": four}) == {"sub_questions": ["a one", "b two"]}
     with pytest.raises(ValueError, match="expected 2 different sub-questions, got 1"):
-        request.check(SubQuestions(sub_questions=["a one", "A one"]))
+        request.read(["a one", "A one"])

@@ -2,11 +2,12 @@
 
 import pytest
 
-from adaptive_rag.query.enhance import EnhancedQuery, ask_to_enhance
+from adaptive_rag.nodes.enhance import EnhancedQuery, ask_to_enhance
 
 
 def check(question, query):
-    return ask_to_enhance(question).check(EnhancedQuery(query=query)).query
+    request = ask_to_enhance(question)
+    return request.check(EnhancedQuery(**request.read({"query": query}))).query
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from adaptive_rag.context import make_context
 from adaptive_rag.context.groups import Diversity
-from adaptive_rag.rank.diversify import (
+from adaptive_rag.rank.selection import (
     SELECTORS,
     PassageChoice,
     ask_to_select,

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
 from adaptive_rag.context.groups import Diversity, Selection
@@ -15,7 +14,7 @@ from adaptive_rag.llm.passages import cut_texts, format_passages
 from adaptive_rag.llm.replies import pick
 from adaptive_rag.llm.request import Asking, Request
 from adaptive_rag.state import Candidate
-from adaptive_rag.text.vectors import Vectors, cosines, min_max
+from adaptive_rag.text.vectors import Scores, Vectors, cosines, min_max
 
 # Candidates that a model chooses from, for each that it is to choose, and characters of their texts.
 MODEL_READS = 2
@@ -39,17 +38,14 @@ def cover(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
     the probability is a logistic function of their cosine. Only near-paraphrases are held back, so that
     items on the same topic do not crowd each other out as they do in maximal marginal relevance.
     """
-    worth = min_max(np.array(relevance, dtype=np.float64)) ** SHARPNESS
+    worth = _scaled(relevance) ** SHARPNESS
     same = 1 / (1 + np.exp(-(cosines(vectors, vectors) - SAME) / SOFTNESS))
     unsaid = np.ones(len(worth))
-    chosen: list[int] = []
-    while len(chosen) < min(k, len(worth)):
-        gain = worth * unsaid
-        gain[chosen] = -np.inf
-        best = int(gain.argmax())
-        chosen.append(best)
-        unsaid *= 1 - DISCOUNT * same[best]
-    return chosen
+
+    def say(best: int) -> None:
+        unsaid[:] *= 1 - DISCOUNT * same[best]
+
+    return _greedy(k, lambda: worth * unsaid, say)
 
 
 def maximal_marginal_relevance(
@@ -59,16 +55,13 @@ def maximal_marginal_relevance(
 
     Redundancy is the greatest cosine with an item chosen before. Carbonell and Goldstein, SIGIR 1998.
     """
-    scaled = min_max(np.array(relevance, dtype=np.float64))
+    scaled = _scaled(relevance)
     redundancy = np.zeros(len(scaled))
-    chosen: list[int] = []
-    while len(chosen) < min(k, len(scaled)):
-        value = weight * scaled - (1 - weight) * redundancy
-        value[chosen] = -np.inf
-        best = int(value.argmax())
-        chosen.append(best)
-        redundancy = np.maximum(redundancy, cosines(vectors, vectors[best][None])[:, 0])
-    return chosen
+
+    def repeat(best: int) -> None:
+        np.maximum(redundancy, cosines(vectors, vectors[best][None])[:, 0], out=redundancy)
+
+    return _greedy(k, lambda: weight * scaled - (1 - weight) * redundancy, repeat)
 
 
 def facility_location(
@@ -79,24 +72,35 @@ def facility_location(
     Greedy for weight * relevance + (1 - weight) * gain in sum_i relevance_i * max_j cos(i, j), scaled to
     the best gain; a monotone submodular function (Lin and Bilmes, ACL 2011).
     """
-    scaled = min_max(np.array(relevance, dtype=np.float64))
+    scaled = _scaled(relevance)
     similarity = np.maximum(cosines(vectors, vectors), 0)
     covered = np.zeros(len(scaled))
-    chosen: list[int] = []
-    while len(chosen) < min(k, len(scaled)):
+
+    def worth() -> Scores:
         gain = (np.maximum(similarity - covered, 0) * scaled).sum(axis=1)
-        value = weight * scaled + (1 - weight) * min_max(gain)
-        value[chosen] = -np.inf
-        best = int(value.argmax())
-        chosen.append(best)
-        covered = np.maximum(covered, similarity[best])
-    return chosen
+        return np.asarray(weight * scaled + (1 - weight) * min_max(gain))
+
+    return _greedy(k, worth, lambda best: np.maximum(covered, similarity[best], out=covered))
 
 
 def most_relevant(vectors: Vectors, relevance: Sequence[float], k: int) -> list[int]:
     """Return the indices of the k most relevant items."""
-    order: NDArray[np.int64] = np.argsort(-np.array(relevance, dtype=np.float64), kind="stable")
-    return [int(i) for i in order[:k]]
+    return [int(i) for i in np.argsort(-np.array(relevance, dtype=np.float64), kind="stable")[:k]]
+
+
+def _scaled(relevance: Sequence[float]) -> Scores:
+    return min_max(np.array(relevance, dtype=np.float64))
+
+
+def _greedy(k: int, worth: Callable[[], Scores], chosen_one: Callable[[int], object]) -> list[int]:
+    """Choose k items, each the one that is worth most then; `chosen_one` is told of each."""
+    chosen: list[int] = []
+    for _ in range(min(k, len(worth()))):
+        value = worth()
+        value[chosen] = -np.inf
+        chosen.append(int(value.argmax()))
+        chosen_one(chosen[-1])
+    return chosen
 
 
 SELECTORS: dict[Diversity, Selector] = {

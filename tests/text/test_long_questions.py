@@ -8,7 +8,7 @@ import pytest
 
 from adaptive_rag.analysis import parse
 from adaptive_rag.query import follow_up, parts
-from adaptive_rag.text.ends import HEAD_CHARACTERS, TAIL_CHARACTERS, read_ends
+from adaptive_rag.text.words import HEAD_CHARACTERS, TAIL_CHARACTERS, read_ends
 
 MOST = HEAD_CHARACTERS + TAIL_CHARACTERS + 1
 UNITS = {

@@ -2,7 +2,8 @@
 
 import pytest
 
-from adaptive_rag.rank.balance import attribute, draw_named
+from adaptive_rag.nodes.balance import draw_named
+from adaptive_rag.rank.branches import attribute
 from adaptive_rag.state import Candidate, Hit
 
 

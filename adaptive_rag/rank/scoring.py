@@ -1,0 +1,179 @@
+"""Scores of candidates: how a chat model is asked for them, and how they are joined with the local ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from pydantic import BaseModel, Field
+
+from adaptive_rag.context.groups import ScoringSettings
+from adaptive_rag.llm.numbers import read_scores
+from adaptive_rag.llm.passages import cut_texts, format_passages
+from adaptive_rag.llm.request import Asking, Reply, Request
+from adaptive_rag.search.fusion import with_scores
+from adaptive_rag.state import Candidate
+from adaptive_rag.text.reading import Reader
+
+# Characters of passage text in a prompt: every candidate is in it, and relevance shows in few sentences.
+SCORING_BUDGET = 8_000
+# Candidates that a model gave at least this much of 10 stay, even if the later search missed them.
+WORTH_KEEPING = 5.0
+AS_BY_DEFAULT = ScoringSettings()
+# Scores of both kinds that are needed to translate one scale into the other.
+COMMON = 3
+
+
+class PassageScores(BaseModel):
+    """A relevance for each candidate, 0 (useless) to 10 (answers the question), in their order."""
+
+    scores: list[float] = Field(description="One number from 0 to 10 a passage, in order.")
+
+
+@dataclass(frozen=True)
+class RerankRequest:
+    """A question, the context it is asked in, and its candidates, best first by `scores["fused"]`."""
+
+    question: str
+    context: str
+    candidates: Sequence[Candidate]
+    k: int
+    # scores all candidates without a model, 0-10
+    score_locally: Callable[[], list[float]]
+    # what a chat model is told in place of an empty context
+    no_context: str = ""
+    # how a chat model is asked, and what its scores count
+    scoring: ScoringSettings = AS_BY_DEFAULT
+    # what `cross-encoder` loads
+    model: str = ""
+    # what `reader` asks; by its name or live, None for the shipped one
+    reader: str | Reader | None = None
+    # why `auto` is not to ask a chat model; empty where it may
+    locally_because: str = ""
+
+
+# A reranker yields what it asks a chat model, and returns the candidates, best first.
+Rerank: TypeAlias = Callable[[RerankRequest], Asking[list[Candidate]]]
+
+
+def ask_to_score(
+    question: str,
+    context: str,
+    candidates: Sequence[Candidate],
+    *,
+    scoring: ScoringSettings = AS_BY_DEFAULT,
+    budget: int = SCORING_BUDGET,
+    by_setting: bool = False,
+    locally_because: str = "",
+) -> Request[PassageScores]:
+    """Ask the model for one score a candidate, all in one call; `budget` counts characters of passages.
+
+    With `scoring.missing` a reply for one candidate that holds no number counts that much.
+    """
+    n, lowest = len(candidates), scoring.lowest
+
+    def check(result: PassageScores) -> PassageScores:
+        if len(result.scores) != n:
+            raise ValueError(f"expected {n} scores, got {len(result.scores)}")
+        if any(not lowest <= score <= 10 for score in result.scores):
+            raise ValueError(f"every score must lie between {lowest} and 10, got {result.scores!r}")
+        return result
+
+    def read(value: Any) -> dict[str, Any]:
+        try:
+            return {"scores": read_scores(value, n)}
+        except ValueError:
+            if scoring.missing is None or n > 1:
+                raise
+            return {"scores": [scoring.missing]}
+
+    return Request(
+        "score",
+        PassageScores,
+        values=lambda: {
+            "question": question,
+            "context": context or "(none)",
+            "n": str(n),
+            "lowest": str(lowest),
+            "passages": format_passages(cut_texts(candidates, scoring.characters), budget),
+        },
+        read=read,
+        check=check,
+        bounds={
+            "scores": {
+                "items": {"type": "integer", "minimum": lowest, "maximum": 10},
+                "minItems": n,
+                "maxItems": n,
+            }
+        },
+        shortened=lambda: ask_to_score(
+            question, context, candidates, scoring=scoring, budget=budget // 3, by_setting=by_setting
+        ),
+        by_setting=by_setting,
+        optional=True,
+        locally_because=locally_because,
+    )
+
+
+def early_scores(candidates: Sequence[Candidate], replies: Sequence[Reply[Any]]) -> list[Candidate]:
+    """Return the candidates with the scores that a model gave them early; none where it gave none."""
+    return [
+        with_scores(candidate, judged=score)
+        for reply in replies
+        if reply.result is not None
+        for candidate, score in zip(candidates, reply.result.scores, strict=True)
+    ]
+
+
+def add_missed(candidates: Sequence[Candidate], scored: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates, and those that a model scored well early and the search then missed."""
+    present = {candidate["id"] for candidate in candidates}
+    missed = [c for c in scored if c["id"] not in present and c["scores"]["judged"] >= WORTH_KEEPING]
+    return [*candidates, *missed]
+
+
+def join_scores(
+    candidates: Sequence[Candidate],
+    local: Sequence[float],
+    scored: Sequence[Candidate],
+    weight: float = AS_BY_DEFAULT.weight,
+) -> list[float]:
+    """Return the weighted mean of the model's score and the local one, 0 to 10.
+
+    The local one counts too since whole numbers tie often. A model's score and the local one of one question
+    change nothing for another.
+
+    Where the model gave none, the local score is brought to its scale by the straight line that fits the
+    candidates which have both; it may not rise above what the model gave its best.
+
+    `local` are the candidates' scores without a model; `scored` have the model's as `scores["judged"]`.
+    """
+    known = {candidate["id"]: candidate["scores"]["judged"] for candidate in scored}
+    both = [(score, known[c["id"]]) for c, score in zip(candidates, local, strict=True) if c["id"] in known]
+    slope, start, most = _line(both)
+
+    def guess(score: float) -> float:
+        return float(min(max(start + slope * score, 0.0), most))
+
+    scores = [known.get(c["id"], guess(score)) for c, score in zip(candidates, local, strict=True)]
+    return [weight * a + (1 - weight) * b for a, b in zip(scores, local, strict=True)]
+
+
+def by_relevance(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[Candidate]:
+    """Return the candidates that have a score, with their relevance, best first."""
+    scored = [with_scores(c, relevance=score) for c, score in zip(candidates, scores, strict=False)]
+    return sorted(scored, key=lambda candidate: -candidate["scores"]["relevance"])
+
+
+def _line(both: Sequence[tuple[float, float]]) -> tuple[float, float, float]:
+    """Return slope, start and upper bound of the line from local scores to a model's."""
+    if not both:
+        return 1.0, 0.0, 10.0
+    x, y = np.array(both).T
+    slope, start = np.polyfit(x, y, 1) if len(both) >= COMMON and np.ptp(x) >= 1e-6 else (0.0, 0.0)
+    # Where the model disagrees with the local order, the local score says nothing about its own.
+    if slope <= 0:
+        slope, start = 0.0, y.mean()
+    return float(slope), float(start), float(y.max())
