@@ -46,10 +46,13 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     judged = request.judged
     if not any(sentence.quality > 0 for sentence in judged.sentences):
         return Evidence(0.0, "refusal", "no readable sentence was found")
-    if judged.answered is None:
-        outcome: Outcome = "closest" if judged.best >= NEAR else "refusal"
-        why = f"no reader judged the passages; the nearest sentence has a cosine of {judged.best:.2f}"
-        return Evidence(None, outcome, why)
+    if judged.answered is None or not _shares_a_word(request):
+        near = max(float(sentence.vector @ request.question_vector) for sentence in judged.sentences)
+        outcome: Outcome = "closest" if near >= NEAR and terms(request.read_as) else "refusal"
+        why = (
+            "no reader judged the passages" if judged.answered is None else "no word of the question was read"
+        )
+        return Evidence(None, outcome, f"{why}; the nearest sentence has a cosine of {near:.2f}")
     sure = judged.answered
     # No one sentence answers a question for views; whoever takes a side on the matter does, with others.
     needed = CLOSE if request.style.views and (request.sides.argmax(axis=1) != NEITHER).any() else ANSWERED
@@ -58,6 +61,15 @@ def judge_evidence(request: AnswerRequest) -> Evidence:
     why = f"how likely the passages answer: {sure:.2f}; {limit:.2f} is needed for "
     why += "an answer" if outcome == "answer" else "the closest passages to be shown"
     return Evidence(sure, outcome, why)
+
+
+def _shares_a_word(request: AnswerRequest) -> bool:
+    """Tell whether a sentence that was read has a content word of the question: none has one of "|" or "why".
+
+    The reader was trained on questions that ask something, and is sure of itself on all others.
+    """
+    asked = set(terms(request.read_as))
+    return any(not asked.isdisjoint(terms(sentence.text)) for sentence in request.judged.sentences)
 
 
 def nearest_quote(request: AnswerRequest) -> tuple[str, Citation] | None:
