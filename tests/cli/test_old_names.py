@@ -22,6 +22,7 @@ def give(where: str, monkeypatch: pytest.MonkeyPatch) -> tuple[str, ...]:
     return ("--set", "hedge=false") if where == "option" else ()
 
 
+@pytest.mark.few(2)
 @pytest.mark.parametrize("where", ["option", "environment", "file"])
 @pytest.mark.parametrize("command", ["ask", "search"])
 def test_an_old_name_is_told_in_one_line_and_understood(
