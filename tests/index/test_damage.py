@@ -9,7 +9,8 @@ from benchmarks.damage import KINDS, damage_copies, delete, empty, flip, halve, 
 SEED = 7
 
 
-@pytest.mark.parametrize(("in_memory", "flips"), [(True, 22), (False, 11)], ids=["small", "large"])
+@pytest.mark.few(1)
+@pytest.mark.parametrize(("in_memory", "flips"), [(True, 11), (False, 11)], ids=["small", "large"])
 def test_a_flipped_bit_is_noticed_or_without_effect_and_is_mended(
     tmp_path: Path, in_memory: bool, flips: int
 ) -> None:
@@ -37,6 +38,7 @@ def test_a_reader_sees_whole_states_alone_while_runs_are_killed(tmp_path: Path) 
     assert states > 1
 
 
+@pytest.mark.nightly
 def test_a_repair_that_is_killed_at_any_moment_is_completed_by_the_next(tmp_path: Path) -> None:
     _, _, wrong = kill_mends(tmp_path, 3, SEED)
     assert wrong == []
