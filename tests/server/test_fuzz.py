@@ -185,6 +185,7 @@ def hostile_bodies(fields: dict[str, Any], path: str) -> Iterator[tuple[dict[str
             yield from ((base | {place: {name: value}}, False) for value in HOSTILE[::3])
 
 
+@pytest.mark.nightly
 def test_hostile_values_reach_nothing_at_any_door(team: Team, operations: list[Operation]) -> None:
     document = team.server.get("/api/openapi.json").json()
     tried: Counter[str] = Counter()

@@ -55,6 +55,7 @@ def test_votes_teach_the_router_without_a_restart_and_it_is_put_back(
         assert told.count("router.learn") == told.count("router.forget") == 1
 
 
+@pytest.mark.nightly
 def test_a_backup_holds_what_the_votes_taught(serve: Serve, sample_index: Path, tmp_path: Path) -> None:
     with serve() as client:
         add_samples(client, sample_index)
