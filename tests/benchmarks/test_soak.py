@@ -7,6 +7,7 @@ from benchmarks.soak import Count, load, report, soak
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("samples_embedded")
 def test_questions_are_answered_as_by_a_fresh_process_while_the_index_changes() -> None:
     count = soak(questions=30, threads=4, of=3)
