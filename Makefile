@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test nightly lint types check demo studio results answers reader calls recipes bench campaigns fuzz-questions fuzz-server kill-server kill-ray kill-bucket load-server page-checks screenshots clean
+.PHONY: help install test nightly lint types check demo studio results answers reader calls recipes bench campaigns fuzz-questions fuzz-server kill-ray kill-bucket load-server page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -67,23 +67,16 @@ bench: ## Run the benchmarks that need no data (indexing, cold start, a warm que
 	python -m benchmarks.warm_question
 	python -m benchmarks.latency
 
-campaigns: ## Try to break it, as docs/reliability.md tells (about an hour)
+campaigns: ## Try to break it, as docs/reliability.md tells (about half an hour)
 	python -m benchmarks.faulty_replies --deadline 2
 	python -m benchmarks.bad_files
 	python -m benchmarks.damage
-	python -m benchmarks.soak
-	python -m benchmarks.soak --threads 8
-	python -m benchmarks.soak --load
 
-fuzz-server: ## Send a running server requests made from its OpenAPI document for 20 minutes
-	python -m benchmarks.fuzz_server
+fuzz-server: ## Send the server requests made from its OpenAPI document, a hundred for each operation
+	FUZZ_EXAMPLES=100 pytest -n 0 tests/server/test_fuzz.py
 
 fuzz-questions: ## Ask 20,000 questions of every kind over folders of real documents (about half an hour)
 	python -m benchmarks.fuzz_questions $(FOLDERS) --count $(COUNT)
-
-kill-server: ## Kill the server, its workers and its commands at random moments (about half an hour)
-	python -m benchmarks.server_kills
-	python -m benchmarks.command_kills
 
 kill-ray: ## Kill workers, nodes and runs of indexing by Ray at 20 moments (about ten minutes)
 	RAY_KILLS=all pytest -n 0 tests/index/test_ray.py -k killed
@@ -92,7 +85,7 @@ kill-bucket: ## Kill a writer to a bucket at 30 of its requests (about five minu
 	BUCKET_KILLS=all pytest -n 0 tests/index/test_bucket_kills.py
 
 load-server: ## Let a hundred people ask a server at once for 5 minutes
-	python -m benchmarks.server_load --seconds 300 --model --plain --studio
+	python -m benchmarks.server_load --seconds 300
 	python -m benchmarks.server_load --seconds 300 --think 10 --hostile
 
 page-checks: ## Look at every state of the page in each language, theme and width, and keep the pictures

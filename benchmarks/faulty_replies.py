@@ -1,12 +1,11 @@
 """Asks a question over a chat server or a model that fails in some way, by every door, and judges what comes.
 
-    python -m benchmarks.faulty_replies [--deadline 2] [--only NAME] [--calls 3 6]
+    python -m benchmarks.faulty_replies [--deadline 2] [--only NAME]
 
 Each fault is met in `invoke`, `ainvoke`, `stream`, `astream` and the shell. It is held where the question
 ends within a second after its deadline with the answer that is made without a model, no error text or form is
 shown as the answer, no more calls are made than `budget.max_llm_calls`, the event loop ticks all the while,
-and the trace says why. `--calls` counts instead, for each limit of calls, the questions that a model answers
-which fails now and then. Pauses before repeated calls last a millisecond here.
+and the trace says why. Pauses before repeated calls last a millisecond here.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import contextlib
 import io
 import itertools
 import json
-import random
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -551,50 +549,6 @@ async def _ticking(rag: AdaptiveRAG, mode: str) -> tuple[Any, float]:
     return output, longest
 
 
-# --- what more calls would have saved ---
-
-
-# Faults that are waited for, or take long to send, say nothing more of calls.
-_SLOW = ("trickles", "without end", "hangs", "half of a body", "for an hour", "10 MB", "bomb", "1 MB")
-
-
-def answered_by_model(rate: float, limits: Sequence[int]) -> dict[int, int]:
-    """Count, where each call fails with a probability, the questions that a model answers under each limit.
-
-    Each fault is asked for once, and fails at the same calls whatever the limit. Returns a count for each
-    limit; `len(passing_faults())` questions were asked.
-    """
-    found = {}
-    with ChatServer() as server:
-        for limit in limits:
-            bench = Bench(server, deadline=20, calls=limit)
-            found[limit] = sum(_model_answers(bench, fault, rate) for fault in passing_faults())
-    return found
-
-
-def passing_faults() -> list[Fault]:
-    """Return the faults of a server that are over at once."""
-    served = [fault for fault in all_faults() if not (fault.model or fault.usable or fault.raised)]
-    return [fault for fault in served if not any(word in fault.name for word in _SLOW)]
-
-
-def _model_answers(bench: Bench, fault: Fault, rate: float) -> bool:
-    bench.begin()
-    draws = random.Random(f"{fault.name} {rate}")
-    fails = [draws.random() < rate for _ in range(100)]
-
-    def say(body: dict[str, Any]) -> str:
-        failing = fault.text is not None and fails[len(bench.server.calls)]
-        return str(fault.text) if failing else say_sensibly(body)
-
-    bench.server.say = say
-    bench.server.behave = lambda number, body: (fault.wire if fails[number] else None) or "answer"
-    budget = {"max_llm_calls": bench.calls, "deadline_s": bench.deadline}
-    models = {"base_url": bench.server.url}
-    rag = AdaptiveRAG(**bench.settings, budget=budget, model="openai:scripted", models=models)
-    return not _reason(rag.invoke(QUESTION)["trace"])
-
-
 def main() -> None:
     """Print a table of every fault that was not held, and the totals."""
     parser = argparse.ArgumentParser(
@@ -602,18 +556,7 @@ def main() -> None:
     )
     parser.add_argument("--deadline", type=float, default=2.0)
     parser.add_argument("--only", default="", help="faults whose name holds this")
-    parser.add_argument("--calls", nargs="+", type=int, help="compare these limits of calls instead")
     given = parser.parse_args()
-    if given.calls:
-        asked = len(passing_faults())
-        print("| calls that fail | " + " | ".join(f"at most {limit} calls" for limit in given.calls) + " |")
-        print("|--:|" + "--:|" * len(given.calls))
-        for rate in (0.1, 0.3, 0.5):
-            counts = answered_by_model(rate, given.calls).values()
-            print(
-                f"| {rate:.0%} | " + " | ".join(f"{count} of {asked}" for count in counts) + " |", flush=True
-            )
-        return
     faults = [fault for fault in all_faults() if given.only in fault.name]
     print("| fault | mode | seconds | not as promised |\n|---|---|--:|---|")
     held = 0

@@ -1,7 +1,6 @@
 """How the web server holds up when many people ask at once.
 
-    python -m benchmarks.server_load [--seconds 60] [--peer-seconds 60] [--people 100] [--think 10 0]
-                                     [--chunks 10000] [--hostile] [--model] [--plain] [--studio]
+    python -m benchmarks.server_load [--seconds 60] [--people 100] [--think 10 0] [--chunks 10000] [--hostile]
 
 A server runs in a process of its own over made chunks (those of benchmarks.warm_question). First one person
 asks alone; then all ask, each reading for about `--think` seconds between two questions (an exponential
@@ -13,9 +12,6 @@ a user of their own.
 --hostile: the same once more beside another user, who asks six questions of 20,000 letters without a blank
 at once, and again when one is answered or as `Retry-After` says; the others' 95th percentile beside that
 without this user, both at the server's own rates.
---model: with a scripted chat model that takes a second for each call, all ask once; the time of all answers
-beside what the number of questions that run at once allows. --plain and --studio: the same load, for
-`--peer-seconds`, on a plain FastAPI endpoint around `ainvoke`, and on LangGraph's development server.
 """
 
 from __future__ import annotations
@@ -48,7 +44,6 @@ from adaptive_rag.server.database import open_database
 from adaptive_rag.server.folders import folder_of
 from adaptive_rag.server.settings import read_server_settings
 from adaptive_rag.server.tables import Collection, Membership, Role, Token, User
-from benchmarks.chat_server import ChatServer
 from benchmarks.warm_question import make_index
 
 PORT = 18_432
@@ -57,18 +52,6 @@ ALONE = 20  # questions of the one person who asks alone
 FIFTHS = 5
 HOSTILE, AT_ONCE, LETTERS = "hostile", 6, 20_000
 UNBOUNDED = "1000000/minute"
-RUNNING = 32  # questions that the server answers at once
-PLAIN = """
-import sys, uvicorn
-from fastapi import FastAPI
-from adaptive_rag import AdaptiveRAG
-rag, app = AdaptiveRAG(sys.argv[1]), FastAPI()
-@app.post("/ask")
-async def ask(asked: dict) -> dict:
-    output = await rag.ainvoke({"question": asked["question"]})
-    return {"answer": output["answer"]}
-uvicorn.run(app, port=int(sys.argv[2]), log_level="warning")
-"""
 Body = Callable[[str], dict[str, Any]]
 
 
@@ -225,33 +208,6 @@ def our_server(folder: Path, index: Path, people: int, **more: str) -> Iterator[
         yield target
 
 
-def plain_endpoint(folder: Path, index: Path) -> Any:
-    """Run a plain endpoint around `ainvoke`."""
-    command = [sys.executable, "-c", PLAIN, str(index), str(PORT)]
-    return running("plain FastAPI", command, folder, "/ask", lambda text: {"question": text})
-
-
-def development_server(folder: Path, index: Path) -> Any:
-    """Run `langgraph dev` as this project configures it."""
-    served = json.loads(Path("langgraph.json").read_text()) | {"dependencies": [os.getcwd()]}
-    (folder / "langgraph.json").write_text(json.dumps(served))
-    command = [
-        "langgraph",
-        "dev",
-        "--port",
-        str(PORT),
-        "--no-browser",
-        "--no-reload",
-        "--n-jobs-per-worker",
-        "10",
-    ]
-    body: Body = lambda text: {"assistant_id": "adaptive_rag", "input": {"question": text}}  # noqa: E731
-    return running(
-        "langgraph dev", command, folder, "/runs/wait", body, ADAPTIVE_RAG_INDEX=str(index),
-        LANGGRAPH_NO_VERSION_CHECK="1", LANGGRAPH_CLI_NO_ANALYTICS="1",
-    )  # fmt: skip
-
-
 def measure(
     target: Target,
     questions: list[str],
@@ -289,53 +245,17 @@ def measure(
             )
 
 
-def measure_model(folder: Path, index: Path, questions: list[str], people: int) -> None:
-    """Print the time of everybody's one answer with a model that takes a second a call."""
-    with ChatServer(seconds=1.0) as model:
-        more = {
-            "ADAPTIVE_RAG_MODEL": "openai:scripted",
-            "OPENAI_BASE_URL": model.url,
-            "OPENAI_API_KEY": "scripted",
-            "ADAPTIVE_RAG_SERVER__MAX_RUNNING": str(RUNNING),
-            "ADAPTIVE_RAG_SERVER__RATE": UNBOUNDED,
-        }  # fmt: skip
-        with our_server(folder, index, people, **more) as target:
-            single = asyncio.run(alone(target, questions[:8]))
-            started, seen = time.perf_counter(), Seen()
-
-            async def everybody() -> None:
-                limits = httpx.Limits(max_connections=None)
-                async with httpx.AsyncClient(base_url=URL, limits=limits, timeout=150) as client:
-                    await asyncio.gather(
-                        *(
-                            ask(client, target, questions[at % len(questions)], seen, target.headers(at))
-                            for at in range(people)
-                        )
-                    )
-
-            asyncio.run(everybody())
-            took, each = time.perf_counter() - started, single.ms(50) / 1000
-    allowed = -(-people // RUNNING) * each
-    print(
-        f"with a model of 1 s: alone {each:.2f} s; {people} at once {took:.2f} s, {dict(seen.statuses)}; "
-        f"{RUNNING} at a time allow {allowed:.2f} s = {took / allowed:.2f}x"
-    )
-
-
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--peer-seconds", type=float, default=60)
     parser.add_argument("--people", type=int, default=100)
     parser.add_argument("--think", type=float, nargs="+", default=[10.0, 0.0])
     parser.add_argument("--chunks", type=int, default=10_000)
-    for name in ("hostile", "model", "plain", "studio"):
-        parser.add_argument(f"--{name}", action="store_true")
+    parser.add_argument("--hostile", action="store_true")
     arguments = parser.parse_args()
     lines = questions_path().read_text(encoding="utf-8").splitlines()
     questions = [json.loads(line)["question"] for line in lines]
-    peers = arguments.people, arguments.think, arguments.peer_seconds
     whole = arguments.people, arguments.think, arguments.seconds
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -345,14 +265,6 @@ def main() -> None:
         unbounded = {} if arguments.hostile else {"ADAPTIVE_RAG_SERVER__RATE": UNBOUNDED}
         with our_server(folder, index, arguments.people, **unbounded) as target:
             measure(target, questions, *whole, hostile=arguments.hostile)
-        if arguments.plain:
-            with plain_endpoint(folder, index) as target:
-                measure(target, questions, *peers)
-        if arguments.studio:
-            with development_server(folder, index) as target:
-                measure(target, questions, *peers)
-        if arguments.model:
-            measure_model(folder, index, questions, arguments.people)
 
 
 if __name__ == "__main__":
