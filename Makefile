@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help install test nightly lint types check demo studio results answers reader calls recipes bench campaigns fuzz-questions fuzz-server kill-ray kill-bucket load-server page-checks screenshots clean
+.PHONY: help install test nightly lint types check demo studio results answers reader calls recipes bench campaigns fuzz-questions fuzz-server kill-ray kill-bucket page-checks screenshots clean
 DATA ?= ../shared/data
 REPLIES ?= ../shared/replies
 SETS = factual_squad analytical_clapnq contextual_sharc opinion_perspectrum mixed_mtrag
@@ -61,9 +61,8 @@ calls: ## Measure which of a chat model's calls pay, with recorded plans in REPL
 recipes: ## Measure the five recipes beside the default
 	python -m benchmarks.recipes $(addprefix $(DATA)/,$(SETS)) --replies $(REPLIES) --plot docs/recipes.png
 
-bench: ## Run the benchmarks that need no data (indexing, cold start, a warm question, chat latency)
+bench: ## Run the benchmarks that need no data (indexing, a warm question, chat latency)
 	python -m benchmarks.indexing adaptive_rag/samples/documents
-	python -m benchmarks.cold_start
 	python -m benchmarks.warm_question
 	python -m benchmarks.latency
 
@@ -83,10 +82,6 @@ kill-ray: ## Kill workers, nodes and runs of indexing by Ray at 20 moments (abou
 
 kill-bucket: ## Kill a writer to a bucket at 30 of its requests (about five minutes)
 	BUCKET_KILLS=all pytest -n 0 tests/index/test_bucket_kills.py
-
-load-server: ## Let a hundred people ask a server at once for 5 minutes
-	python -m benchmarks.server_load --seconds 300
-	python -m benchmarks.server_load --seconds 300 --think 10 --hostile
 
 page-checks: ## Look at every state of the page in each language, theme and width, and keep the pictures
 	PAGE_CHECKS=all PAGE_SCREENSHOTS=build/screenshots pytest tests/page/test_screens.py

@@ -29,7 +29,6 @@ _W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _MAIN = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 
 _BOMB = (
     '<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa">'
@@ -66,18 +65,11 @@ PLAIN: dict[str, Maker] = {
     "noise.txt": holding(noise(300_000)),
     "wide without a mark.txt": holding((WORDS * 20).encode("utf-16-le")),
     "wide half pair.txt": holding(b"\xff\xfe" + WORDS.encode("utf-16-le") + b"\x00\xd8A\0"),
-    "a wide mark alone.txt": holding(b"\xff\xfe"),
-    "one long line.txt": holding("tide" * 100_000),
     "titles.txt": holding("Mr. " * 250_000),
-    "brackets.txt": holding("(" * 300_000 + "a"),
-    "blank lines.txt": holding("a" + "\n \n" * 100_000 + "b"),
     "fences.md": holding("```\n~~~\n" * 30_000),
     "hashes in a heading.md": holding("# a" + " #" * 60_000 + " x\n" + WORDS),
-    "blanks.rst": holding("\n\n" + " " * 300_000 + "x\n==="),
     "links.md": holding("[" * 200_000 + "](" * 100_000),
-    "escape sequences.txt": holding("\x1b]0;owned\x07\x1b[2J\x1b[31m" + WORDS),
     "surrogates in utf-8.txt": holding(WORDS.encode() + b"\xed\xa0\x80\xed\xbf\xbf" * 500),
-    "marks on a letter.txt": holding("a" + "\u0301" * 100_000),
     "four gigabytes of nothing.txt": _sparse,
 }
 
@@ -85,18 +77,14 @@ PLAIN: dict[str, Maker] = {
 
 PAGES: dict[str, Maker] = {
     "empty.html": holding(b""),
-    "only a script.html": holding("<script>document.write('tide')</script>"),
     "comments left open.html": holding("<p>Tide.</p>" + "<!--" * 200_000),
     "tags left open.html": holding("<p>Tide.</p>" + "<b>" * 100_000 + "</i>" * 100_000),
     "deep blocks.html": holding("<div>" * 100_000 + "Tide."),
-    "signs alone.html": holding("<" * 500_000),
-    "many attributes.html": holding("<p " + " ".join(f"a{i}=1" for i in range(50_000)) + ">Tide."),
     "long number of a character.html": holding(f"<p>Tide.&#{'1' * 6000};</p>"),
     "half a character.html": holding("<p>Tide.&#xD800;&#0;&#1114112;</p>"),
     "entities in entities.html": holding(_BOMB + "<p>Tide. &j;"),
     "a file of the host.html": holding(_HOST + "<p>Tide. &x;"),
     "zero bytes.html": holding(b"<p>Ti\0de.</p>" + b"\0" * 1000),
-    "noise.html": holding(noise(200_000)),
 } | {
     f"called {name}.html": holding(f'<meta charset="{name}"><p>café tide</p>' + "x" * 20_000)
     for name in (
@@ -119,7 +107,6 @@ def _nested_mail(depth: int) -> bytes:
 SAVED: dict[str, Maker] = {
     "parts in parts.mhtml": holding(_nested_mail(3000)),
     "broken base64.mhtml": holding(_mail("text/html", "PGI+?!#tide", "base64")),
-    "long header.mhtml": holding(b"A: " + b"b" * 2_000_000 + b"\r\n" + _mail("text/html", "<p>tide")),
     "odd charset.mhtml": holding(_mail("text/html; charset*=x''%ff", "<p>tide")),
 }
 
@@ -161,9 +148,6 @@ ARCHIVES: dict[str, Maker] = {
     "a bomb.zip": holding(_zipped({"tide.txt": b"\0" * 11_000_000})),
     "archives in archives.zip": holding(_zipped({"a.zip": _PACKED})),
     "claims a terabyte.zip": holding(_PACKED.replace(struct.pack("<L", 4000), b"\xfe\xff\xff\xff")),
-    "links alone.tar": holding(
-        _tar_header("a.txt", tarfile.SYMTYPE, 0, "/etc/passwd") + _tar_header("b.txt", tarfile.CHRTYPE, 0)
-    ),
     "claims eight gigabytes.tar": holding(_tar_header("tide.txt", tarfile.REGTYPE, 8 << 30)),
     "a long header.tar.gz": _long_header,
     "noise.tar.xz": holding(b"\xfd7zXZ\0" + noise(2_000)),
@@ -173,33 +157,20 @@ ARCHIVES: dict[str, Maker] = {
 
 CODE: dict[str, Maker] = {
     "brackets.py": holding("(" * 100_000),
-    "deep blocks.py": holding("".join(" " * at + "if a:\n" for at in range(90)) + " " * 90 + "tide = 1"),
-    "half a string.py": holding('"""' + WORDS * 1000),
     "words and brackets.go": holding("func (" * 50_000 + "tide"),
-    "video.ts": holding(b"\x47\x40\0\x10" * 5_000),
 }
 
 # Mails
 
 _FROM = b"From: ana@example.org\r\nSubject: Tide\r\n"
-_BEGIN = b"From ana@example.org Tue Mar 12 10:42:00 2024\n"
 
 MAILS: dict[str, Maker] = {
     "empty.eml": holding(b""),
     "noise.eml": holding(noise(200_000)),
     "parts in parts.eml": holding(_FROM + _nested_mail(3000)),
     "mails in mails.eml": holding(b"From: a\r\nContent-Type: message/rfc822\r\n\r\n" * 3000 + _FROM),
-    "attributions.eml": holding(_FROM + b"\r\n" + b"On Monday Ana wrote:\r\n> a\r\n\r\n" * 20_000),
     "many recipients.eml": holding(_FROM + b"To: " + b"a@b.example, " * 200_000 + b"\r\n\r\nTide."),
     "words of hex.eml": holding(b"Subject: =?hex?q?zz?= =?zlib?b?AAAA?= =?idna?q?a?=\r\n\r\nTide."),
-    "names that climb.eml": holding(
-        _FROM + b"Content-Type: text/csv; name*=utf-8''..%2F..%2F%00a.csv\r\n\r\na,b\r\n1,2"
-    ),
-    "half a document attached.eml": holding(
-        _FROM + _mail("application/x; name=a.docx", "UEsDB" * 9, "base64")
-    ),
-    "many messages.mbox": holding((_BEGIN + b"Subject: a\n\nTide.\n\n") * 5_000),
-    "begin lines.mbox": holding(b"\n\nFrom a 2024" * 50_000),
 }  # fmt: skip
 
 # Word documents
@@ -279,19 +250,10 @@ WORD: dict[str, Maker] = {
     "claims four gigabytes.docx": holding(_changed(_SOUND, _CENTRAL, 24, b"\xfe\xff\xff\xff")),
     "unpacks to 90 megabytes.docx": lambda path: path.write_bytes(_package(_empty_paragraphs(90_000_000))),
     "unpacks to 300 megabytes.docx": lambda path: path.write_bytes(_package(_body(" " * 300_000_000))),
-    "a table before its start.docx": holding(_changed(_SOUND, b"PK\x05\x06", 16, b"\xf0\xff\xff\xff")),
-    "encrypted.docx": holding(_OLE + "EncryptedPackage".encode("utf-16-le") + noise(5000)),
-    "wrong encoding.docx": holding(
-        _package(_body(_paragraph(WORDS)).replace('"1.0"', '"1.0" encoding="utf-16"'))
-    ),
     "nested 300000 deep.docx": holding(_package(_body("<w:p>" * 300_000 + "</w:p>" * 300_000))),
-    "tables in tables.docx": holding(
-        _package(_body("<w:tbl><w:tr><w:tc>" * 900 + _paragraph("t") + "</w:tc></w:tr></w:tbl>" * 900))
-    ),
     "entities in entities.docx": holding(_package(_BOMB + _body(_paragraph("&j;")).partition("?>")[2])),
     "a file of the host.docx": holding(_package(_HOST + _body(_paragraph("tide &x;")).partition("?>")[2])),
     "no document.docx": holding(_package(b"")),
-    "empty body.docx": holding(_package(_body(""))),
     "30000 parts.docx": _many_entries,
     "links in a circle.docx": holding(
         _package(
@@ -396,15 +358,11 @@ OFFICE: dict[str, Maker] = {
 } | {
     "entities in entities.xlsx": holding(_workbook(_cell("&j;"), head=_BOMB)),
     "a file of the host.xlsx": holding(_workbook(_cell("tide &x;"), head=_HOST)),
-    "the last place.xlsx": holding(_workbook(_cell("tide", "XFD1048576"))),
     "merged as a whole.xlsx": holding(
         _workbook(_cell("tide") * 2000, more='<mergeCells><mergeCell ref="A1:XFD1048576"/></mergeCells>' * 99)
     ),
-    "numbers beyond numbers.xlsx": holding(_workbook("<row><c><v>1e999</v></c><c><v>nan</v></c></row>")),
-    "unpacks to 90 megabytes.xlsx": lambda path: path.write_bytes(_workbook("<row/>" * 15_000_000)),
     "groups in groups.pptx": holding(_deck("<grpSp>" * 3000 + "</grpSp>" * 3000)),
     "entities in entities.odt": holding(_open("text", "<text:p>&j;</text:p>", head=_BOMB)),
-    "spans in spans.odt": holding(_open("text", "<text:span>" * 3000 + "</text:span>" * 3000)),
     "a row a billion times.ods": holding(
         _open(
             "spreadsheet",
@@ -414,8 +372,6 @@ OFFICE: dict[str, Maker] = {
     ),
     "a file of the host.epub": holding(_book(_HOST + "<p>Tide. &x;</p>")),
     "braces.rtf": holding("{\\rtf1 tide" + "{" * 300_000),
-    "a length beyond the end.rtf": holding("{\\rtf1 tide \\bin9999999999 tide}"),
-    "long numbers.rtf": holding("{\\rtf1 tide \\u" + "9" * 6000 + " \\ansicpg9999 \\'e9}"),
     "a chapter that climbs.epub": holding(_book("<p>Tide.</p>", href="../../../../etc/passwd")),
 }
 
@@ -423,27 +379,10 @@ OFFICE: dict[str, Maker] = {
 
 TABLES: dict[str, Maker] = {
     "empty.csv": holding(b""),
-    "one giant field.csv": holding('a,b\n1,"' + "tide " * 60_000 + '"\n'),
-    "a zero byte.csv": holding("a,b\n1,\0\n"),
     "100000 columns.csv": holding(",".join(f"c{i}" for i in range(100_000)) + "\n1,2\n"),
-    "brackets.json": holding("[" * 100_000),
-    "long number.json": holding('{"text": "tide", "a": ' + "1" * 6000 + "}"),
     "half a character.json": holding('{"tide\\ud800": ["\\udfff", {"a": "\\ud83d"}]}'),
-    "many names.json": holding("{" + ",".join(f'"n{at}": {{"a": 1}}' for at in range(10_000)) + "}"),
-    "cells of any kind.ipynb": holding(
-        '{"cells": [1, null, "a", [], {"cell_type": 5, "source": {"a": 1}}, {"source": [1, null, "Tide."]}, '
-        '{"cell_type": "code", "outputs": [3, {"data": [], "text": 7}, {"output_type": "error"}]}]}'
-    ),
-    "endless output.ipynb": holding(
-        '{"cells": [{"cell_type": "code", "outputs": [{"text": "' + "tide " * 200_000 + '"}]}]}'
-    ),
     "half a character.jsonl": holding('{"text": "tide \\ud800 comes"}\n'),
     "zero characters.jsonl": holding('{"text": "ti\\u0000de", "a\\u0000": "\\u0000"}\n'),
-    "deep.jsonl": holding('{"text": "tide", "a": ' + "[" * 100_000 + "]" * 100_000 + "}\n"),
-    "beyond numbers.jsonl": holding('{"text": "tide", "a": NaN, "b": Infinity, "c": -1e999}\n'),
-    "one long line.jsonl": holding('{"text": "' + "tide " * 60_000 + '"}\n'),
-    "arrows.vtt": holding("WEBVTT\n\n" + "00:00:01.000 --> " * 30_000),
-    "marks left open.vtt": holding("WEBVTT\n\n00:01.000 --> 00:02.000\n" + "<v " * 100_000 + "Tide."),
     "times of nonsense.srt": holding("1\n99:99:99,999 --> 00:00:00,-1\ntide\n"),
 }  # fmt: skip
 
@@ -523,10 +462,6 @@ def _packed_blanks(megabytes: int) -> bytes:
 _DRAWN = _page(resources=b"/XObject << /X 6 0 R >>")
 _CIRCLE = b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] /Resources << /XObject << /X 6 0 R >> >> "
 _LOCKED = b"<< /Filter /Standard /V 1 /R 2 /P -4 /O <" + b"41" * 32 + b"> /U <" + b"42" * 32 + b"> >>"
-_MARKS = b"<< /Type /Outlines /First 7 0 R /Last 7 0 R /Count 3 >>"
-_MARK = b"<< /Title (Tide) /Parent 6 0 R /Next 7 0 R /Prev 7 0 R /Dest [3 0 R /Fit] >>"
-_WITH_MARKS = b"<< /Type /Catalog /Pages 2 0 R /Outlines 6 0 R >>"
-_SCRIPT = b"<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (while \\(1\\) {}) >> >>"
 
 PDFS: dict[str, Maker] = {
     "empty.pdf": holding(b""),
@@ -545,10 +480,7 @@ PDFS: dict[str, Maker] = {
         )
     ),
     "pages in a circle.pdf": holding(_pdf(pages=b"<< /Type /Pages /Kids [2 0 R] /Count 5 >>")),
-    "100000 pages claimed.pdf": holding(_pdf(pages=b"<< /Type /Pages /Kids [3 0 R] /Count 100000 >>")),
     "one page a billion times.pdf": holding(_shared_pages(9)),
-    "a catalogue that leads to itself.pdf": holding(_pdf(catalogue=b"1 0 R")),
-    "a giant page.pdf": holding(_pdf(_page(box=b"0 0 1e38 1e38"))),
     "a giant picture.pdf": holding(
         _pdf(_DRAWN, _flow(b"q 100 0 0 100 0 0 cm /X Do Q"), more=[_image(100_000, 100_000, b"")])
     ),
@@ -563,11 +495,6 @@ PDFS: dict[str, Maker] = {
     "unpacks to a gigabyte.pdf": lambda path: path.write_bytes(
         _pdf(content=_flow(zlib.compress(_packed_blanks(1000)), b"/Filter [/FlateDecode /FlateDecode] "))
     ),
-    "damaged packing.pdf": holding(
-        _pdf(content=_flow(zlib.compress(_SHOWN)[:-20] + b"\xff" * 20, b"/Filter /FlateDecode "))
-    ),
-    "length that leads to itself.pdf": holding(_pdf().replace(b"/Length %d" % len(_SHOWN), b"/Length 5 0 R")),
-    "lists in a page.pdf": holding(_pdf(content=_flow(b"[" * 300_000 + _SHOWN))),
     "a form in itself.pdf": holding(
         _pdf(_DRAWN, _flow(b"/X Do " + _SHOWN), more=[_flow(b"/X Do /X Do", _CIRCLE)])
     ),
@@ -580,17 +507,6 @@ PDFS: dict[str, Maker] = {
             content=_flow(b"BT /F1 9 Tf (AAAA) Tj ET"),
             more=[_flow(b"BT /F1 9 Tf (AA) Tj ET")],
         )
-    ),
-    "letters that mean nothing.pdf": holding(
-        _pdf(
-            font=_FONT.replace(b" >>", b" /ToUnicode 6 0 R >>"),
-            more=[_flow(b"1 begincodespacerange <00> <ff> endcodespacerange beginbfrange <00> <ff> <d800>")],
-        )
-    ),
-    "bookmarks in a circle.pdf": holding(_pdf(catalogue=_WITH_MARKS, more=[_MARKS, _MARK])),
-    "a program inside.pdf": holding(_pdf(catalogue=_SCRIPT)),
-    "objects in themselves.pdf": holding(
-        _pdf(more=[_flow(b"3 0 " + _page(), b"/Type /ObjStm /N 1 /First 4 /Extends 6 0 R ")])
     ),
 }  # fmt: skip
 

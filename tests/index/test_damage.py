@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.damage import KINDS, damage_copies, delete, empty, flip, halve, kill_mends, kill_writers
+from benchmarks.damage import KINDS, damage_copies, delete, empty, flip, halve, kill_writers
 
 SEED = 7
 
@@ -36,9 +36,3 @@ def test_a_reader_sees_whole_states_alone_while_runs_are_killed(tmp_path: Path) 
     killed, states, wrong = kill_writers(tmp_path, 3, SEED)
     assert (killed, wrong) == (3, [])
     assert states > 1
-
-
-@pytest.mark.nightly
-def test_a_repair_that_is_killed_at_any_moment_is_completed_by_the_next(tmp_path: Path) -> None:
-    _, _, wrong = kill_mends(tmp_path, 3, SEED)
-    assert wrong == []
