@@ -253,6 +253,7 @@ def _wait_for_jobs(address: str, place: str) -> None:
     pytest.fail("documents are still waiting")
 
 
+@pytest.mark.nightly
 def test_hostile_problems_and_notes_of_documents(watched: Watched) -> None:
     row = {"bytes": 9, "chunks": None, "added": "2026-05-04T10:00:00Z"}
     rows = [
@@ -409,6 +410,7 @@ def _myself(name: str) -> dict[str, Any]:
     return {"name": name, "is_admin": True, "role": "admin", "has_password": True}
 
 
+@pytest.mark.nightly
 def test_hostile_claims_of_a_provider(browser: Browser, servers: Servers, tmp_path: Path) -> None:
     with ExitStack() as stack:
         provider = stack.enter_context(SmallProvider())

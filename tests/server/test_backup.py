@@ -112,6 +112,7 @@ def test_a_backup_during_uploads_and_questions_holds_what_was_acknowledged(
         assert {row["state"] for row in listed(there).values()} == {"indexed"}
 
 
+@pytest.mark.nightly
 def test_a_backup_moves_from_sqlite_to_postgresql_and_back(
     full: tuple[TestClient, str], serve: Serve, tmp_path: Path, postgres: Any
 ) -> None:

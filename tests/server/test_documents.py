@@ -268,6 +268,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_indexed(client: 
     assert "bad.pdf" in failed[0]["problem"]
 
 
+@pytest.mark.nightly
 def test_bad_files_alone_are_named_too(client: TestClient) -> None:
     job = upload(client, {"bad.pdf": b"%PDF-1.4 no more"}).json()["job"]
     work(client)
@@ -316,6 +317,7 @@ def test_a_name_that_leads_elsewhere_is_refused(client: TestClient, name: str) -
     assert client.get(f"{URL}/documents").json()["total"] == 0
 
 
+@pytest.mark.nightly
 def test_a_name_keeps_the_joiners_of_its_script_and_its_emoji(client: TestClient) -> None:
     names = ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645.md", "\u2764\ufe0f.md"]
     assert upload(client, dict.fromkeys(names, FERRY)).status_code == 202

@@ -204,6 +204,7 @@ def test_hostile_values_reach_nothing_at_any_door(team: Team, operations: list[O
     assert tried.total() > 500 and len(tried) > 10
 
 
+@pytest.mark.nightly
 def test_hostile_values_in_addresses_and_headers_reach_nothing(
     team: Team, operations: list[Operation]
 ) -> None:

@@ -200,6 +200,7 @@ def test_an_identifier_that_cannot_be_read_is_named(data: Path, serve: Serve) ->
         pass
 
 
+@pytest.mark.nightly
 def test_what_is_being_uploaded_is_not_moved_aside(serve: Serve, tmp_path: Path) -> None:
     with serve() as client:
         settings = fill(client)

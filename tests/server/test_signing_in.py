@@ -450,6 +450,7 @@ def test_a_change_of_ones_password_revokes_the_tokens_unless_they_are_kept(serve
         assert here.get(f"{API}/me").status_code == 200
 
 
+@pytest.mark.nightly
 def test_a_token_that_changes_the_password_stays(serve: Serve) -> None:
     with serve() as client:
         known(client)
@@ -459,6 +460,7 @@ def test_a_token_that_changes_the_password_stays(serve: Serve) -> None:
         assert [each.get(f"{API}/me").status_code for each in (program, other)] == [200, 401]
 
 
+@pytest.mark.nightly
 def test_without_users_there_is_no_token_to_be_left_behind(serve: Serve) -> None:
     with serve() as client:
         assert client.post(f"{API}/tokens", json={"name": "early"}).status_code == 409
